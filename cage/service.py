@@ -26,8 +26,10 @@ from events.clock import Clock
 from events.commands.base import ANSWER_REFUSED, Answer
 from events.commands.consumers import Ack, Replay
 from events.errors import BusError, LedgerError, LedgerUnavailable, UnreadableEvent
-from events.mqtt.bus import Bus, BusSettings, Message
+from events.mqtt.bus import Bus, BusSettings
+from events.mqtt.messages import Message
 from events.mqtt.presence import PresencePublisher
+from events.mqtt.process_shell import Performer
 from events.mqtt.topics import Topics
 from events.types.table import BettingOpened, ShoeLoaded, WagersPlaced, WagersWithdrawn
 
@@ -115,7 +117,7 @@ class CageService:
         self._store = open_store()
         self.inflow = ReorderBuffer(self._store.position)
         self._session = clock.utc_ns() // _NS_IN_MS
-        self._presence_publisher = PresencePublisher(topics.status(SERVICE), self._session, clock)
+        self._presence = PresencePublisher(topics.status(SERVICE), self._session, clock.utc_ns())
         self._request_client = CageRequestClient(topics, user)
         self._to_acknowledge = self._store.position
         self._replayed = 0  # the newest position received in this replay
@@ -131,9 +133,10 @@ class CageService:
                 topics.state: self._on_state,
                 topics.status(SERVICE): self._on_own_status,
             },
-            will=self._presence_publisher.will,
+            will=self._presence.will,
             on_connect=self._on_connect,
         )
+        self._performer = Performer(self._bus, clock)
 
     @property
     def booked(self) -> int:
@@ -153,7 +156,7 @@ class CageService:
                     group.create_task(each)
                     for each in (
                         self._bus.run(),
-                        self._presence_publisher.beat(self._bus),
+                        self._performer.perform(self._presence.beat()),
                         self._reread(),
                         self._watch_for_silence(),
                         self._write(),
@@ -169,12 +172,11 @@ class CageService:
     # ---- in ----
 
     async def _on_connect(self) -> None:
-        self._presence_publisher.announce(self._bus)
+        self._performer.perform_at_once(self._presence.announce())
         self._reread_due.set()
 
     async def _on_own_status(self, message: Message) -> None:
-        if self._presence_publisher.is_stale_will(message.payload):
-            self._presence_publisher.announce(self._bus)
+        self._performer.perform_at_once(self._presence.on_own_status(message))
 
     async def _on_state(self, message: Message) -> None:
         try:

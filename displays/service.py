@@ -20,8 +20,10 @@ from displays.http.certificate import Certificate
 from displays.http.server import WebServer
 from displays.live import LiveState
 from events.clock import Clock
-from events.mqtt.bus import Bus, BusSettings, Handler, Message
+from events.mqtt.bus import Bus, BusSettings, Handler
+from events.mqtt.messages import Message
 from events.mqtt.presence import PresencePublisher
+from events.mqtt.process_shell import Performer
 from events.mqtt.topics import Topics
 
 __all__ = ["DISPLAY", "DisplayService", "DisplaySettings"]
@@ -91,24 +93,25 @@ class DisplayService:
         accounts = UserAccounts(settings.users) if settings.users else None
         self.live = LiveState(clock, betting_s=settings.betting_s)
         self._topics = topics
-        self._presence_publisher = PresencePublisher(
-            topics.status(CONSOLE if accounts else DISPLAY), session, clock
+        self._presence = PresencePublisher(
+            topics.status(CONSOLE if accounts else DISPLAY), session, clock.utc_ns()
         )
         self._desk = ConsoleRequestClient(topics, self._post) if accounts else None
         subscriptions: dict[str, Handler] = {
             topics.state: self._on_state,
             topics.status(_TABLE): self._on_table,
-            self._presence_publisher.topic: self._on_own_status,
+            self._presence.topic: self._on_own_status,
         }
         if self._desk:
             subscriptions[topics.response(CONSOLE)] = self._on_answer
         self._bus = Bus(
             bus,
-            will=self._presence_publisher.will,
+            will=self._presence.will,
             subscriptions=subscriptions,
             on_connect=self._on_connect,
             on_disconnect=self.live.disconnected,
         )
+        self._performer = Performer(self._bus, clock)
         self._certificate = _certificate(settings)
         app = make_app(
             self.live,
@@ -136,13 +139,13 @@ class DisplayService:
             tasks = [
                 group.create_task(self._bus.run()),
                 group.create_task(self.live.run()),
-                group.create_task(self._presence_publisher.beat(self._bus)),
+                group.create_task(self._performer.perform(self._presence.beat())),
                 group.create_task(self._renew()),
             ]
             await stop.wait()
             with suppress(TimeoutError):
                 async with asyncio.timeout(_FAREWELL_S):
-                    await self._presence_publisher.publish_offline(self._bus)
+                    await self._performer.perform(self._presence.publish_offline())
             for task in tasks:
                 task.cancel()
             self.live.close()
@@ -156,11 +159,10 @@ class DisplayService:
 
     async def _on_connect(self) -> None:
         self.live.connected()
-        self._presence_publisher.announce(self._bus)
+        self._performer.perform_at_once(self._presence.announce())
 
     async def _on_own_status(self, message: Message) -> None:
-        if self._presence_publisher.is_stale_will(message.payload):
-            self._presence_publisher.announce(self._bus)
+        self._performer.perform_at_once(self._presence.on_own_status(message))
 
     async def _on_state(self, message: Message) -> None:
         self.live.on_state(message.payload, retain=message.retain)

@@ -5,7 +5,8 @@ from typing import TypeVar
 import msgspec
 
 from events.errors import UnreadableEvent
-from events.mqtt.bus import Bus, BusSettings, Message
+from events.mqtt.bus import Bus, BusSettings
+from events.mqtt.messages import Message
 from events.mqtt.topics import Topics
 from events.types.envelope import Envelope, decode_data
 from events.types.shoe_reports import LinkStatus

@@ -20,7 +20,8 @@ from baccarat.site.findings import DoctorFinding, fails, passes, warns
 from baccarat.site.service_documents import read_document
 from events.clock import SystemClock
 from events.errors import BusError, ConfigError
-from events.mqtt.bus import Bus, BusSettings, Message
+from events.mqtt.bus import Bus, BusSettings
+from events.mqtt.messages import Message
 from events.mqtt.presence import Presence, read_status
 from events.tls import ClientTls
 

@@ -25,7 +25,8 @@ from baccarat.site.latency import SettlementDelays
 from baccarat.site.service_documents import read_document
 from events.clock import Clock
 from events.errors import ConfigError
-from events.mqtt.bus import Bus, BusSettings, Handler, Message
+from events.mqtt.bus import Bus, BusSettings, Handler
+from events.mqtt.messages import Message
 from events.mqtt.presence import Presence, read_status
 from events.mqtt.topics import Topics
 

@@ -14,8 +14,9 @@ from typing import Final
 from benchmarks.table.opening import make_log
 from events.clock import rfc3339
 from events.log.reader import reading
-from events.log.store import EventLog, Pending
+from events.log.store import EventLog
 from events.types.envelope import decode_envelope
+from events.types.stored import Pending
 
 __all__ = ["TableWriter", "template"]
 

@@ -11,7 +11,8 @@ import structlog
 
 from events.commands.base import Answer, Command
 from events.commands.registry import COMMAND_NAMES
-from events.mqtt.bus import Bus, Message
+from events.mqtt.bus import Bus
+from events.mqtt.messages import Message
 from events.mqtt.topics import Topics
 
 __all__ = ["CageRequestClient"]

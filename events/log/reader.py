@@ -17,9 +17,9 @@ from events.log.newest_anchor import start_of_file
 from events.log.read_only_copy import open_snapshot, readable_copy
 from events.log.schema import APPLICATION_ID, CHECKPOINTS_SINCE, ORIGIN, SCHEMA_VERSION, SCHEMAS
 from events.log.segments import Segment, archive_folder, find_segments, open_segment
-from events.log.store import Stored
 from events.log.wal import wal_damage, wal_of
 from events.proof.chain import next_hash, origin_hash
+from events.types.stored import Stored
 
 __all__ = ["LogReader", "reading"]
 

@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Final, NamedTuple, Self
+from typing import Final, Self
 
 from events.errors import (
     InputError,
@@ -32,41 +32,15 @@ from events.log.writer_segments import SegmentRotation, WriterSegments
 from events.proof.chain import next_hash
 from events.types.envelope import MAX_EVENT_BYTES, decode_entry
 from events.types.snapshot_anchor import BooksClosed
+from events.types.stored import AcceptedRequest, Pending, Stored
 
-__all__ = ["AcceptedRequest", "EventLog", "Pending", "Stored"]
+__all__ = ["EventLog"]
 
 _READ_BATCH: Final = 256
 _END: Final = "SELECT type, hash FROM event WHERE position = ?"
 
 # A person's mistake about the path, as opposed to a refusal by the disk.
 _WRONG_PATH: Final = (NotADirectoryError, FileExistsError, PermissionError)
-
-
-class Pending(NamedTuple):
-    """An event to append, encoded by `events.types.envelope.encode_envelope`, and its columns."""
-
-    type: str
-    version: int
-    at: str
-    stored: bytes
-
-
-class Stored(NamedTuple):
-    """A stored event. `stored` is the truth; `hash` is the chain's hash up to and including it."""
-
-    position: int
-    type: str
-    version: int
-    at: str
-    stored: bytes
-    hash: bytes
-
-
-class AcceptedRequest(NamedTuple):
-    """An accepted request: its body, and the position of the last event it caused."""
-
-    body: bytes
-    position: int
 
 
 class EventLog:

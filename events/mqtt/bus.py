@@ -34,7 +34,7 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import aiomqtt
 import structlog
@@ -44,6 +44,7 @@ from paho.mqtt.client import topic_matches_sub
 from events.errors import BusError, ConfigError, OurBug
 from events.mqtt.backoff import Backoff
 from events.mqtt.connection import BusConnection
+from events.mqtt.messages import Message, Publication
 from events.tls import ClientTls
 
 __all__ = [
@@ -54,8 +55,7 @@ __all__ = [
     "Bus",
     "BusSettings",
     "Handler",
-    "Message",
-    "Publication",
+    "matches",
 ]
 
 # Brokers are configured for 8 MB, headers and topic included. Above its limit nats-server hangs up
@@ -68,22 +68,6 @@ INBOX_BYTES: Final = 32 * 1024 * 1024
 # A connection shorter than this does not reset the pause: two services with one client id
 # disconnect each other for ever, and should do so slowly.
 STEADY_SECONDS: Final = 5.0
-
-
-class Message(NamedTuple):
-    """A received message. `retain` is true if the broker had stored it, and false if it is live."""
-
-    topic: str
-    payload: bytes
-    retain: bool
-
-
-class Publication(NamedTuple):
-    """A message to publish, now or as a Will."""
-
-    topic: str
-    payload: bytes
-    retain: bool = False
 
 
 Handler = Callable[[Message], Awaitable[None]]
@@ -276,7 +260,7 @@ class Bus:
                 await self._on_connect()
             while (message := await inbox.take()) is not None:
                 for name, handler in self._subscriptions:
-                    if _matches(name, message.topic):
+                    if matches(name, message.topic):
                         await handler(message)
                         break
                 # A backlog must not keep the loop from its timers and sockets.
@@ -288,8 +272,8 @@ class Bus:
                 self._on_disconnect()
 
 
-def _matches(name: str, topic: str) -> bool:
-    """Report whether a subscription matches; equal names skip the costly pattern match."""
+def matches(name: str, topic: str) -> bool:
+    """Return whether a subscription matches; equal names skip the costly pattern match."""
     return name == topic or (("+" in name or "#" in name) and topic_matches_sub(name, topic))
 
 

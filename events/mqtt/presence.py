@@ -7,7 +7,6 @@ which run is newer: it is kept on a disk that may be lost, restored or copied. A
 that reads its own "offline" publishes "online" again.
 """
 
-import asyncio
 import re
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Final, Literal
@@ -16,8 +15,9 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from events.clock import Clock, rfc3339
-from events.mqtt.bus import Bus, Publication
+from events.clock import rfc3339
+from events.mqtt.messages import Message, Publication
+from events.mqtt.process import Now, Post, Publish, Steps, Wait
 
 __all__ = [
     "HEARTBEAT_SECONDS",
@@ -184,52 +184,55 @@ def _within(seconds: float, age_us: int) -> bool:
 
 
 class PresencePublisher:
-    """Publishes a service's presence. Call `announce` in the bus's `on_connect`.
+    """Publishes a service's presence.
 
     Args:
         topic: the service's status topic.
         session: its session number, larger than at its last start.
-        clock: for the timestamps.
+        utc_ns: now, nanoseconds since 1970 UTC, for the Will's timestamp.
+
+    Attributes:
+        will: the Will to leave with the broker: retained, like the birth that it replaces.
     """
 
-    def __init__(self, topic: str, session: int, clock: Clock) -> None:
+    def __init__(self, topic: str, session: int, utc_ns: int) -> None:
         self.topic = topic
         self._session = session
-        self._clock = clock
         self._leaving = False
+        self.will = Publication(topic, self._payload("offline", utc_ns), retain=True)
 
-    @property
-    def will(self) -> Publication:
-        """The Will to leave with the broker: retained, like the birth that it replaces."""
-        return Publication(self.topic, self._payload("offline"), retain=True)
+    def announce(self) -> Steps[bool]:
+        """Post birth or heartbeat: online, now, retained. Return False if it was not sent."""
+        if self._leaving:
+            return False
+        now = yield from Now()
+        return (yield from Post(self.topic, self._payload("online", now.utc_ns), retain=True))
 
-    def announce(self, bus: Bus) -> bool:
-        """Publish birth or heartbeat: online, now, retained. Return False if it was not sent."""
-        return not self._leaving and bus.post(self.topic, self._payload("online"), retain=True)
-
-    async def beat(self, bus: Bus, every: float = HEARTBEAT_SECONDS) -> None:
-        """Announce every `every` seconds, for ever."""
+    def beat(self, every_s: float = HEARTBEAT_SECONDS) -> Steps[None]:
+        """Announce every `every_s` seconds, for ever."""
         while True:
-            await asyncio.sleep(every)
-            self.announce(bus)
+            yield from Wait(every_s)
+            yield from self.announce()
 
-    async def publish_offline(self, bus: Bus) -> bool:
+    def publish_offline(self) -> Steps[bool]:
         """Publish "offline", retained, as the last message; nothing is announced after it.
 
-        The Will has the same effect when the bus hangs up. Call this to have the broker acknowledge
-        it (True) before something else ends.
+        The Will has the same effect when the bus hangs up. Perform this to have the broker
+        acknowledge it (True) before something else ends.
         """
         self._leaving = True
-        return await bus.publish(self.topic, self._payload("offline"), retain=True)
+        now = yield from Now()
+        return (yield from Publish(self.topic, self._payload("offline", now.utc_ns), retain=True))
 
-    def is_stale_will(self, payload: bytes) -> bool:
-        """Report whether a message on our own topic marks us offline; then announce again.
+    def on_own_status(self, message: Message) -> Steps[None]:
+        """Announce again, if a message on our own topic marks us offline.
 
         Its session does not matter: readers look there for us, and we are online.
         """
-        status = read_status(payload)
-        return status is not None and status.state == "offline"
+        status = read_status(message.payload)
+        if not self._leaving and status is not None and status.state == "offline":
+            yield from self.announce()
 
-    def _payload(self, state: Literal["online", "offline"]) -> bytes:
-        ts = rfc3339(self._clock.utc_ns())
+    def _payload(self, state: Literal["online", "offline"], utc_ns: int) -> bytes:
+        ts = rfc3339(utc_ns)
         return encode_status(Status(state=state, session=self._session, ts=ts))

@@ -21,7 +21,7 @@ import structlog
 from msgspec import Struct
 
 from events.clock import Clock
-from events.mqtt.bus import Message
+from events.mqtt.messages import Message
 from events.mqtt.topics import Topics
 from events.types.shoe_reports import LinkStatus, ShoeAck
 from shoe_driver.decode import Decoder

@@ -10,8 +10,10 @@ import structlog
 from msgspec import Struct
 
 from events.clock import Clock
-from events.mqtt.bus import Bus, BusSettings, Message
+from events.mqtt.bus import Bus, BusSettings
+from events.mqtt.messages import Message
 from events.mqtt.presence import PresencePublisher
+from events.mqtt.process_shell import Performer
 from events.mqtt.topics import Topics
 from shoe_driver.journal.folder import JournalFolder
 from shoe_driver.profiles.catalogue import profile_text
@@ -109,15 +111,14 @@ class DriverService:
 
     async def _serve(self, recorder: Recorder, session: int) -> None:
         topics = self._config.topics
-        presence_publisher = PresencePublisher(topics.status(SERVICE), session, self._clock)
+        presence = PresencePublisher(topics.status(SERVICE), session, self._clock.utc_ns())
 
         async def on_connect() -> None:
-            presence_publisher.announce(bus)
+            performer.perform_at_once(presence.announce())
             event_sender.connected()
 
         async def on_own_status(message: Message) -> None:
-            if presence_publisher.is_stale_will(message.payload):
-                presence_publisher.announce(bus)
+            performer.perform_at_once(presence.on_own_status(message))
 
         def view() -> PortStatus:
             return PortStatus(
@@ -136,24 +137,25 @@ class DriverService:
             self._bus_settings,
             subscriptions={
                 topics.shoe_ack: event_sender.on_ack,
-                presence_publisher.topic: on_own_status,
+                presence.topic: on_own_status,
             },
-            will=presence_publisher.will,
+            will=presence.will,
             on_connect=on_connect,
             on_disconnect=event_sender.disconnected,
             rng=self._rng,
         )
+        performer = Performer(bus, self._clock)
         async with asyncio.TaskGroup() as tasks:
             others = [
                 tasks.create_task(bus.run()),
-                tasks.create_task(presence_publisher.beat(bus)),
+                tasks.create_task(performer.perform(presence.beat())),
                 tasks.create_task(_tick(recorder, event_sender)),
                 tasks.create_task(_tidy(recorder)),
             ]
             try:
                 await intake.run()
             finally:
-                await _publish_offline(bus, presence_publisher)
+                await _publish_offline(performer, presence)
                 for task in others:
                     task.cancel()
 
@@ -171,9 +173,9 @@ async def _tidy(recorder: Recorder) -> None:
         await recorder.drop_old_files()
 
 
-async def _publish_offline(bus: Bus, presence_publisher: PresencePublisher) -> None:
+async def _publish_offline(performer: Performer, presence: PresencePublisher) -> None:
     try:
         async with asyncio.timeout(_OFFLINE_S):
-            await presence_publisher.publish_offline(bus)
+            await performer.perform(presence.publish_offline())
     except TimeoutError:
         _log.warning("farewell.unheard")

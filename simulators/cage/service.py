@@ -18,7 +18,8 @@ from msgspec import Struct
 from events.clock import Clock, SystemClock
 from events.commands.consumers import Ack, Replay
 from events.errors import BusError, UnreadableEvent
-from events.mqtt.bus import BusSettings, Message
+from events.mqtt.bus import BusSettings
+from events.mqtt.messages import Message
 from events.mqtt.topics import Topics
 from events.types.envelope import Envelope, decode_data
 from events.types.table import CoupSettled, Settlement

@@ -18,7 +18,6 @@ from events.commands.coup import CloseBetting, OpenBetting, VoidCoup
 from events.commands.shoe import EndShoe, LoadShoe
 from events.commands.wagers import PlaceWager, WagerRequest
 from events.errors import OurBug
-from events.log.store import Stored
 from events.mqtt.topics import Topics
 from events.proof.chain import next_hash, origin_hash
 from events.types.envelope import encode_envelope
@@ -31,6 +30,7 @@ from events.types.shoe_reports import (
     LinkUp,
     ShoeEvent,
 )
+from events.types.stored import Stored
 from events.types.table import CoupSettled, Settlement, TableEvent
 from simulators.device.deck import burn_count, shuffled
 from table_core.decide.decision import DecisionContext

@@ -18,8 +18,10 @@ from events.clock import Clock
 from events.commands.base import ANSWER_ACCEPTED, ANSWER_REFUSED, Answer
 from events.commands.consumers import Ack, Replay
 from events.errors import InputError
-from events.mqtt.bus import Bus, BusSettings, Message
+from events.mqtt.bus import Bus, BusSettings
+from events.mqtt.messages import Message
 from events.mqtt.presence import PresencePublisher
+from events.mqtt.process_shell import Performer
 from events.mqtt.topics import Topics
 from events.types.table import Settlement
 from simulators.conformance.book import (
@@ -110,13 +112,14 @@ class CageFeed:
         self._faults: Counter[str] = Counter()
         self._sent = self._replays = 0
         self._replaying: asyncio.Task[None] | None = None
-        self._presence_publisher = PresencePublisher(topics.status("table"), 1, clock)
+        self._presence = PresencePublisher(topics.status("table"), 1, clock.utc_ns())
         self._bus = Bus(
             settings,
-            will=self._presence_publisher.will,
+            will=self._presence.will,
             subscriptions={topics.requests: self._asked},
             on_connect=self._connected,
         )
+        self._performer = Performer(self._bus, clock)
 
     async def run(
         self, *, wait_s: float, patience_s: float, book_s: float | None = None
@@ -132,7 +135,7 @@ class CageFeed:
             BusError: the broker refuses us.
         """
         running = asyncio.create_task(self._bus.run())
-        beating = asyncio.create_task(self._presence_publisher.beat(self._bus, _BEAT_S))
+        beating = asyncio.create_task(self._performer.perform(self._presence.beat(_BEAT_S)))
         try:
             if not await self._until(lambda: self._replays > 0, wait_s, running):
                 self._complain(f"nobody asked for a replay within {wait_s:g} s")
@@ -158,7 +161,7 @@ class CageFeed:
         return condition()
 
     async def _connected(self) -> None:
-        self._presence_publisher.announce(self._bus)
+        self._performer.perform_at_once(self._presence.announce())
         self._show_state()
 
     def _show_state(self) -> None:

@@ -16,7 +16,8 @@ from msgspec import Struct
 from events.commands.base import ANSWER_REFUSED, Answer, Command
 from events.commands.registry import COMMAND_NAMES
 from events.errors import OurBug, TableError
-from events.mqtt.bus import Bus, BusSettings, Handler, Message
+from events.mqtt.bus import Bus, BusSettings, Handler
+from events.mqtt.messages import Message
 from events.mqtt.topics import Topics
 
 __all__ = ["CATCHING_UP", "Console", "ConsoleTimeouts", "RequestRefused", "refused"]

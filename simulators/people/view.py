@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from events.cards import Card, Hand
-from events.mqtt.bus import Message
+from events.mqtt.messages import Message
 
 __all__ = [
     "OVER",

@@ -15,9 +15,9 @@ from msgspec import Struct
 
 from events.commands.staff import AssignDealer
 from events.errors import LogUnwritable, OurBug
-from events.log.store import Stored
 from events.mqtt.topics import Topics
 from events.types.envelope import decode_entry
+from events.types.stored import Stored
 from shoe_driver.profiles.catalogue import profile_text
 from shoe_driver.profiles.profile import parse_profile
 from simulators.device.profiles import GAMES

@@ -12,7 +12,8 @@ from typing import Final
 from msgspec import Struct
 
 from events.clock import Clock
-from events.log.store import EventLog, Stored
+from events.log.store import EventLog
+from events.types.stored import Stored
 from table_core.projections.table_document import ConsumerView
 from table_core.service.publishers import is_settlement
 from table_core.state.table import Alarm

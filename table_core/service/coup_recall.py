@@ -13,9 +13,9 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from events.log.store import Stored
 from events.types.chips import ChipEvent
 from events.types.envelope import decode_data, decode_envelope
+from events.types.stored import Stored
 from events.types.table import ShoeLoaded
 from table_core.fold.corrections import find_past_coup
 from table_core.fold.dispatch import fold

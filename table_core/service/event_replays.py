@@ -7,7 +7,7 @@ from typing import Any, Final
 import structlog
 
 from events.errors import LogRefused
-from events.log.store import Stored
+from events.types.stored import Stored
 from table_core.service.publishers import BATCH, public_bytes
 
 __all__ = ["MAX_REPLAYS", "Replays", "Spawn"]

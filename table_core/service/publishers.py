@@ -11,10 +11,10 @@ from contextlib import suppress
 from typing import Final, Protocol
 
 from events.errors import LogUnwritable
-from events.log.store import Stored
 from events.types.envelope import sealed_bytes, with_hash
 from events.types.shoe_life import ShoeAudited
 from events.types.snapshot_anchor import BooksClosed
+from events.types.stored import Stored
 from events.types.table import CoupSettled, ShoeReported
 
 __all__ = [

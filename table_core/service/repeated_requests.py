@@ -5,7 +5,7 @@ from msgspec import Struct
 
 from events.commands.base import ANSWER_EXISTS, ANSWER_REFUSED, Answer, Command, Refusal
 from events.commands.registry import COMMAND_NAMES
-from events.log.store import AcceptedRequest
+from events.types.stored import AcceptedRequest
 
 __all__ = ["encode_request_body", "refusal_answer", "repeated_answer", "transaction_of"]
 

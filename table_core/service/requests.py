@@ -11,7 +11,7 @@ from events.commands.previews import ShowRequest
 from events.commands.registry import COMMAND_NAMES
 from events.errors import LogRefused, LogUnwritable
 from events.free_text import find_forbidden, may_hold_forbidden
-from events.mqtt.bus import Message
+from events.mqtt.messages import Message
 from events.mqtt.topics import Topics
 from events.types.envelope import MAX_EVENT_BYTES
 from table_core.service.consumer_requests import ConsumerRequests, ReadOnlyCommand

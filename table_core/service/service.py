@@ -15,8 +15,10 @@ import structlog
 from events.clock import Clock
 from events.errors import LogUnwritable
 from events.log.store import EventLog
-from events.mqtt.bus import Bus, BusSettings, Message
+from events.mqtt.bus import Bus, BusSettings
+from events.mqtt.messages import Message
 from events.mqtt.presence import PresencePublisher, read_status
+from events.mqtt.process_shell import Performer
 from events.mqtt.topics import Topics
 from events.types.shoe_reports import LinkStatus, ShoeEvent
 from table_core.projections.table_document import encode_state_view, project_table
@@ -94,12 +96,12 @@ class TableService:
         self._complete_since: int | None = None
         self._shown_caught_up = False
         self._unwritable: str | None = None
-        self._presence_publisher = PresencePublisher(
-            topics.status(SERVICE), log.next_session(), clock
+        self._presence = PresencePublisher(
+            topics.status(SERVICE), log.next_session(), clock.utc_ns()
         )
         self._bus = Bus(
             settings,
-            will=self._presence_publisher.will,
+            will=self._presence.will,
             subscriptions={
                 topics.status(SERVICE): self._on_own_status,
                 topics.shoe_event: self._on_shoe_event,
@@ -110,6 +112,7 @@ class TableService:
             on_connect=self._on_connect,
             on_disconnect=self._on_disconnect,
         )
+        self._performer = Performer(self._bus, clock)
         self._feed = ConsumerHealth(log, clock, consumers)
         self._settlements = CursorPublisher(
             "settlement",
@@ -164,7 +167,7 @@ class TableService:
                     self._events.run(),
                     self._state.run(),
                     self._acks.run(),
-                    self._presence_publisher.beat(self._bus),
+                    self._performer.perform(self._presence.beat()),
                     self._watch(),
                     self._inspect(),
                     self._keep_checkpoints(),
@@ -174,13 +177,13 @@ class TableService:
             await stop.wait()
             with suppress(TimeoutError):
                 async with asyncio.timeout(_FAREWELL_S):
-                    await self._presence_publisher.publish_offline(self._bus)
+                    await self._performer.perform(self._presence.publish_offline())
             self._replays.stop()
             for task in tasks:
                 task.cancel()
 
     async def _on_connect(self) -> None:
-        self._presence_publisher.announce(self._bus)
+        self._performer.perform_at_once(self._presence.announce())
         self._bus.post(self._topics.shoe_ack, self._ack(hello=True))
         self._changed()
         if self._checkpoints:
@@ -190,8 +193,7 @@ class TableService:
         self._driver.disconnected()
 
     async def _on_own_status(self, message: Message) -> None:
-        if self._presence_publisher.is_stale_will(message.payload):
-            self._presence_publisher.announce(self._bus)
+        self._performer.perform_at_once(self._presence.on_own_status(message))
 
     async def _on_driver_status(self, message: Message) -> None:
         status = read_status(message.payload)

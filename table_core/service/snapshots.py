@@ -17,12 +17,13 @@ import structlog
 
 from events.errors import LogError, LogRefused, OurBug, UnreadableEvent
 from events.log.reader import reading
-from events.log.store import EventLog, Stored
+from events.log.store import EventLog
 from events.log.verify import Progress, verify
 from events.proof.chain import next_hash, origin_hash
 from events.proof.merkle import MerkleTree
 from events.types.envelope import decode_data, decode_envelope
 from events.types.snapshot_anchor import BooksClosed
+from events.types.stored import Stored
 from events.types.table import ShoeEnded, TableEvent
 from table_core.fold.dispatch import fold
 from table_core.fold.snapshot import decode_state, encode_state, is_comparable, state_hash

@@ -17,12 +17,13 @@ from events.commands.corrections import CorrectHands, CorrectRulebook, CorrectWa
 from events.commands.coup import VoidCoup
 from events.commands.registry import COMMANDS
 from events.errors import InputError, LogRefused
-from events.log.store import EventLog, Pending, Stored
+from events.log.store import EventLog
 from events.mqtt.topics import Topics
 from events.types.envelope import encode_envelope
 from events.types.integrity import CheckpointKeyChanged
 from events.types.irregularities import IrregularityRecorded
 from events.types.shoe_reports import ShoeAck, ShoeEvent
+from events.types.stored import Pending, Stored
 from events.types.table import ShoeEnded, TableEvent
 from events.types.wagers import LimitsSet
 from table_core.decide.authority import authorise

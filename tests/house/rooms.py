@@ -22,7 +22,7 @@ SHELLS = (
     "events.log*",  # the SQLite files of a log
     "events.mqtt.bus",  # MQTT
     "events.mqtt.connection",  # one connection to a broker
-    "events.mqtt.presence",  # birth, heartbeat, Will
+    "events.mqtt.process_shell",  # runs a process on asyncio
     "events.proof.keys",  # key files, and where a new key comes from
     "events.log.schema_rows",  # makes a database in memory to compare with
     "events.tls",  # certificates and keys, as files

@@ -11,9 +11,9 @@ from baccarat.cli.main import EXIT_DONE, EXIT_NO
 from baccarat.cli.output_files import require_stdout
 from events.errors import InputError
 from events.log.reader import reading
-from events.log.store import Stored
 from events.types.envelope import decode_envelope
 from events.types.registry import TABLE_EVENTS
+from events.types.stored import Stored
 
 __all__ = ["show"]
 

@@ -10,7 +10,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from random import Random
 
-from events.mqtt.bus import Message, Publication
+from events.mqtt.bus import matches
+from events.mqtt.messages import Message, Publication
 from simulators.world.parts.fault_injector import ArmedFaults
 
 __all__ = ["FakeBroker", "FakeClient"]
@@ -112,11 +113,11 @@ class FakeClient:
         self.connected = False
         self.will = will
         self._courier = courier
-        self._filters = [name.split("/") for name in subscriptions]
+        self._filters = tuple(subscriptions)
 
     def wants(self, topic: str) -> bool:
         """Return whether a subscription matches this topic."""
-        return any(_matches(each, topic) for each in self._filters)
+        return any(matches(each, topic) for each in self._filters)
 
     def connect(self) -> None:
         """Connect and subscribe; messages of an earlier connection are lost."""
@@ -140,10 +141,3 @@ class FakeClient:
         """Lose the broker, and all messages on their way."""
         self.connected = False
         self.inbox.clear()
-
-
-def _matches(wanted: Sequence[str], topic: str) -> bool:
-    segments = topic.split("/")
-    return len(segments) == len(wanted) and all(
-        ours in {"+", theirs} for ours, theirs in zip(wanted, segments, strict=True)
-    )

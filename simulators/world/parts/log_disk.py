@@ -17,9 +17,10 @@ from events.log.lock import WriterLock
 from events.log.newest_anchor import newest_anchor, start_of_file
 from events.log.open_checks import Tail
 from events.log.schema import APPLICATION_ID, SCHEMA, SCHEMA_VERSION
-from events.log.store import EventLog, Pending, Stored
+from events.log.store import EventLog
 from events.proof.chain import next_hash
 from events.types.envelope import decode_data, decode_envelope
+from events.types.stored import Pending, Stored
 from simulators.world.parts.fault_injector import ArmedFaults
 from table_core.service.snapshots import snapshot_path
 

@@ -7,7 +7,8 @@ import msgspec
 
 from events.commands.base import Answer, Command
 from events.commands.registry import COMMAND_NAMES
-from events.mqtt.bus import BusSettings, Message
+from events.mqtt.bus import BusSettings
+from events.mqtt.messages import Message
 from events.mqtt.topics import Topics
 from simulators.people.console import CATCHING_UP, Console
 from simulators.people.view import TableSeen, TableView

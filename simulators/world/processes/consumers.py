@@ -18,7 +18,7 @@ from events.commands.base import ANSWER_REFUSED, Answer, Command
 from events.commands.consumers import Ack, Replay
 from events.commands.registry import COMMAND_NAMES
 from events.errors import LedgerError
-from events.mqtt.bus import Message
+from events.mqtt.messages import Message
 from events.mqtt.topics import Topics
 from events.proof.chain import origin_hash
 from simulators.world.parts.broker import FakeBroker, FakeClient

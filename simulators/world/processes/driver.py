@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 from events.clock import rfc3339
 from events.errors import LinkError, LogUnwritable
-from events.mqtt.bus import Message, Publication
+from events.mqtt.messages import Message, Publication
 from events.mqtt.presence import Status, encode_status
 from events.mqtt.topics import Topics
 from shoe_driver.journal.records import RecordKind

@@ -8,7 +8,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from events.log.store import EventLog, Stored
+from events.log.store import EventLog
+from events.types.stored import Stored
 from simulators.world.parts.broker import FakeClient
 from table_core.service.event_replays import MAX_REPLAYS, Replays, Spawn
 from table_core.service.publishers import public_bytes

@@ -13,12 +13,12 @@ import msgspec
 
 from events.clock import rfc3339
 from events.errors import LogUnwritable, OurBug
-from events.log.store import Stored
-from events.mqtt.bus import Message, Publication
+from events.mqtt.messages import Message, Publication
 from events.mqtt.presence import Status, encode_status, read_status
 from events.mqtt.topics import Topics
 from events.proof.note import SigningKey
 from events.types.shoe_reports import LinkStatus, ShoeEvent
+from events.types.stored import Stored
 from simulators.world.parts.broker import FakeBroker, FakeClient
 from simulators.world.parts.clock import MICROSECONDS, WorldClock
 from simulators.world.parts.log_disk import LogDisk

@@ -10,7 +10,8 @@ import pytest
 
 from baccarat.config.table import load_config
 from baccarat.processes.children import Child
-from events.mqtt.bus import Bus, Message
+from events.mqtt.bus import Bus
+from events.mqtt.messages import Message
 from simulators.device.pty_port import INSTANT, PtyPort
 from simulators.people.dealer_and_patrons import Croupier
 from simulators.shoe.dealing import DealingShoe

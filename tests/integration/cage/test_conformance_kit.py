@@ -14,7 +14,8 @@ import pytest
 from baccarat.cli.main import main
 from events.clock import SystemClock
 from events.commands.consumers import Replay
-from events.mqtt.bus import Bus, BusSettings, Message
+from events.mqtt.bus import Bus, BusSettings
+from events.mqtt.messages import Message
 from events.mqtt.topics import Topics
 from simulators.conformance.book import ConsumerBook, read_book, right_book
 from simulators.conformance.log import FEWEST, SampleLog, make_sample_log

@@ -22,7 +22,8 @@ from events.commands.previews import Preview, ShowCoup
 from events.commands.staff import AcknowledgeAlarm, AssignDealer
 from events.commands.wagers import PlaceWager, SetLimits, WagerRequest, WithdrawWager
 from events.log.store import EventLog
-from events.mqtt.bus import Bus, BusSettings, Message
+from events.mqtt.bus import Bus, BusSettings
+from events.mqtt.messages import Message
 from events.types.shoe_reports import ErrorCleared, ErrorRaised
 from events.types.wagers import BetLimits
 from table_core.rulebooks.shipped import load_rulebook

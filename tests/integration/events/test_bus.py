@@ -12,7 +12,8 @@ import events.mqtt.bus
 import events.mqtt.connection
 from baccarat.local_brokers.nats import LOOPBACK
 from events.errors import OurBug
-from events.mqtt.bus import PAYLOAD_BYTES, Message
+from events.mqtt.bus import PAYLOAD_BYTES
+from events.mqtt.messages import Message
 from tests.support.brokers.brokers import Broker
 from tests.support.brokers.peers import EVENT, ROOT, STATE, Peer, at_work
 from tests.support.brokers.rude_broker import CONNACK

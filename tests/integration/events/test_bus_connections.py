@@ -12,8 +12,8 @@ import events.mqtt.bus
 import events.mqtt.connection
 from baccarat.local_brokers.nats import EmbeddedBroker
 from events.errors import BusError, OurBug
-from events.mqtt.bus import Message, Publication
 from events.mqtt.connection import ACK_SECONDS
+from events.mqtt.messages import Message, Publication
 from tests.support.brokers.brokers import Broker, freeze, thaw
 from tests.support.brokers.peers import EVENT, STATE, STATUS, Peer, at_work
 from tests.support.brokers.rude_broker import (

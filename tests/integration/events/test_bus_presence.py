@@ -9,8 +9,9 @@ import pytest
 
 from baccarat.processes.children import Child
 from events.clock import SystemClock
-from events.mqtt.bus import Message
+from events.mqtt.messages import Message
 from events.mqtt.presence import Presence, PresencePublisher, Status, encode_status, read_status
+from events.mqtt.process_shell import Performer
 from tests.support.brokers.brokers import Broker
 from tests.support.brokers.peers import STATE, STATUS, Peer, at_work
 from tests.support.machine.waiting import until
@@ -20,11 +21,12 @@ import asyncio, sys
 from events.mqtt.bus import Bus, BusSettings
 from events.clock import SystemClock
 from events.mqtt.presence import PresencePublisher
+from events.mqtt.process_shell import Performer
 
 async def main(port, topic):
-    publisher = PresencePublisher(topic, 41, SystemClock())
+    publisher = PresencePublisher(topic, 41, SystemClock().utc_ns())
     async def birth():
-        publisher.announce(bus)
+        Performer(bus, SystemClock()).perform_at_once(publisher.announce())
     bus = Bus(BusSettings("127.0.0.1", port, "shoe"), subscriptions={}, will=publisher.will,
               on_connect=birth)
     await bus.run()
@@ -57,19 +59,20 @@ async def test_the_will_of_a_killed_process_is_spoken_and_kept(broker: Broker) -
     assert late.got[0].retain
 
 
-def service_with(presence_publisher: PresencePublisher, port: int) -> Peer:
+def performer(peer: Peer) -> Performer:
+    return Performer(peer.bus, SystemClock())
+
+
+def service_with(presence: PresencePublisher, port: int) -> Peer:
     """A service that announces itself, and contradicts who says that it has gone."""
 
     async def greet(peer: Peer) -> None:
-        assert presence_publisher.announce(peer.bus)
+        assert performer(peer).perform_at_once(presence.announce())
 
     async def hear(message: Message) -> None:
-        if presence_publisher.is_stale_will(message.payload):
-            presence_publisher.announce(service.bus)
+        performer(service).perform_at_once(presence.on_own_status(message))
 
-    service = Peer(
-        port, "shoe", STATUS, handler=hear, on_connect=greet, will=presence_publisher.will
-    )
+    service = Peer(port, "shoe", STATUS, handler=hear, on_connect=greet, will=presence.will)
     return service
 
 
@@ -77,9 +80,9 @@ def service_with(presence_publisher: PresencePublisher, port: int) -> Peer:
 async def test_a_service_told_that_it_is_offline_says_that_it_is_not(
     broker: Broker, session: int
 ) -> None:
-    presence_publisher = PresencePublisher(STATUS, 5, SystemClock())
+    presence = PresencePublisher(STATUS, 5, SystemClock().utc_ns())
     service, observer = (
-        service_with(presence_publisher, broker.port),
+        service_with(presence, broker.port),
         Peer(broker.port, "observer", STATUS),
     )
     late_will = Status(state="offline", session=session, ts="2026-11-27T20:00:00.000000000Z")
@@ -87,36 +90,36 @@ async def test_a_service_told_that_it_is_offline_says_that_it_is_not(
         await until(lambda: observer.got, "the birth is heard")
         assert await observer.bus.publish(STATUS, encode_status(late_will), retain=True)
         await until(lambda: len(observer.got) >= 3, "birth, contradiction, birth")
-        beating = asyncio.create_task(presence_publisher.beat(service.bus, every=0.01))
+        beating = asyncio.create_task(performer(service).perform(presence.beat(0.01)))
         await until(lambda: len(observer.got) >= 6, "heartbeats follow")
         beating.cancel()
-    presence = Presence()
+    known = Presence()
     for message in observer.got[:6]:
         status = read_status(message.payload)
         assert status is not None
-        presence = presence.with_message(
+        known = known.with_message(
             status,
             retained=message.retain,
             utc_ns=time.time_ns(),
             mono_us=time.monotonic_ns() // 1_000,
         )
-        assert presence.online(time.monotonic_ns() // 1_000)
+        assert known.online(time.monotonic_ns() // 1_000)
 
 
 async def test_a_farewell_is_the_last_word_but_for_the_will(broker: Broker) -> None:
-    presence_publisher = PresencePublisher(STATUS, 5, SystemClock())
+    presence = PresencePublisher(STATUS, 5, SystemClock().utc_ns())
     service, observer = (
-        service_with(presence_publisher, broker.port),
+        service_with(presence, broker.port),
         Peer(broker.port, "observer", STATUS),
     )
     async with at_work(observer):
         async with at_work(service):
             await until(lambda: observer.got, "the birth is heard")
-            beating = asyncio.create_task(presence_publisher.beat(service.bus, every=0.001))
-            assert await presence_publisher.publish_offline(service.bus)
+            beating = asyncio.create_task(performer(service).perform(presence.beat(0.001)))
+            assert await performer(service).perform(presence.publish_offline())
             await until(lambda: b"offline" in observer.payloads[-1], "the farewell is heard")
             assert await service.bus.publish(STATE, b"its echo has come back by now")
-            assert not presence_publisher.announce(service.bus)
+            assert not performer(service).perform_at_once(presence.announce())
         beating.cancel()
         said = observer.payloads.index(next(p for p in observer.payloads if b"offline" in p))
         await until(lambda: len(observer.got) == said + 2, "the Will is spoken")

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from events.errors import InputError
-from events.mqtt.bus import Message
+from events.mqtt.messages import Message
 from events.mqtt.presence import read_status
 from tests.support.brokers.brokers import Broker
 from tests.support.brokers.peers import Peer, at_work

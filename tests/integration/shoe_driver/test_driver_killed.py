@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from events.mqtt.bus import Message
+from events.mqtt.messages import Message
 from events.mqtt.presence import read_status
 from tests.support.brokers.brokers import Broker
 from tests.support.brokers.peers import Peer, at_work

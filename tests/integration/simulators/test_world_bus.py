@@ -7,7 +7,7 @@ from typing import Protocol
 
 import pytest
 
-from events.mqtt.bus import Message, Publication
+from events.mqtt.messages import Message, Publication
 from simulators.world.parts.broker import FakeBroker, FakeClient
 from simulators.world.parts.fault_injector import ArmedFaults
 from tests.support.brokers.brokers import Broker

@@ -17,7 +17,8 @@ from events.clock import SystemClock
 from events.log.reader import reading
 from events.log.store import EventLog
 from events.log.verify import parse_kept_checkpoints, verify
-from events.mqtt.bus import Bus, BusSettings, Message
+from events.mqtt.bus import Bus, BusSettings
+from events.mqtt.messages import Message
 from events.mqtt.presence import PresencePublisher
 from events.mqtt.topics import Topics
 from events.proof.checkpoint import parse_checkpoint
@@ -61,7 +62,7 @@ async def keeping(port: int, topics: Topics) -> AsyncIterator[list[Message]]:
     async def keep(message: Message) -> None:
         kept.append(message)
 
-    will = PresencePublisher(topics.status("keeper"), 1, SystemClock()).will
+    will = PresencePublisher(topics.status("keeper"), 1, SystemClock().utc_ns()).will
     settings = BusSettings("127.0.0.1", port, "keeper")
     bus = Bus(settings, will=will, subscriptions={topics.checkpoint: keep})
     running = asyncio.create_task(bus.run())

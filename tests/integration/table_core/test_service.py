@@ -67,7 +67,7 @@ async def test_wagers_wait_until_the_core_has_appended_through_the_drivers_head(
 async def test_a_retained_link_is_history_and_catches_nobody_up(
     table: Table1, tmp_path: Path
 ) -> None:
-    assert table.driver.announce(table.bus)
+    assert table.performer.perform_at_once(table.driver.announce())
     await table.link(0)  # retained, before the core is there
     async with service(table.port, tmp_path):
         await table.core_comes()
@@ -79,9 +79,8 @@ async def test_a_driver_that_goes_takes_the_trust_with_it(table: Table1, tmp_pat
     async with service(table.port, tmp_path):
         await table.driver_comes()
         await table.ask("dealer", LoadShoe(transaction="l", shoe=SHOE))
-        assert await table.driver.publish_offline(
-            table.bus
-        )  # as its Will has it; and it beats no more
+        # As its Will has it; and it beats no more.
+        assert await table.performer.perform(table.driver.publish_offline())
         await until(lambda: table.states[-1].catching_up, "the core still trusts the driver")
         refused = await table.ask("dealer", OpenBetting(transaction="o"))
         assert refused.code == "catching_up"
@@ -134,7 +133,7 @@ async def test_a_late_will_of_an_older_session_is_contradicted(
 ) -> None:
     async with service(table.port, tmp_path):
         await until(lambda: table.statuses, "it is not online")
-        old = PresencePublisher(TOPICS.status("table"), 1, SystemClock())
+        old = PresencePublisher(TOPICS.status("table"), 1, SystemClock().utc_ns())
         await table.bus.publish(*old.will[:2], retain=True)
         await until(lambda: b'"online"' in table.statuses[-1], "it did not speak up")
 

@@ -7,7 +7,8 @@ from contextlib import asynccontextmanager, suppress
 from functools import partial
 
 from baccarat.local_brokers.nats import LOOPBACK
-from events.mqtt.bus import Bus, BusSettings, Handler, Message, Publication
+from events.mqtt.bus import Bus, BusSettings, Handler
+from events.mqtt.messages import Message, Publication
 from tests.support.machine.waiting import until
 
 ROOT = "bac/v1/harbour/b7"

@@ -16,8 +16,9 @@ from cage.ledger.store import LedgerStore
 from cage.reports.reconcile import Reconciliation, reconcile
 from events.clock import rfc3339
 from events.log.reader import reading as reading_log
-from events.log.store import EventLog, Pending
+from events.log.store import EventLog
 from events.types.envelope import decode_envelope, encode_envelope, event_id
+from events.types.stored import Pending
 from events.types.table import TableEvent
 from table_core.service.publishers import public_bytes
 from tests.support.table.money_game import BOOKS, Game, random_coup

@@ -12,7 +12,8 @@ from baccarat.config.table import load_config
 from baccarat.processes.children import Child
 from baccarat.services.registry import service_command
 from events.commands.consumers import Ack
-from events.mqtt.bus import BusSettings, Message
+from events.mqtt.bus import BusSettings
+from events.mqtt.messages import Message
 from events.mqtt.topics import Topics
 from events.types.envelope import decode_data
 from events.types.table import CoupSettled

@@ -7,9 +7,10 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from events.log.schema import SCHEMA
-from events.log.store import EventLog, Pending
+from events.log.store import EventLog
 from events.proof.chain import next_hash, origin_hash
 from events.types.envelope import encode_envelope
+from events.types.stored import Pending
 from events.types.table import AlarmRaised, BettingClosed, TableEvent
 
 ORIGIN = "sydney/t1"

@@ -10,8 +10,9 @@ import psycopg
 
 from events.clock import rfc3339
 from events.log.reader import reading
-from events.log.store import EventLog, Pending
+from events.log.store import EventLog
 from events.types.envelope import Entry, decode_entry, decode_envelope, encode_envelope
+from events.types.stored import Pending
 from events.types.table import TableEvent
 from property.archive.database import connect_archive, migrate
 from property.archive.store import Archive

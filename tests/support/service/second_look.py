@@ -9,7 +9,8 @@ from events.commands.base import Command
 from events.commands.corrections import CorrectHands, CorrectWager
 from events.commands.coup import VoidCoup
 from events.commands.wagers import WagerRequest
-from events.mqtt.bus import BusSettings, Message
+from events.mqtt.bus import BusSettings
+from events.mqtt.messages import Message
 from events.mqtt.topics import Topics
 from events.types.envelope import decode_data
 from events.types.table import CoupSettled, Settlement

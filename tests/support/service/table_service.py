@@ -16,8 +16,10 @@ from events.commands.registry import COMMAND_NAMES
 from events.commands.shoe import LoadShoe
 from events.commands.wagers import PlaceWager, WagerRequest
 from events.log.store import EventLog
-from events.mqtt.bus import Bus, BusSettings, Message
+from events.mqtt.bus import Bus, BusSettings
+from events.mqtt.messages import Message
 from events.mqtt.presence import PresencePublisher
+from events.mqtt.process_shell import Performer
 from events.mqtt.topics import Topics
 from events.types.envelope import Envelope
 from events.types.shoe_reports import DeviceResult, LinkOpen, LinkStatus, LinkUp, ShoeAck, ShoeEvent
@@ -55,7 +57,7 @@ class Table1:
         self.statuses: list[bytes] = []
         self.requests: list[Message] = []
         self.head: int | None = None  # the driver's newest number; None while it is not there
-        self.driver = PresencePublisher(TOPICS.status("shoe"), 1, SystemClock())
+        self.driver = PresencePublisher(TOPICS.status("shoe"), 1, SystemClock().utc_ns())
         self.beating: asyncio.Task[None] | None = None  # the driver's heart
         self.bus = Bus(
             BusSettings("127.0.0.1", port, "everybody"),
@@ -72,6 +74,7 @@ class Table1:
                 f"{TOPICS.root}/request/display/+": self._on_request,
             },
         )
+        self.performer = Performer(self.bus, SystemClock())
 
     async def _on_answer(self, message: Message) -> None:
         user = message.topic.rpartition("/")[2]
@@ -157,8 +160,10 @@ class Table1:
         """The driver is there, and the shoe link is up: events 1 and 2."""
         await self.core_comes()
         self.states.clear()  # an earlier core's last one may have come until now
-        assert self.driver.announce(self.bus)
-        self.beating = self.beating or asyncio.create_task(self.driver.beat(self.bus))
+        assert self.performer.perform_at_once(self.driver.announce())
+        self.beating = self.beating or asyncio.create_task(
+            self.performer.perform(self.driver.beat())
+        )
         self.head = 2
         await self.link(2)
         await self.say(shoe_event(1, LinkOpen(transport="pty:x")))

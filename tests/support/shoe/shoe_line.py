@@ -13,7 +13,8 @@ import msgspec
 
 from baccarat.local_brokers.nats import LOOPBACK
 from events.clock import SystemClock, rfc3339
-from events.mqtt.bus import BusSettings, Message
+from events.mqtt.bus import BusSettings
+from events.mqtt.messages import Message
 from events.mqtt.topics import Topics
 from events.types.shoe_reports import LinkStatus, ShoeAck, ShoeEvent
 from shoe_driver.decode import Decoder

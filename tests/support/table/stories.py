@@ -6,9 +6,10 @@ from pathlib import Path
 from events.commands.corrections import CorrectHands
 from events.commands.coup import ConfirmResult
 from events.log.schema import OWN_ACTORS
-from events.log.store import EventLog, Pending
+from events.log.store import EventLog
 from events.types.envelope import encode_envelope
 from events.types.shoe_reports import DeviceResult
+from events.types.stored import Pending
 from events.types.table import ShoeReported, TableEvent
 from table_core.decide.decision import DecisionContext
 from table_core.narrative.coup import CoupNarrative, narrate_coup

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from baccarat.cli.main import main
-from events.log.store import EventLog, Stored
+from events.log.store import EventLog
 from events.types.envelope import decode_envelope
+from events.types.stored import Stored
 from tests.support.log.closed_books import ORIGIN, Closed, closed
 from tests.support.log.logs import forging, made
 from tests.support.table.money_game import BOOKS

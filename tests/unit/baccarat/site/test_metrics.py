@@ -12,7 +12,7 @@ from prometheus_client.registry import Collector
 
 from baccarat.site.metrics import TableHealth
 from events.clock import rfc3339
-from events.mqtt.bus import Message
+from events.mqtt.messages import Message
 from events.mqtt.presence import Status, encode_status
 
 

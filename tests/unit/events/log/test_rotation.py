@@ -14,11 +14,12 @@ from events.errors import LogRefused, LogUnwritable, OurBug
 from events.log.idempotency_index import index_of
 from events.log.reader import reading
 from events.log.segments import archive_folder, find_segments, segment_name, segments_in
-from events.log.store import AcceptedRequest, EventLog, Pending
+from events.log.store import EventLog
 from events.log.verify import verify
 from events.proof.chain import next_hash
 from events.proof.merkle import root_of
 from events.types.envelope import decode_data, decode_envelope, encode_envelope
+from events.types.stored import AcceptedRequest, Pending
 from events.types.table import AlarmRaised
 from table_core.fold.corrections import find_past_coup
 from table_core.fold.dispatch import fold_all

@@ -11,11 +11,12 @@ import pytest
 
 from baccarat.cli.main import main
 from events.errors import InputError
-from events.log.store import EventLog, Stored
+from events.log.store import EventLog
 from events.log.verify import VerificationResult, parse_kept_checkpoints, verify
 from events.proof.chain import next_hash, origin_hash
 from events.proof.checkpoint import Checkpoint, signed_checkpoint
 from events.proof.note import SigningKey, VerifierKey, signed_note
+from events.types.stored import Stored
 from events.types.table import AlarmRaised, TableEvent
 from tests.support.log.logs import ORIGIN, pending
 from tests.support.table.evidence import KEY, OTHER_KEY, THIRD_KEY, mth, played, stored_checkpoints

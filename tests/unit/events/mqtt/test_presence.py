@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from events.clock import rfc3339
+from events.mqtt.messages import Message
 from events.mqtt.presence import (
     STALE_SECONDS,
     Presence,
@@ -16,6 +17,7 @@ from events.mqtt.presence import (
     encode_status,
     read_status,
 )
+from events.mqtt.process import Now
 
 SECOND = 1_000_000_000
 NOON = 1_796_040_000 * SECOND
@@ -195,7 +197,7 @@ def test_the_wire_form_is_the_documented_one() -> None:
 
 
 def test_the_will_is_retained_and_takes_back_this_session() -> None:
-    will = PresencePublisher("bac/v1/s/t/status/shoe", 12, StoppedClock()).will
+    will = PresencePublisher("bac/v1/s/t/status/shoe", 12, 0).will
     assert (will.topic, will.retain) == ("bac/v1/s/t/status/shoe", True)
     assert json.loads(will.payload)["state"] == "offline"
     assert json.loads(will.payload)["session"] == 12
@@ -214,11 +216,13 @@ def test_the_will_is_retained_and_takes_back_this_session() -> None:
 def test_a_service_contradicts_its_own_obituary(
     state: str, session: int, contradicted: bool
 ) -> None:
-    presence_publisher = PresencePublisher("bac/v1/s/t/status/shoe", 5, StoppedClock())
-    assert (
-        presence_publisher.is_stale_will(encode_status(status(state, session, 0))) is contradicted
-    )
+    publisher = PresencePublisher("bac/v1/s/t/status/shoe", 5, 0)
+    payload = encode_status(status(state, session, 0))
+    steps = publisher.on_own_status(Message(publisher.topic, payload, retain=False))
+    assert (next(steps, None) == Now()) is contradicted
+    steps.close()
 
 
 def test_junk_on_our_own_topic_contradicts_nothing() -> None:
-    assert not PresencePublisher("bac/v1/s/t/status/shoe", 5, StoppedClock()).is_stale_will(b"\xff")
+    publisher = PresencePublisher("bac/v1/s/t/status/shoe", 5, 0)
+    assert list(publisher.on_own_status(Message(publisher.topic, b"\xff", retain=False))) == []

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from events.mqtt.bus import BusSettings, Message
+from events.mqtt.bus import BusSettings
+from events.mqtt.messages import Message
 from simulators.cage.book import Applied, BookTotals, SettlementBook
 from simulators.cage.service import Cage
 from tests.support.service.small_table import TOPICS

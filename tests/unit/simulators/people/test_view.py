@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from events.mqtt.bus import Message
+from events.mqtt.messages import Message
 from simulators.people.view import CoupSeen, TableSeen, TableView
 
 

@@ -8,8 +8,9 @@ from typing import Protocol
 import pytest
 
 from events.errors import LogConflict, LogRefused, LogUnwritable, OurBug
-from events.log.store import EventLog, Pending
+from events.log.store import EventLog
 from events.types.envelope import encode_envelope
+from events.types.stored import Pending
 from events.types.table import AlarmCleared
 from shoe_driver.journal.files import Journal
 from shoe_driver.journal.records import Record, RecordKind, encode_record

@@ -15,11 +15,12 @@ from events.commands.corrections import CorrectHands, CorrectRulebook, CorrectWa
 from events.commands.coup import OpenBetting, VoidCoup
 from events.commands.shoe import EndShoe, LoadShoe, ReplaceShoe
 from events.commands.wagers import PlaceWager, WagerRequest
-from events.log.store import EventLog, Pending
+from events.log.store import EventLog
 from events.mqtt.topics import Topics
 from events.types.chips import Pieces
 from events.types.envelope import decode_envelope, encode_envelope
 from events.types.shoe_reports import DeviceResult, LinkOpen, LinkUp
+from events.types.stored import Pending
 from events.types.table import TableEvent
 from table_core.fold.dispatch import fold_all
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids

@@ -15,9 +15,9 @@ from events.commands.cards import CorrectCard, EnterCard, MarkUnreadable
 from events.commands.corrections import CorrectHands, CorrectWager
 from events.commands.coup import ConfirmResult, VoidCoup
 from events.commands.wagers import WagerRequest
-from events.log.store import Stored
 from events.types.envelope import decode_data, decode_envelope
 from events.types.shoe_reports import CardUnreadable, DeviceResult
+from events.types.stored import Stored
 from events.types.table import CoupSettled, TableEvent
 from table_core.evidence.bundle import EvidenceVerdict, verify_evidence
 from tests.support.log.logs import forging

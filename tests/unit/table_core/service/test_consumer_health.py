@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from events.clock import rfc3339
-from events.log.store import EventLog, Pending
+from events.log.store import EventLog
 from events.types.envelope import encode_envelope
 from events.types.shoe_reports import LinkUp
+from events.types.stored import Pending
 from events.types.table import CoupSettled, ShoeReported, TableEvent
 from table_core.service.consumer_health import ACK_OVERDUE_S, CONSUMERS_MOST, ConsumerHealth
 from tests.support.table.coups import shoe_event

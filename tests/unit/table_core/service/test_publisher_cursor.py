@@ -3,8 +3,9 @@
 import asyncio
 from pathlib import Path
 
-from events.log.store import EventLog, Pending
+from events.log.store import EventLog
 from events.types.envelope import encode_envelope
+from events.types.stored import Pending
 from events.types.table import AlarmCleared
 from table_core.service.publishers import CursorPublisher
 from table_core.service.table_writer import no_probe

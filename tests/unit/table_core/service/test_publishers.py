@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from events.cards import Card, Hand
-from events.log.store import EventLog, Pending
+from events.log.store import EventLog
 from events.types.envelope import Envelope, decode_envelope, encode_envelope
 from events.types.shoe_reports import CardCarriedOver, LinkUp
+from events.types.stored import Pending
 from events.types.table import AlarmCleared, ShoeReported, TableEvent
 from table_core.service.event_replays import MAX_REPLAYS, Replays
 from table_core.service.publishers import CursorPublisher, LatestPublisher, public_bytes

@@ -3,7 +3,7 @@
 import pytest
 
 from events.commands.coup import OpenBetting
-from events.log.store import AcceptedRequest
+from events.types.stored import AcceptedRequest
 from table_core.service.repeated_requests import (
     encode_request_body,
     repeated_answer,

@@ -1,0 +1,215 @@
+"""The world's shell of a process: it performs effects on fake parts, in an order by the seed.
+
+Whatever may happen on a real machine between two effects happens here: other steps of the process
+go on, a message comes, the broker is lost, or the process dies.
+"""
+
+from collections.abc import Callable
+from random import Random
+from typing import Any, Final, NamedTuple
+
+from events.mqtt.bus import matches
+from events.mqtt.process import (
+    Begin,
+    Effect,
+    Instant,
+    LogLine,
+    Now,
+    Post,
+    Process,
+    Publish,
+    Signal,
+    Steps,
+    Wait,
+)
+from events.mqtt.process_shell import AtOnce, perform_at_once
+from simulators.world.parts.broker import FakeBroker, FakeClient
+from simulators.world.parts.clock import MICROSECONDS, WorldClock
+from simulators.world.parts.waiting import FOREVER_US
+
+__all__ = ["WorldShell"]
+
+
+class _Paused(NamedTuple):
+    """Steps that wait, and what they are sent when they go on."""
+
+    steps: Steps[None]
+    handles_message: bool
+    result: object = None
+    error: Exception | None = None
+
+
+class WorldShell:
+    """One life of a service's process.
+
+    Args:
+        process: the shipped one.
+        courier: the broker.
+        clock: the world's.
+        rng: decides what goes on next.
+        at_once: performs the service's own effects that do not wait.
+        waiting: performs its own effects that wait; other steps may go on before the result comes.
+        probe: called before and after each effect; it may kill the process there.
+
+    Attributes:
+        client: the process's place on the bus.
+    """
+
+    def __init__(
+        self,
+        process: Process,
+        courier: FakeBroker,
+        clock: WorldClock,
+        rng: Random,
+        *,
+        at_once: AtOnce,
+        waiting: AtOnce,
+        probe: Callable[[str], None],
+    ) -> None:
+        self.process = process
+        self.client = FakeClient(courier, tuple(process.subscriptions), process.will)
+        self._clock, self._rng, self._probe = clock, rng, probe
+        self._ready: list[_Paused] = []
+        self._published: list[_Paused] = []  # the broker's acknowledgement is on its way
+        self._waits: dict[Steps[None], tuple[int, bool, Signal | None]] = {}
+        self._handling = False
+        self._wakes_us = FOREVER_US
+        self._at_once: dict[type[Effect[Any]], Callable[[Any], object]] = {
+            Begin: lambda effect: self._begin(effect.steps),
+            LogLine: lambda _: None,
+            Now: lambda _: Instant(clock.utc_ns(), clock.mono_us()),
+            Post: lambda post: self.client.post(post.topic, post.payload, post.retain),
+            **at_once,
+        }
+        self._waiting: Final = waiting
+        for steps in process.running():
+            self._begin(steps)
+
+    @property
+    def wakes_us(self) -> int:
+        """The moment of its next action by itself, microseconds."""
+        return self._wakes_us
+
+    @property
+    def busy(self) -> bool:
+        """Whether there is something to do now."""
+        return (
+            bool(self._ready or self._published)
+            or (bool(self.client.inbox) and not self._handling)
+            or self._clock.now_us >= self._wakes_us
+        )
+
+    def work(self) -> None:
+        """Let some steps go on to their next wait, or hand over a message."""
+        if self._clock.now_us >= self._wakes_us:
+            self._wake()
+        hears = bool(self.client.inbox) and not self._handling
+        choices = len(self._ready) + len(self._published) + hears
+        if not choices:
+            return
+        choice = int(self._rng.random() * choices)
+        if choice < len(self._ready):
+            self._go_on(self._ready.pop(choice))
+        elif choice < len(self._ready) + len(self._published):
+            self._go_on(self._published.pop(choice - len(self._ready)))
+        else:
+            self._hear()
+
+    def connect(self) -> None:
+        """Connect to the broker; the process does what a new connection needs."""
+        self.client.connect()
+        self._handling = True
+        self._go_on(_Paused(self.process.on_connect(), handles_message=True))
+
+    def disconnected(self) -> None:
+        """LogLine that the broker is gone: nobody knows whether it had the last messages."""
+        lost, self._published = self._published, []
+        self._ready += [paused._replace(result=False) for paused in lost]
+        self.perform_at_once(self.process.on_disconnect())
+
+    def die(self) -> None:
+        """End the process where it stands."""
+        self.client.hang_up()
+
+    def perform_at_once(self, steps: Steps[Any]) -> Any:
+        """Run steps of which no effect waits, and return their result."""
+        return perform_at_once(steps, self._at_once)
+
+    def _begin(self, steps: Steps[None]) -> None:
+        self._ready.append(_Paused(steps, handles_message=False))
+
+    def _hear(self) -> None:
+        message = self.client.inbox.popleft()
+        handle = self.process.subscriptions.get(message.topic)
+        if handle is None:
+            handle = next(
+                handle
+                for name, handle in self.process.subscriptions.items()
+                if matches(name, message.topic)
+            )
+        self._handling = True
+        self._go_on(_Paused(handle(message), handles_message=True))
+
+    def _go_on(self, paused: _Paused) -> None:
+        """Resume steps, and perform their effects up to one that waits."""
+        steps, handles, result, error = paused
+        try:
+            while True:
+                effect = steps.throw(error) if error else steps.send(result)
+                name, error, result = type(effect), None, None
+                self._probe(name.__name__)
+                perform = self._at_once.get(name)
+                if perform is None:
+                    self._pause(steps, handles, effect)
+                    return
+                try:
+                    result = perform(effect)
+                except Exception as refused:  # noqa: BLE001 - the process decides what it means
+                    error = refused
+                self._probe(name.__name__)
+        except StopIteration:
+            self._handling = self._handling and not handles
+
+    def _pause(self, steps: Steps[None], handles: bool, effect: Effect[Any]) -> None:
+        if isinstance(effect, Wait):
+            self._wait(steps, handles, effect)
+            return
+        paused = _Paused(steps, handles)
+        if isinstance(effect, Publish):
+            sent = self.client.post(effect.topic, effect.payload, effect.retain)
+            paused = paused._replace(result=sent)
+            (self._published if sent else self._ready).append(paused)
+            return
+        try:
+            paused = paused._replace(result=self._waiting[type(effect)](effect))
+        except Exception as error:  # noqa: BLE001 - the process decides what it means
+            paused = paused._replace(error=error)
+        self._ready.append(paused)
+
+    # ---- waits ----
+
+    def _wait(self, steps: Steps[None], handles: bool, effect: Wait) -> None:
+        signal = effect.signal
+        if signal is not None and signal.is_set:
+            self._ready.append(_Paused(steps, handles, result=True))
+            return
+        limit_us = FOREVER_US
+        if effect.seconds is not None:
+            limit_us = self._clock.now_us + int(effect.seconds * MICROSECONDS)
+        self._waits[steps] = limit_us, handles, signal
+        self._wakes_us = min(self._wakes_us, limit_us)
+        if signal is not None:
+            signal.on_set = lambda: self._end_wait(steps, came=True)
+
+    def _end_wait(self, steps: Steps[None], *, came: bool) -> None:
+        _, handles, signal = self._waits.pop(steps)
+        if signal is not None:
+            signal.on_set = None
+        self._ready.append(_Paused(steps, handles, result=came))
+
+    def _wake(self) -> None:
+        now_us = self._clock.now_us
+        for steps, (limit_us, _, _) in list(self._waits.items()):
+            if limit_us <= now_us:
+                self._end_wait(steps, came=False)
+        self._wakes_us = min((wait[0] for wait in self._waits.values()), default=FOREVER_US)
