@@ -7,8 +7,8 @@ from typing import Final
 from baccarat.config.form import KeepConfig, TableConfig
 from baccarat.services.registry import Probe, no_probe
 from events.clock import SystemClock
-from shoe_driver.profiles.catalogue import load_profile
 from shoe_driver.process.retention import JournalRetention
+from shoe_driver.profiles.catalogue import load_profile
 from shoe_driver.service.service import DriverConfig, DriverService
 from shoe_driver.transports.endpoint import parse_url
 from shoe_driver.transports.port import try_port

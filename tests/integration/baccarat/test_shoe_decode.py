@@ -180,7 +180,7 @@ def segments(folder: Path) -> list[Path]:
             assert carried is not None
             chain.go_on(carried, clock)
     chain.close()
-    return [path for _, path in chain.files]
+    return list(chain.last_events)
 
 
 def test_a_journal_in_several_files_is_one_journal(tmp_path: Path) -> None:
