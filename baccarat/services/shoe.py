@@ -2,14 +2,13 @@
 
 import asyncio
 import random
-from contextlib import suppress
 from typing import Final
 
 from baccarat.config.form import KeepConfig, TableConfig
 from baccarat.services.registry import Probe, no_probe
 from events.clock import SystemClock
+from shoe_driver.process.retention import JournalRetention
 from shoe_driver.profiles.catalogue import load_profile
-from shoe_driver.service.retention import JournalRetention
 from shoe_driver.service.service import DriverConfig, DriverService
 from shoe_driver.transports.endpoint import parse_url
 from shoe_driver.transports.port import try_port
@@ -38,13 +37,7 @@ async def serve(config: TableConfig, stop: asyncio.Event, probe: Probe = no_prob
         random.Random(),  # noqa: S311 - spreads attempts in time, guards nothing
         probe,
     )
-    running = asyncio.ensure_future(driver.run())
-    stopping = asyncio.ensure_future(stop.wait())
-    await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
-    for task in (stopping, running):
-        task.cancel()
-    with suppress(asyncio.CancelledError):
-        await running
+    await driver.run(stop)
 
 
 def check(config: TableConfig) -> None:

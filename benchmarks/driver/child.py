@@ -50,7 +50,7 @@ def _driver(broker: int, reporter: Reporter, line: str, folder: Path) -> None:
     )
     reporter.ready("driver")
     gc.freeze()  # as `baccarat.services.registry` does
-    asyncio.run(service.run())
+    asyncio.run(service.run(asyncio.Event()))
 
 
 def _floor(reporter: Reporter, line: str, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""The driver's service: port reader, link supervisor, recorder, event sender.
+"""The driver's service: runs `shoe_driver.process` on asyncio, on real files, ports and brokers.
 
 Only the composition root imports it.
 """

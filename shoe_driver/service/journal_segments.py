@@ -10,9 +10,8 @@ from pathlib import Path
 
 from events.clock import Clock
 from events.errors import LogRefused
-from shoe_driver.decode import Decoder
 from shoe_driver.journal.files import Journal, read_records
-from shoe_driver.journal.records import JournalHeader, Record, parse_journal_state
+from shoe_driver.journal.records import JournalHeader, JournalState, Record, parse_journal_state
 
 __all__ = ["JournalChain"]
 
@@ -56,9 +55,10 @@ class JournalChain:
         return self._newest.size
 
     @property
-    def files(self) -> list[tuple[int, Path]]:
-        """Each file with the number of the last event before it."""
-        return list(self._files)
+    def last_events(self) -> dict[Path, int | None]:
+        """The number of the last event in each file; None for the newest."""
+        ends: list[int | None] = [base for base, _ in self._files[1:]]
+        return dict(zip((path for _, path in self._files), [*ends, None], strict=True))
 
     @property
     def floor(self) -> int:
@@ -79,18 +79,12 @@ class JournalChain:
         for _, path in self._files[max(0, before - 1) :]:
             yield from read_records(path)
 
-    def go_on(self, decoder: Decoder, clock: Clock) -> Record | None:
-        """Begin the next file, if the journal is at a point where that is possible.
-
-        Returns:
-            The record with the journal's state, to be decoded like any other.
+    def go_on(self, carried: JournalState, clock: Clock) -> Record:
+        """Begin the next file; return the record with the journal's state.
 
         Raises:
             LogUnwritable: the disk refused it; the old file goes on.
         """
-        carried = decoder.carried(clock.mono_us())
-        if carried is None:
-            return None
         fresh, where = self._newest.next_segment(carried, clock)
         self._newest.close()
         self._newest = fresh

@@ -1,8 +1,8 @@
 """The port reader: read and stamp bytes as they come, even while the disk waits."""
 
 import asyncio
-import contextlib
 import select
+from collections.abc import Callable
 from typing import Final
 
 from events.clock import Clock
@@ -22,17 +22,15 @@ class PortReader:
     Args:
         port: open; the caller closes it.
         clock: stamps reads.
-
-    Attributes:
-        lost: why nothing more will come, once that is known.
+        arrived: called whenever bytes have come, or the link is lost.
     """
 
-    def __init__(self, port: Port, clock: Clock) -> None:
-        self.lost: LinkError | None = None
+    def __init__(self, port: Port, clock: Clock, arrived: Callable[[], None]) -> None:
+        self._lost: LinkError | None = None
         self._port = port
         self._clock = clock
+        self._arrived = arrived
         self._loop = asyncio.get_running_loop()
-        self._wake = asyncio.Event()
         self._records: list[Record] = []
         self._reading = False
         self._resume()
@@ -40,29 +38,23 @@ class PortReader:
     @property
     def waiting(self) -> bool:
         """Whether bytes wait that were not taken, here or in the kernel."""
-        if self._records or self.lost is not None:
+        if self._records or self._lost is not None:
             return True
         poll = select.poll()
         poll.register(self._port.fileno(), select.POLLIN)
         return bool(poll.poll(0))
 
-    async def take(self, seconds: float) -> list[Record]:
-        """Return what has come, after waiting for it at most `seconds`."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._wake.wait()
-        self._wake.clear()
+    def take(self) -> list[Record]:
+        """Return what has come since the last time.
+
+        Raises:
+            LinkError: the link is lost, and everything that came before was taken.
+        """
         records, self._records = self._records, []
+        if not records and self._lost is not None:
+            raise self._lost
         self._resume()
         return records
-
-    async def stale(self, seconds: float) -> list[Record]:
-        """Return what comes within `seconds`, marked stale: it had waited before the connection."""
-        await asyncio.sleep(seconds)
-        self._wake.clear()
-        records, self._records = self._records, []
-        self._resume()
-        return [Record(RecordKind.STALE, r.mono_us, r.utc_ns, r.payload) for r in records]
 
     def close(self) -> None:
         """Stop reading. Call it while the port is still open."""
@@ -72,7 +64,7 @@ class PortReader:
         try:
             data = self._port.read()
         except LinkError as error:
-            self.lost = error
+            self._lost = error
             self._suspend()
         else:
             if data:
@@ -80,10 +72,10 @@ class PortReader:
                 self._records.append(Record(RecordKind.DATA, now, utc, data))
             if len(self._records) >= _READS:
                 self._suspend()
-        self._wake.set()
+        self._arrived()
 
     def _resume(self) -> None:
-        if not self._reading and self.lost is None:
+        if not self._reading and self._lost is None:
             self._loop.add_reader(self._port.fileno(), self._ready)
             self._reading = True
 

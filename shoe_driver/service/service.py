@@ -1,39 +1,27 @@
-"""The driver's service: connects port, journal and bus, and stops them in order."""
+"""The driver's service: runs the driver's process on a folder, a port and a broker."""
 
 import asyncio
 import random
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
 
-import structlog
 from msgspec import Struct
 
 from events.clock import Clock
-from events.mqtt.bus import Bus, BusSettings
-from events.mqtt.messages import Message
-from events.mqtt.presence import PresencePublisher
-from events.mqtt.process_shell import Performer
+from events.mqtt.bus import BusSettings
+from events.mqtt.process_shell import ProcessShell, clock_and_log_lines, no_probe, perform_at_once
 from events.mqtt.topics import Topics
 from shoe_driver.journal.folder import JournalFolder
+from shoe_driver.process.driver import ENDING_S, DriverProcess
+from shoe_driver.process.effects import AckReceived, Uniform
+from shoe_driver.process.retention import JournalRetention
 from shoe_driver.profiles.catalogue import profile_text
 from shoe_driver.profiles.profile import parse_profile
-from shoe_driver.service.event_sender import EventSender, PortStatus
-from shoe_driver.service.link_supervisor import LinkSupervisor
-from shoe_driver.service.recorder import Recorder
-from shoe_driver.service.retention import JournalRetention
+from shoe_driver.service.driver_port import DriverPort
+from shoe_driver.service.journal_store import JournalStore
 from shoe_driver.transports.endpoint import parse_url
 
-__all__ = ["SERVICE", "DriverConfig", "DriverService", "no_probe"]
-
-SERVICE: Final = "shoe"
-
-_TICK_S: Final = 0.1
-_TIDY_S: Final = 60.0
-# For publishing "offline", after the link's end was stored. A hanging disk must not keep us.
-_OFFLINE_S: Final = 3.0
-
-_log: Final = structlog.get_logger()
+__all__ = ["DriverConfig", "DriverService"]
 
 
 class DriverConfig(Struct, frozen=True, kw_only=True):
@@ -54,12 +42,8 @@ class DriverConfig(Struct, frozen=True, kw_only=True):
     keep: JournalRetention = JournalRetention()
 
 
-def no_probe(_: str) -> None:
-    """Do nothing: the probe in production."""
-
-
 class DriverService:
-    """Runs the shoe link of one table until it is cancelled.
+    """Runs the shoe link of one table.
 
     Args:
         config: its settings.
@@ -90,8 +74,8 @@ class DriverService:
         wanted = parse_profile(self._profile, source=config.profile)
         self._endpoint = parse_url(config.url, baud=wanted.serial.baud)
 
-    async def run(self) -> None:
-        """Serve until cancelled.
+    async def run(self, stop: asyncio.Event) -> None:
+        """Serve until `stop` is set.
 
         Raises:
             InputError: the journal's folder cannot be used, or another driver uses it.
@@ -99,83 +83,36 @@ class DriverService:
             LogUnwritable: there is no journal yet and none can be begun.
             ExceptionGroup: a part failed; the service fails closed.
         """
-        with JournalFolder(self._config.journal_dir) as folder:
-            session = folder.next_session()
-            recorder = await asyncio.to_thread(
-                Recorder, folder, self._profile, self._clock, self._probe, self._config.keep
+        config, clock, probe = self._config, self._clock, self._probe
+        with JournalFolder(config.journal_dir) as folder:
+            process = DriverProcess(
+                config.topics,
+                str(self._endpoint),
+                self._profile,
+                config.keep,
+                folder.next_session(),
+                clock.utc_ns(),
             )
-            try:
-                await self._serve(recorder, session)
-            finally:
-                recorder.close()
-
-    async def _serve(self, recorder: Recorder, session: int) -> None:
-        topics = self._config.topics
-        presence = PresencePublisher(topics.status(SERVICE), session, self._clock.utc_ns())
-
-        async def on_connect() -> None:
-            performer.perform_at_once(presence.announce())
-            event_sender.connected()
-
-        async def on_own_status(message: Message) -> None:
-            performer.perform_at_once(presence.on_own_status(message))
-
-        def view() -> PortStatus:
-            return PortStatus(
-                intake.held, intake.reason, str(self._endpoint), intake.hint, intake.opened
+            journals, port = JournalStore(folder, clock), DriverPort(self._endpoint, clock)
+            shell = ProcessShell(
+                process,
+                self._bus_settings,
+                clock,
+                at_once={
+                    AckReceived: lambda _: probe("ack.received"),
+                    Uniform: lambda effect: self._rng.uniform(effect.least, effect.most),
+                    **journals.at_once,
+                    **port.at_once,
+                },
+                waiting={**journals.in_thread, **port.waiting},
+                probe=probe,
+                rng=self._rng,
+                ending_s=ENDING_S,
             )
-
-        def post(topic: str, payload: bytes, retain: bool) -> bool:
-            return bus.post(topic, payload, retain=retain)
-
-        event_sender = EventSender(topics, recorder, view, post, self._clock, self._probe)
-        intake = LinkSupervisor(
-            self._endpoint, recorder, self._clock, self._rng, event_sender.changed
-        )
-        recorder.on_events = event_sender.on_events
-        bus = Bus(
-            self._bus_settings,
-            subscriptions={
-                topics.shoe_ack: event_sender.on_ack,
-                presence.topic: on_own_status,
-            },
-            will=presence.will,
-            on_connect=on_connect,
-            on_disconnect=event_sender.disconnected,
-            rng=self._rng,
-        )
-        performer = Performer(bus, self._clock)
-        async with asyncio.TaskGroup() as tasks:
-            others = [
-                tasks.create_task(bus.run()),
-                tasks.create_task(performer.perform(presence.beat())),
-                tasks.create_task(_tick(recorder, event_sender)),
-                tasks.create_task(_tidy(recorder)),
-            ]
+            start = {**clock_and_log_lines(clock), **journals.in_order}
             try:
-                await intake.run()
+                await asyncio.to_thread(perform_at_once, process.start(), start)
+                await shell.run(stop)
             finally:
-                await _publish_offline(performer, presence)
-                for task in others:
-                    task.cancel()
-
-
-async def _tick(recorder: Recorder, event_sender: EventSender) -> None:
-    while True:
-        await asyncio.sleep(_TICK_S)
-        await recorder.refill()
-        event_sender.tick()
-
-
-async def _tidy(recorder: Recorder) -> None:
-    while True:
-        await asyncio.sleep(_TIDY_S)
-        await recorder.drop_old_files()
-
-
-async def _publish_offline(performer: Performer, presence: PresencePublisher) -> None:
-    try:
-        async with asyncio.timeout(_OFFLINE_S):
-            await performer.perform(presence.publish_offline())
-    except TimeoutError:
-        _log.warning("farewell.unheard")
+                port.close()
+                journals.close()

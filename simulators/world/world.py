@@ -15,9 +15,12 @@ from msgspec import Struct
 
 from events.commands.staff import AssignDealer
 from events.errors import LogUnwritable, OurBug
+from events.mqtt.process_shell import perform_at_once
 from events.mqtt.topics import Topics
 from events.types.envelope import decode_entry
 from events.types.stored import Stored
+from shoe_driver.process.driver import DriverProcess
+from shoe_driver.process.retention import JournalRetention
 from shoe_driver.profiles.catalogue import profile_text
 from shoe_driver.profiles.profile import parse_profile
 from simulators.device.profiles import GAMES
@@ -34,6 +37,7 @@ from simulators.world.fault_plan import FaultInjector
 from simulators.world.final_checks import check_floats, check_journals, check_ledger, check_replay
 from simulators.world.parts.broker import FakeBroker
 from simulators.world.parts.clock import MICROSECONDS, WorldClock
+from simulators.world.parts.driver_effects import DriverEffects
 from simulators.world.parts.fault_injector import ArmedFaults, Killed
 from simulators.world.parts.journal_disk import JournalDisk
 from simulators.world.parts.log_disk import LogDisk
@@ -41,11 +45,11 @@ from simulators.world.parts.port import WorldPort
 from simulators.world.parts.process_slot import Actor, ProcessSlot
 from simulators.world.parts.shoe import WorldShoe
 from simulators.world.parts.waiting import SimulatedPerson, Waiting
+from simulators.world.parts.world_shell import WorldShell, clock_and_silence
 from simulators.world.people.dealer_and_supervisor import Staff, StaffCoup
 from simulators.world.people.desk import WorldConsole, WorldView
 from simulators.world.people.float_keeper import COUNT_ROOM
 from simulators.world.processes.consumers import CageProcess, DisplayProcess, WorldLedger
-from simulators.world.processes.driver import DriverProcess
 from simulators.world.processes.table import PEOPLE, TableProcess, signing_key
 from table_core.fold.snapshot import encode_state
 from table_core.rulebooks.shipped import load_rulebook
@@ -168,16 +172,27 @@ class World:
     def _seat(self, name: str, make: object) -> ProcessSlot:
         return ProcessSlot(name, make, self._clock, self._rng)  # type: ignore[arg-type] # each makes its own
 
-    def _make_driver(self) -> DriverProcess:
-        return DriverProcess(
+    def _make_driver(self) -> WorldShell:
+        clock, rng, probe = self._clock, self._rng, self._mischief.probe("driver")
+        self._driver = DriverProcess(
             self._topics,
-            self._profile,
-            self._journals,
-            self._port,
+            "world:shoe",
+            self._profile[0],
+            JournalRetention(),
+            self._journals.next_session(),
+            clock.utc_ns(),
+        )
+        effects = DriverEffects(self._journals, self._port, clock, rng, probe)
+        alone = {**effects.at_once, **effects.waiting, **clock_and_silence(clock)}
+        perform_at_once(self._driver.start(), alone)
+        return WorldShell(
+            self._driver,
             self._courier,
-            self._clock,
-            self._rng,
-            self._mischief.probe("driver"),
+            clock,
+            rng,
+            at_once=effects.at_once,
+            waiting=effects.waiting,
+            probe=probe,
         )
 
     def _make_table(self) -> TableProcess:
@@ -296,6 +311,8 @@ class World:
         if isinstance(seat.process, TableProcess):
             self._live = seat.process.table.state
         seat.kill()
+        if name == "driver":
+            self._port.close()
 
     def _do(self, what: str) -> None:
         match what:
@@ -362,11 +379,8 @@ class World:
 
     def _reports_told(self) -> bool:
         """Return whether the log has all reports of the newest journal."""
-        driver = self._seats[0].process
-        if not isinstance(driver, DriverProcess):
-            return False
-        recorder = driver.recorder
-        return recorder.outbox.acked == recorder.decoder.head
+        recorder = self._driver.recorder
+        return self._seats[0].process is not None and recorder.outbox.acked == recorder.decoder.head
 
     def _hold(self) -> None:
         """Compare log, journals, ledger and live state."""

@@ -26,6 +26,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("link",),
         ("decode",),
         ("transports",),
+        ("process",),
         ("service",),
     ),
     "table_core": (

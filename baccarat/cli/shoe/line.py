@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Final
 
+from msgspec.structs import replace
+
 from events.clock import Clock
 from shoe_driver.journal.records import Record, RecordKind
 from shoe_driver.service.port_reader import PortReader
@@ -39,26 +41,30 @@ async def line_records(
     """Yield records of the line as a driver would store them; the first says that it is open.
 
     The generator yields often, also when nothing came. It ends when `stop` is set or a replay is
-    over,
-    and only reads the line.
+    over, and only reads the line.
 
     Raises:
         LinkError: the line cannot be opened, or was lost.
     """
     port = await open_port(endpoint)
     with contextlib.closing(port):
-        inflow = PortReader(port, clock)
+        arrived = asyncio.Event()
+        inflow = PortReader(port, clock, arrived.set)
         try:
             if port.settle_s:
-                yield await inflow.stale(port.settle_s)
+                await asyncio.sleep(port.settle_s)
+                yield [replace(record, kind=RecordKind.STALE) for record in inflow.take()]
             name = str(endpoint).encode()
             yield [Record(RecordKind.OPEN, clock.mono_us(), clock.utc_ns(), name)]
             while not stop.is_set():
-                records = await inflow.take(_POLL_S)
-                if not records and inflow.lost is not None:
-                    if isinstance(inflow.lost, LinkEnded):
-                        return
-                    raise inflow.lost
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(_POLL_S):
+                        await arrived.wait()
+                arrived.clear()
+                try:
+                    records = inflow.take()
+                except LinkEnded:
+                    return
                 yield records
         finally:
             inflow.close()

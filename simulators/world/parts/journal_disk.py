@@ -49,21 +49,24 @@ class JournalDisk:
 
     Attributes:
         acked: by journal, its driver's note of the acknowledged number; a hint, never synced.
-        session: how often a driver was started.
     """
 
     def __init__(self, rng: Random, trouble: ArmedFaults) -> None:
         self.acked: dict[str, int] = {}
-        self.session = 0
+        self._session = 0
         self._rng = rng
         self._trouble = trouble
         self._files: dict[str, _File] = {}
-        self._noted: dict[str, int] = {}
 
     @property
     def journals(self) -> list[str]:
         """Their ids, the newest last."""
         return list(self._files)
+
+    def next_session(self) -> int:
+        """Return a session number, one higher than at the last start."""
+        self._session += 1
+        return self._session
 
     def content(self, journal: str) -> bytes:
         """Return all bytes of a journal that a program would read now."""
@@ -114,11 +117,7 @@ class JournalDisk:
         """Lose the unsynced bytes, all or a part of them."""
         for file in self._files.values():
             file.written = file.written[: self._rng.randrange(len(file.written) + 1)]
-        self.acked = dict(self._noted)
-
-    def sync_notes(self) -> None:
-        """Sync the notes, as the kernel does in time."""
-        self._noted = dict(self.acked)
+        self.acked.clear()
 
 
 class WorldJournal:

@@ -5,6 +5,7 @@ and all unread bytes. Held bytes come in one burst. Another program may have the
 away.
 """
 
+from collections.abc import Callable
 from typing import Final
 
 from events.errors import LinkError
@@ -30,6 +31,7 @@ class WorldPort:
         self._terminal = 0  # the line that is plugged in; 0 for none
         self._terminals = 0
         self._opened = 0  # the line that the reader has open
+        self._arrived: Callable[[], None] = lambda: None
         self._held: bytes | None = None
         self._coming = bytearray()
         self._going = b""
@@ -53,6 +55,7 @@ class WorldPort:
         self.unheard = self._going = b""
         self.steals = self.occupied = False
         self._coming.clear()
+        self._arrived()
 
     def hold(self) -> None:
         """Hold the line: bytes sent from now on wait."""
@@ -71,6 +74,7 @@ class WorldPort:
             self.unheard += data
         else:
             self._coming += data[_STOLEN:] if self.steals else data
+            self._arrived()
 
     @property
     def answered(self) -> bool:
@@ -84,20 +88,23 @@ class WorldPort:
 
     # ---- the driver's end ----
 
-    def open(self) -> None:
+    def open(self, arrived: Callable[[], None] = lambda: None) -> None:
         """Open the reader's end.
+
+        Args:
+            arrived: called when bytes have come, or the line is lost.
 
         Raises:
             LinkError: there is none, or another program has it.
         """
         if not self._terminal or self.occupied:
             raise LinkError("in use by another program" if self.occupied else "not there")
-        self._opened = self._terminal
+        self._opened, self._arrived = self._terminal, arrived
         self._coming.clear()
 
     def close(self) -> None:
         """Close the reader's end."""
-        self._opened = 0
+        self._opened, self._arrived = 0, lambda: None
         self._coming.clear()
 
     @property
@@ -115,6 +122,8 @@ class WorldPort:
             raise LinkError("the line is gone")
         taken = bytes(self._coming[:most])
         del self._coming[:most]
+        if self._coming:
+            self._arrived()
         return taken
 
     def say(self, data: bytes) -> None:

@@ -27,7 +27,15 @@ from simulators.world.parts.broker import FakeBroker, FakeClient
 from simulators.world.parts.clock import MICROSECONDS, WorldClock
 from simulators.world.parts.waiting import FOREVER_US
 
-__all__ = ["WorldShell"]
+__all__ = ["WorldShell", "clock_and_silence"]
+
+
+def clock_and_silence(clock: WorldClock) -> AtOnce:
+    """Return what performs `Now` and `LogLine`; nobody reads the lines."""
+    return {
+        LogLine: lambda _: None,
+        Now: lambda _: Instant(clock.utc_ns(), clock.mono_us()),
+    }
 
 
 class _Paused(NamedTuple):
@@ -76,8 +84,7 @@ class WorldShell:
         self._wakes_us = FOREVER_US
         self._at_once: dict[type[Effect[Any]], Callable[[Any], object]] = {
             Begin: lambda effect: self._begin(effect.steps),
-            LogLine: lambda _: None,
-            Now: lambda _: Instant(clock.utc_ns(), clock.mono_us()),
+            **clock_and_silence(clock),
             Post: lambda post: self.client.post(post.topic, post.payload, post.retain),
             **at_once,
         }

@@ -291,7 +291,7 @@ async def test_a_second_driver_on_the_same_folder_refuses_to_start(
 ) -> None:
     async with table(mosquitto.port, shoe, journals):
         with pytest.raises(InputError, match="in use by another driver"):
-            await driver(mosquitto.port, shoe.url, journals).run()
+            await driver(mosquitto.port, shoe.url, journals).run(asyncio.Event())
 
 
 async def test_half_a_frame_that_does_not_go_on_is_told_as_broken(

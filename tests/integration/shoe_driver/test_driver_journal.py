@@ -9,7 +9,7 @@ from random import Random
 from baccarat.local_brokers.nats import LOOPBACK
 from events.clock import SystemClock
 from events.mqtt.bus import BusSettings
-from shoe_driver.service.retention import JournalRetention
+from shoe_driver.process.retention import JournalRetention
 from shoe_driver.service.service import DriverConfig, DriverService
 from tests.support.brokers.brokers import Broker
 from tests.support.brokers.peers import at_work

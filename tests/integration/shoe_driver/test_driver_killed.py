@@ -33,7 +33,7 @@ def probe(name):
     left -= name == step
     if left == 0 and name == step:
         os.kill(os.getpid(), signal.SIGKILL)
-asyncio.run(driver(int(port), url, Path(journals), probe=probe).run())
+asyncio.run(driver(int(port), url, Path(journals), probe=probe).run(asyncio.Event()))
 """
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 

@@ -1,7 +1,7 @@
 """Journal, decoder and outbox in step: over lives, over a full disk, and with much left to tell."""
 
 import os
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -13,11 +13,11 @@ from shoe_driver.journal.folder import JournalFolder
 from shoe_driver.journal.records import RecordKind
 from shoe_driver.link.states import LinkState
 from shoe_driver.outbox import IN_FLIGHT, KEPT
-from shoe_driver.service.recorder import Recorder
-from shoe_driver.service.retention import JournalRetention
+from shoe_driver.process.recorder import Recorder
+from shoe_driver.process.retention import JournalRetention
 from tests.support.machine.disk import disk_full_at
-from tests.support.machine.waiting import until
-from tests.support.shoe.recorder_life import SHIPPED, data, life, sent
+from tests.support.machine.waiting import until_blocking
+from tests.support.shoe.recorder_life import SHIPPED, Do, data, life, sent
 from tests.support.shoe.shoe_bytes import PROFILE, frames, said, stream
 from tests.support.shoe.shoe_line import only_journal, size_of_journal
 from tests.support.table.evidence import HandClock
@@ -26,11 +26,11 @@ COUP = "D P1 9H, D B1 2D, D P2 8S, D B2 KC, G player"
 LATEST_US = 5_250_001  # behind the first copy no other comes so late
 
 
-async def test_a_new_life_tells_the_same_events_again_and_the_break(tmp_path: Path) -> None:
-    async with life(tmp_path) as recorder:
-        await recorder.happened(RecordKind.OPEN, "pty:/x")
-        await recorder.arrived(data(stream("D P1 9H, D B1 2D")))
-        first = await sent(recorder)
+def test_a_new_life_tells_the_same_events_again_and_the_break(tmp_path: Path) -> None:
+    with life(tmp_path) as (recorder, do):
+        do(recorder.happened(RecordKind.OPEN, "pty:/x"))
+        do(recorder.arrived(data(stream("D P1 9H, D B1 2D"))))
+        first = sent(recorder, do)
         journal = recorder.journal
     assert said(first) == [
         "link_open pty:/x",
@@ -39,129 +39,128 @@ async def test_a_new_life_tells_the_same_events_again_and_the_break(tmp_path: Pa
         "card_drawn banker 1 2D",
     ]
     (tmp_path / f"{journal}.acked").write_bytes(b"2\n")  # killed before the note was renewed
-    async with life(tmp_path) as recorder:
-        await recorder.settle()
+    with life(tmp_path) as (recorder, do):
+        do(recorder.settle())
         assert recorder.journal == journal
-        again = await sent(recorder)
+        again = sent(recorder, do)
         assert recorder.counts == (0, 0, 0)
     assert again[:2] == first[2:]
     assert said(again[2:]) == ["link_down driver restarted"]
 
 
-async def test_what_was_acknowledged_is_not_told_again(tmp_path: Path) -> None:
-    async with life(tmp_path) as recorder:
-        await recorder.happened(RecordKind.OPEN, "pty:/x")
-        await recorder.hang_up("stopped")
-        assert len(await sent(recorder)) == 2
-    async with life(tmp_path) as recorder:
-        await recorder.settle()
-        assert await sent(recorder) == []
+def test_what_was_acknowledged_is_not_told_again(tmp_path: Path) -> None:
+    with life(tmp_path) as (recorder, do):
+        do(recorder.happened(RecordKind.OPEN, "pty:/x"))
+        do(recorder.hang_up("stopped"))
+        assert len(sent(recorder, do)) == 2
+    with life(tmp_path) as (recorder, do):
+        do(recorder.settle())
+        assert sent(recorder, do) == []
         assert recorder.decoder.head == 2
 
 
-async def test_what_is_noted_already_is_not_noted_again(tmp_path: Path) -> None:
-    async with life(tmp_path) as recorder:
-        await recorder.happened(RecordKind.OPEN, "pty:/x")
-        assert len(await sent(recorder)) == 1
+def test_what_is_noted_already_is_not_noted_again(tmp_path: Path) -> None:
+    with life(tmp_path) as (recorder, do):
+        do(recorder.happened(RecordKind.OPEN, "pty:/x"))
+        assert len(sent(recorder, do)) == 1
         note = tmp_path / f"{recorder.journal}.acked"
-        recorder.note_acked()
-        await until(lambda: note.exists() and int(note.read_bytes() or b"0") == 1, "it is noted")
+        do(recorder.note_acked())
+        until_blocking(lambda: note.exists() and int(note.read_bytes() or b"0") == 1, "it is noted")
         note.unlink()
-        recorder.note_acked()
+        do(recorder.note_acked())
     assert not note.exists()
 
 
-async def test_days_without_a_core_cost_no_memory_and_no_event(tmp_path: Path) -> None:
+def test_days_without_a_core_cost_no_memory_and_no_event(tmp_path: Path) -> None:
     cards = KEPT + 3 * IN_FLIGHT
-    async with life(tmp_path) as recorder:
+    with life(tmp_path) as (recorder, do):
         reports = stream(", ".join(["D P1 9H"] * cards), copies=1)
         for start in range(0, len(reports), 4096):
-            await recorder.arrived(data(reports[start : start + 4096]))
+            do(recorder.arrived(data(reports[start : start + 4096])))
         assert (recorder.decoder.head, recorder.outbox.kept) == (cards, KEPT)
-        told = await sent(recorder)
+        told = sent(recorder, do)
         assert recorder.outbox.kept == 0
     assert [event.seq for event in told] == list(range(1, cards + 1))
     assert told[-1].offset == (cards - 1) * 8
 
 
-async def test_a_break_that_could_not_be_stored_is_owed_and_a_card_is_not(tmp_path: Path) -> None:
-    async with life(tmp_path) as recorder:
-        await recorder.happened(RecordKind.OPEN, "pty:/x")
+def test_a_break_that_could_not_be_stored_is_owed_and_a_card_is_not(tmp_path: Path) -> None:
+    with life(tmp_path) as (recorder, do):
+        do(recorder.happened(RecordKind.OPEN, "pty:/x"))
         with disk_full_at(size_of_journal(tmp_path)):
             with pytest.raises(LogUnwritable):
-                await recorder.arrived(data(frames("D P1 9H")[0]))
+                do(recorder.arrived(data(frames("D P1 9H")[0])))
             for reason in ("full", "still full"):
                 with pytest.raises(LogUnwritable):
-                    await recorder.hang_up(reason)
+                    do(recorder.hang_up(reason))
             assert recorder.decoder.link is LinkState.OPEN
-        await recorder.settle()
-        assert said(await sent(recorder)) == ["link_open pty:/x", "link_down full"]
+        do(recorder.settle())
+        assert said(sent(recorder, do)) == ["link_open pty:/x", "link_down full"]
 
 
-async def test_a_disk_that_lost_what_was_acknowledged_begins_a_new_journal(tmp_path: Path) -> None:
+def test_a_disk_that_lost_what_was_acknowledged_begins_a_new_journal(tmp_path: Path) -> None:
     """Its numbers are taken: the core would drop new cards under them as copies of old ones."""
-    async with life(tmp_path) as recorder:
-        await recorder.happened(RecordKind.OPEN, "pty:/x")
-        await recorder.hang_up("stopped")
-        await sent(recorder)
+    with life(tmp_path) as (recorder, do):
+        do(recorder.happened(RecordKind.OPEN, "pty:/x"))
+        do(recorder.hang_up("stopped"))
+        sent(recorder, do)
         before, path = recorder.journal, tmp_path / f"{recorder.journal}.journal"
     whole = path.read_bytes()
     path.write_bytes(whole[:-10])
-    async with life(tmp_path) as recorder:
-        await recorder.settle()
-        await recorder.happened(RecordKind.OPEN, "pty:/x")
+    with life(tmp_path) as (recorder, do):
+        do(recorder.settle())
+        do(recorder.happened(RecordKind.OPEN, "pty:/x"))
         assert recorder.journal != before
-        assert [event.seq for event in await sent(recorder)] == [1]
+        assert [event.seq for event in sent(recorder, do)] == [1]
     assert path.exists()
 
 
-async def test_a_damaged_journal_stops_the_driver_and_is_left_alone(tmp_path: Path) -> None:
-    async with life(tmp_path) as recorder:
-        await recorder.happened(RecordKind.OPEN, "pty:/x")
-        await recorder.hang_up("stopped")
+def test_a_damaged_journal_stops_the_driver_and_is_left_alone(tmp_path: Path) -> None:
+    with life(tmp_path) as (recorder, do):
+        do(recorder.happened(RecordKind.OPEN, "pty:/x"))
+        do(recorder.hang_up("stopped"))
     path = only_journal(tmp_path)
     damaged = bytearray(path.read_bytes())
     damaged[-60] ^= 1
     path.write_bytes(damaged)
-    with pytest.raises(LogRefused, match="the journal is damaged"):
-        async with life(tmp_path):
-            pytest.fail("it started")
+    with pytest.raises(LogRefused, match="the journal is damaged"), life(tmp_path):
+        pytest.fail("it started")
     assert path.read_bytes() == damaged
 
 
-async def test_a_journal_is_read_to_its_end_with_the_profile_it_was_begun_with(
+def test_a_journal_is_read_to_its_end_with_the_profile_it_was_begun_with(
     tmp_path: Path,
 ) -> None:
     other = SHIPPED.replace(b'1 = "cannot_read"', b'1 = "blind"')
-    async with life(tmp_path) as recorder:
-        await recorder.arrived(data(stream("E 1")))
-    async with life(tmp_path, other) as recorder:
-        await recorder.settle()
+    with life(tmp_path) as (recorder, do):
+        do(recorder.arrived(data(stream("E 1"))))
+    with life(tmp_path, other) as (recorder, do):
+        do(recorder.settle())
         assert recorder.needs_new_journal
-        assert not recorder.roll()  # not while something is unacknowledged
-        await recorder.arrived(data(stream("E 1", first_seq=2)))
-        told = await sent(recorder)
+        assert not do(recorder.roll())  # not while something is unacknowledged
+        do(recorder.arrived(data(stream("E 1", first_seq=2))))
+        told = sent(recorder, do)
         assert said(told) == ["error_raised cannot_read", "error_raised cannot_read"]
         assert {event.profile_hash for event in told} == {PROFILE.digest}
         before, counts = recorder.journal, recorder.counts
-        assert recorder.roll()
+        assert do(recorder.roll())
         assert recorder.journal != before
         assert recorder.counts == counts == (1, 0, 0)
-        await recorder.arrived(data(stream("E 1", first_seq=3)))
-        assert said(await sent(recorder)) == ["error_raised blind"]
+        do(recorder.arrived(data(stream("E 1", first_seq=3))))
+        assert said(sent(recorder, do)) == ["error_raised blind"]
         assert not recorder.needs_new_journal
 
 
-def small(folder: Path, **wish: int) -> "AbstractAsyncContextManager[Recorder]":
+def small(folder: Path, **wish: int) -> AbstractContextManager[tuple[Recorder, Do]]:
     """A life whose files are followed by others after every coup."""
     return life(folder, keep=JournalRetention(segment_bytes=1, **wish))
 
 
-async def coups(recorder: Recorder, count: int, first: int = 1) -> None:
+def coups(recorder: Recorder, do: Do, count: int, first: int = 1) -> None:
     """So many coups, each in a file of its own; all of their copies long past."""
     for coup in range(first - 1, first - 1 + count):
-        await recorder.arrived(data(stream(COUP, first_seq=coup * 5 % 9 + 1)))
-        assert await recorder.begin_segment()
+        do(recorder.arrived(data(stream(COUP, first_seq=coup * 5 % 9 + 1))))
+        assert do(recorder.begin_segment())
 
 
 def files(folder: Path) -> list[Path]:
@@ -174,14 +173,14 @@ def names(folder: Path) -> list[str]:
     return sorted(path.stem.partition(".")[2] or "0001" for path in files(folder))
 
 
-async def test_a_link_that_is_up_goes_on_in_another_file_and_so_do_its_events(
+def test_a_link_that_is_up_goes_on_in_another_file_and_so_do_its_events(
     tmp_path: Path,
 ) -> None:
-    async with small(tmp_path) as recorder:
-        await recorder.happened(RecordKind.OPEN, "pty:/x")
-        await coups(recorder, 3)
+    with small(tmp_path) as (recorder, do):
+        do(recorder.happened(RecordKind.OPEN, "pty:/x"))
+        coups(recorder, do, 3)
         assert recorder.decoder.link is LinkState.UP
-        told = await sent(recorder)
+        told = sent(recorder, do)
         journal = recorder.journal
     assert [event.seq for event in told] == list(range(1, 18))
     assert {event.journal for event in told} == {journal}
@@ -200,27 +199,27 @@ async def test_a_link_that_is_up_goes_on_in_another_file_and_so_do_its_events(
     assert together == alone == told
 
 
-async def test_in_mid_deal_and_in_mid_frame_the_file_goes_on(tmp_path: Path) -> None:
+def test_in_mid_deal_and_in_mid_frame_the_file_goes_on(tmp_path: Path) -> None:
     clock = HandClock()
-    async with life(tmp_path, keep=JournalRetention(segment_bytes=1), clock=clock) as recorder:
-        await recorder.happened(RecordKind.OPEN, "pty:/x")
-        await recorder.arrived(data(stream("D P1 9H"), clock))
+    with life(tmp_path, keep=JournalRetention(segment_bytes=1), clock=clock) as (recorder, do):
+        do(recorder.happened(RecordKind.OPEN, "pty:/x"))
+        do(recorder.arrived(data(stream("D P1 9H"), clock)))
         clock.now_us += LATEST_US  # no copy can come any more
-        assert not await recorder.begin_segment()
-        await recorder.arrived(data(stream("G player", copies=2, first_seq=2), clock))
-        assert not await recorder.begin_segment()  # copies may come
+        assert not do(recorder.begin_segment())
+        do(recorder.arrived(data(stream("G player", copies=2, first_seq=2), clock)))
+        assert not do(recorder.begin_segment())  # copies may come
         clock.now_us += LATEST_US
-        await recorder.arrived(data(frames("P", first_seq=3)[0][:3], clock))
-        assert not await recorder.begin_segment()
-        await recorder.happened(RecordKind.QUIET)
-        assert await recorder.begin_segment()
+        do(recorder.arrived(data(frames("P", first_seq=3)[0][:3], clock)))
+        assert not do(recorder.begin_segment())
+        do(recorder.happened(RecordKind.QUIET))
+        assert do(recorder.begin_segment())
 
 
-async def test_a_new_life_reads_no_more_than_it_needs_and_all_of_that(tmp_path: Path) -> None:
-    async with small(tmp_path) as recorder:
-        await recorder.happened(RecordKind.OPEN, "pty:/x")
-        await coups(recorder, 3)
-        told = await sent(recorder)
+def test_a_new_life_reads_no_more_than_it_needs_and_all_of_that(tmp_path: Path) -> None:
+    with small(tmp_path) as (recorder, do):
+        do(recorder.happened(RecordKind.OPEN, "pty:/x"))
+        coups(recorder, do, 3)
+        told = sent(recorder, do)
         journal = recorder.journal
     first = files(tmp_path)[-1]
     damaged = first.read_bytes()[:-1] + b"\0"
@@ -229,102 +228,104 @@ async def test_a_new_life_reads_no_more_than_it_needs_and_all_of_that(tmp_path: 
         if not needs_first:
             whole = first.read_bytes()
             first.write_bytes(damaged)  # proves that it is not read
-        async with life(tmp_path) as recorder:
-            again = await sent(recorder)
+        with life(tmp_path) as (recorder, do):
+            again = sent(recorder, do)
             assert again == told[acked:]
         if not needs_first:
             first.write_bytes(whole)
 
 
-async def test_a_core_with_an_older_log_is_told_from_older_files(tmp_path: Path) -> None:
-    async with small(tmp_path) as recorder:
-        await recorder.happened(RecordKind.OPEN, "pty:/x")
-        await coups(recorder, 3)
-        told = await sent(recorder)
+def test_a_core_with_an_older_log_is_told_from_older_files(tmp_path: Path) -> None:
+    with small(tmp_path) as (recorder, do):
+        do(recorder.happened(RecordKind.OPEN, "pty:/x"))
+        coups(recorder, do, 3)
+        told = sent(recorder, do)
         recorder.outbox.acknowledge(4)
-        assert await sent(recorder) == told[4:]
+        assert sent(recorder, do) == told[4:]
 
 
-async def test_a_file_between_the_others_that_is_missing_is_refused(tmp_path: Path) -> None:
-    async with small(tmp_path) as recorder:
-        await coups(recorder, 2)
+def test_a_file_between_the_others_that_is_missing_is_refused(tmp_path: Path) -> None:
+    with small(tmp_path) as (recorder, do):
+        coups(recorder, do, 2)
     files(tmp_path)[0].unlink()
-    with pytest.raises(LogRefused, match="the journal's next file is missing; put it back"):
-        async with life(tmp_path):
-            pytest.fail("it started")
+    with (
+        pytest.raises(LogRefused, match="the journal's next file is missing; put it back"),
+        life(tmp_path),
+    ):
+        pytest.fail("it started")
 
 
-async def test_old_files_go_when_nobody_needs_them_and_not_before(tmp_path: Path) -> None:
-    async with small(tmp_path, megabytes=1) as recorder:
-        await recorder.happened(RecordKind.OPEN, "pty:/x")
-        await coups(recorder, 3)
+def test_old_files_go_when_nobody_needs_them_and_not_before(tmp_path: Path) -> None:
+    with small(tmp_path, megabytes=1) as (recorder, do):
+        do(recorder.happened(RecordKind.OPEN, "pty:/x"))
+        coups(recorder, do, 3)
         old = tmp_path / "j20200101t000000-0.journal"
         old.write_bytes(bytes(2_000_000))
-        await recorder.drop_old_files()
+        do(recorder.drop_old_files())
         assert len(files(tmp_path)) == 5  # the core has said nothing
-        await sent(recorder)
+        sent(recorder, do)
         (tmp_path / "hold").write_bytes(b"")
         recorder.release(8)
-        await recorder.drop_old_files()
+        do(recorder.drop_old_files())
         assert old.exists()  # a person holds it
         (tmp_path / "hold").unlink()
-        await recorder.drop_old_files()
+        do(recorder.drop_old_files())
         assert not old.exists()
         assert names(tmp_path) == ["0001", "0002", "0003", "0004"]  # small enough
 
 
-async def test_by_age_only_what_is_acknowledged_and_settled_goes(tmp_path: Path) -> None:
-    async with small(tmp_path, days=1) as recorder:
-        await recorder.happened(RecordKind.OPEN, "pty:/x")
-        await coups(recorder, 3)
+def test_by_age_only_what_is_acknowledged_and_settled_goes(tmp_path: Path) -> None:
+    with small(tmp_path, days=1) as (recorder, do):
+        do(recorder.happened(RecordKind.OPEN, "pty:/x"))
+        coups(recorder, do, 3)
         for path in files(tmp_path):
             os.utime(path, (0, 0))
         recorder.release(17)
-        await recorder.drop_old_files()
+        do(recorder.drop_old_files())
         assert names(tmp_path) == ["0001", "0002", "0003", "0004"]  # nothing is acknowledged
-        told = await sent(recorder)
+        told = sent(recorder, do)
         recorder.outbox.acknowledge(9)
-        await recorder.drop_old_files()
+        do(recorder.drop_old_files())
         assert names(tmp_path) == ["0002", "0003", "0004"]  # up to event 8
         recorder.outbox.acknowledge(17)
         recorder.release(17)
-        await recorder.drop_old_files()
+        do(recorder.drop_old_files())
         assert names(tmp_path) == ["0004"]  # the newest stays
         journal = recorder.journal
     (tmp_path / f"{journal}.acked").unlink()
-    async with life(tmp_path) as recorder:
-        assert await sent(recorder) == []
+    with life(tmp_path) as (recorder, do):
+        assert sent(recorder, do) == []
         assert recorder.decoder.head == len(told)
         recorder.outbox.acknowledge(3)  # a core with an older log asks for what is gone
-        await recorder.refill()
+        do(recorder.refill())
         [note] = recorder.notes
         assert note.startswith(
             f"the core asks for event 4 of journal {journal}, and those up to 17"
         )
 
 
-async def test_a_torn_tail_is_told_to_people(tmp_path: Path) -> None:
-    async with life(tmp_path) as recorder:
-        await recorder.happened(RecordKind.OPEN, "pty:/x")
+def test_a_torn_tail_is_told_to_people(tmp_path: Path) -> None:
+    with life(tmp_path) as (recorder, do):
+        do(recorder.happened(RecordKind.OPEN, "pty:/x"))
     path = only_journal(tmp_path)
     with path.open("ab") as file:
         file.write(b"\x02\x00\x00")
-    async with life(tmp_path) as recorder:
+    with life(tmp_path) as (recorder, do):
         [note] = recorder.notes
         assert f"an unfinished tail of 3 bytes was cut off {path.name}" in note
 
 
-async def test_a_core_that_has_more_than_the_disk_begins_a_new_journal(tmp_path: Path) -> None:
+def test_a_core_that_has_more_than_the_disk_begins_a_new_journal(tmp_path: Path) -> None:
     """The disk has lost events, and its own note of them: only the core knows."""
-    async with life(tmp_path) as recorder:
-        await recorder.happened(RecordKind.OPEN, "pty:/x")
+    with life(tmp_path) as (recorder, do):
+        do(recorder.happened(RecordKind.OPEN, "pty:/x"))
         before = recorder.journal
-        recorder.abandon(9)
+        do(recorder.abandon(9))
         with pytest.raises(LinkError, match="has lost events: another is begun"):
             recorder.require_trusted_journal()
-        assert recorder.roll()
+        assert do(recorder.roll())
         recorder.require_trusted_journal()
         assert recorder.journal != before
-        await recorder.happened(RecordKind.OPEN, "pty:/x")
-        assert [event.seq for event in await sent(recorder)] == [1]
+        do(recorder.happened(RecordKind.OPEN, "pty:/x"))
+        assert [event.seq for event in sent(recorder, do)] == [1]
         assert "(1 of 9 are there)" in recorder.notes[0]

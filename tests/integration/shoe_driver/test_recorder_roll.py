@@ -7,9 +7,9 @@ from shoe_driver.decode import Decoder
 from shoe_driver.journal.files import read_records
 from shoe_driver.journal.folder import JournalFolder
 from shoe_driver.journal.records import MAGIC, Record, RecordKind, encode_record
+from shoe_driver.process.recorder import Recorder
 from shoe_driver.profiles.catalogue import profile_text
-from shoe_driver.service.recorder import Recorder
-from tests.support.shoe.recorder_life import CLOCK, SHIPPED, data, life, sent
+from tests.support.shoe.recorder_life import CLOCK, SHIPPED, Do, data, life, sent
 from tests.support.shoe.ref_bytes import BOOT, DRAWN, POWER_UP, RESEND, Device, host_said
 from tests.support.shoe.shoe_bytes import frames, said, stream
 
@@ -23,41 +23,41 @@ def files(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.journal"), key=lambda path: int(path.stem.rpartition("-")[2]))
 
 
-async def heard(recorder: Recorder, said_by_device: bytes) -> list[str]:
+def heard(recorder: Recorder, do: Do, said_by_device: bytes) -> list[str]:
     """What it makes of it, in words."""
-    await recorder.arrived(data(said_by_device))
-    return said(await sent(recorder))
+    do(recorder.arrived(data(said_by_device)))
+    return said(sent(recorder, do))
 
 
-async def test_a_new_journal_knows_what_the_one_before_has_told_of_its_device(
+def test_a_new_journal_knows_what_the_one_before_has_told_of_its_device(
     tmp_path: Path,
 ) -> None:
     """The last acknowledgement was lost, so the device says its card again: it is one card."""
     device = Device()
-    async with life(tmp_path, REF) as recorder:
-        await recorder.happened(RecordKind.OPEN, "pty:/x")
-        told = await heard(recorder, device.say(POWER_UP) + device.say(DRAWN, EIGHT_OF_SPADES))
+    with life(tmp_path, REF) as (recorder, do):
+        do(recorder.happened(RecordKind.OPEN, "pty:/x"))
+        told = heard(recorder, do, device.say(POWER_UP) + device.say(DRAWN, EIGHT_OF_SPADES))
         assert told == ["link_open pty:/x", "link_up", "shoe_booted", "card_drawn player 1 8S"]
         recorder.decoder.replies()  # lost on its way
-        await recorder.hang_up("unplugged")
-        await sent(recorder)
-    async with life(tmp_path, OTHER_REF) as recorder:
-        await recorder.settle()
-        await sent(recorder)
-        assert recorder.roll()
+        do(recorder.hang_up("unplugged"))
+        sent(recorder, do)
+    with life(tmp_path, OTHER_REF) as (recorder, do):
+        do(recorder.settle())
+        sent(recorder, do)
+        assert do(recorder.roll())
         assert len(files(tmp_path)) == 2
-        await recorder.happened(RecordKind.OPEN, "pty:/x")
+        do(recorder.happened(RecordKind.OPEN, "pty:/x"))
         greeting = recorder.decoder.greeting()
         assert host_said(greeting) == [(RESEND, BOOT, 2)]
-        told = await heard(recorder, device.waiting() + device.beat())
+        told = heard(recorder, do, device.waiting() + device.beat())
         assert told == ["link_open pty:/x", "link_up"]
         assert device.answer(recorder.decoder.replies()) == b""
         assert device.unacked == 2
-        told = await heard(recorder, device.say(DRAWN, EIGHT_OF_SPADES))
+        told = heard(recorder, do, device.say(DRAWN, EIGHT_OF_SPADES))
         assert told == ["card_drawn player 1 8S"]
         journal, head = recorder.journal, recorder.decoder.head
     # Whoever has that journal alone, now or years later, decodes the same of it.
-    async with life(tmp_path, OTHER_REF) as recorder:
+    with life(tmp_path, OTHER_REF) as (recorder, do):
         assert (recorder.journal, recorder.decoder.head) == (journal, head)
     with JournalFolder(tmp_path) as folder:
         alone = Decoder(recorder.profile, journal)
@@ -66,27 +66,27 @@ async def test_a_new_journal_knows_what_the_one_before_has_told_of_its_device(
     assert alone.head == head
 
 
-async def test_a_journal_that_is_forsaken_hands_nothing_on(tmp_path: Path) -> None:
+def test_a_journal_that_is_forsaken_hands_nothing_on(tmp_path: Path) -> None:
     """Nobody knows how much of it the core was told: the device says what it is still owed."""
     device = Device()
-    async with life(tmp_path, REF) as recorder:
-        await recorder.happened(RecordKind.OPEN, "pty:/x")
-        await heard(recorder, device.say(POWER_UP))
-        recorder.abandon(9)
-        assert recorder.roll()
+    with life(tmp_path, REF) as (recorder, do):
+        do(recorder.happened(RecordKind.OPEN, "pty:/x"))
+        heard(recorder, do, device.say(POWER_UP))
+        do(recorder.abandon(9))
+        assert do(recorder.roll())
         assert host_said(recorder.decoder.greeting()) == [(RESEND, 0, 0)]
 
 
-async def test_a_shoe_of_another_kind_is_not_known_by_the_one_before(tmp_path: Path) -> None:
-    async with life(tmp_path, REF) as recorder:
-        await heard(recorder, Device().say(POWER_UP))
-    async with life(tmp_path) as recorder:
-        await recorder.settle()
-        await sent(recorder)
-        assert recorder.roll()
+def test_a_shoe_of_another_kind_is_not_known_by_the_one_before(tmp_path: Path) -> None:
+    with life(tmp_path, REF) as (recorder, do):
+        heard(recorder, do, Device().say(POWER_UP))
+    with life(tmp_path) as (recorder, do):
+        do(recorder.settle())
+        sent(recorder, do)
+        assert do(recorder.roll())
         [_, journal] = files(tmp_path)
         assert [record.kind for record in read_records(journal)] == [RecordKind.HEADER]
-        assert await heard(recorder, stream("D P1 9H")) == ["card_drawn player 1 9H"]
+        assert heard(recorder, do, stream("D P1 9H")) == ["card_drawn player 1 9H"]
 
 
 def journal_of_before(folder: Path) -> None:
@@ -111,26 +111,28 @@ def journal_of_before(folder: Path) -> None:
     )
 
 
-async def test_a_journal_of_before_keeps_its_events_and_their_numbers(tmp_path: Path) -> None:
+def test_a_journal_of_before_keeps_its_events_and_their_numbers(tmp_path: Path) -> None:
     """Else the next card had a number that the core has already, and would be taken for a copy."""
     journal_of_before(tmp_path)
-    async with life(tmp_path) as recorder:
-        told = await sent(recorder)
+    with life(tmp_path) as (recorder, do):
+        told = sent(recorder, do)
         assert said(told) == [
             *("link_open pty:/x", "link_up", "card_drawn player 1 8S"),
             *("report_lost 2 1", "card_drawn player 1 8S", "card_drawn banker 1 2D"),
         ]
         assert [event.seq for event in told] == [1, 2, 3, 4, 5, 6]
-        await recorder.settle()
-        assert said(await sent(recorder)) == ["link_down driver restarted"]
-        assert recorder.roll(), "what comes now is read by the rules of now"
+        do(recorder.settle())
+        assert said(sent(recorder, do)) == ["link_down driver restarted"]
+        assert do(recorder.roll()), "what comes now is read by the rules of now"
         now, report = CLOCK.mono_us(), frames("D P1 8S")[0]
-        await recorder.arrived(
-            [
-                Record(RecordKind.DATA, now + at, now + at, copies)
-                for at, copies in ((0, report), (316_000, report * 2))
-            ]
+        do(
+            recorder.arrived(
+                [
+                    Record(RecordKind.DATA, now + at, now + at, copies)
+                    for at, copies in ((0, report), (316_000, report * 2))
+                ]
+            )
         )
-        assert said(await sent(recorder)) == ["card_drawn player 1 8S"]
-    async with life(tmp_path) as recorder:
+        assert said(sent(recorder, do)) == ["card_drawn player 1 8S"]
+    with life(tmp_path) as (recorder, do):
         assert not recorder.needs_new_journal

@@ -19,7 +19,7 @@ from baccarat.services.registry import configure_logging
 from tests.support.shoe.shoe_line import driver
 port, url, journals, profile = sys.argv[1:]
 configure_logging("shoe")
-asyncio.run(driver(int(port), url, Path(journals), profile=profile).run())
+asyncio.run(driver(int(port), url, Path(journals), profile=profile).run(asyncio.Event()))
 """
 
 

@@ -15,11 +15,12 @@ from baccarat.local_brokers.nats import LOOPBACK
 from events.clock import SystemClock, rfc3339
 from events.mqtt.bus import BusSettings
 from events.mqtt.messages import Message
+from events.mqtt.process_shell import no_probe
 from events.mqtt.topics import Topics
 from events.types.shoe_reports import LinkStatus, ShoeAck, ShoeEvent
 from shoe_driver.decode import Decoder
 from shoe_driver.journal.files import read_records
-from shoe_driver.service.service import DriverConfig, DriverService, no_probe
+from shoe_driver.service.service import DriverConfig, DriverService
 from tests.support.brokers.peers import Peer, at_work
 from tests.support.machine.waiting import until
 from tests.support.shoe.shoe_bytes import PROFILE
@@ -144,13 +145,13 @@ def driver(
 @asynccontextmanager
 async def running(service: DriverService) -> AsyncIterator["asyncio.Task[None]"]:
     """The driver runs, and is stopped at the end."""
-    task = asyncio.create_task(service.run())
+    stop = asyncio.Event()
+    task = asyncio.create_task(service.run(stop))
     try:
         yield task
     finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
+        stop.set()
+        await task
 
 
 @asynccontextmanager

@@ -106,7 +106,7 @@ def _late_connections(module: ModuleType) -> None:
 
 
 def _late_line(module: ModuleType) -> None:
-    resume: Callable[[Any], None] = module.Inflow._resume
+    resume: Callable[[Any], None] = module.PortReader._resume
     on_time = 0.0  # until then: a report that comes a byte at a time is not late with each of them
 
     def later(inflow: Any) -> None:
@@ -118,13 +118,13 @@ def _late_line(module: ModuleType) -> None:
         else:
             resume(inflow)
 
-    close: Callable[[Any], None] = module.Inflow.close
+    close: Callable[[Any], None] = module.PortReader.close
 
     def closed(inflow: Any) -> None:
         inflow.is_closed = True
         close(inflow)
 
-    module.Inflow._resume, module.Inflow.close = later, closed
+    module.PortReader._resume, module.PortReader.close = later, closed
 
 
 def _unless_closed(resume: Callable[[Any], None]) -> Callable[[Any], None]:

@@ -31,10 +31,10 @@ from events.types.shoe_reports import LinkOpen, LinkUp
 from shoe_driver.journal.files import Journal
 from shoe_driver.journal.folder import JournalFolder
 from shoe_driver.profiles.catalogue import profile_text
-from shoe_driver.service.recorder import Recorder
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.service.table_writer import Table
 from tests.support.cage.books import source
+from tests.support.shoe.recorder_life import life
 from tests.support.table.coups import shoe_event
 
 OWN = profile_text("enq-bcc") + b"# our own\n"
@@ -143,9 +143,9 @@ def test_what_is_beside_the_log_and_cannot_be_used_is_said_and_what_is_given_hel
 def test_the_driver_keeps_each_profile_beside_its_journals(tmp_path: Path) -> None:
     clock = SystemClock()
     Journal.create(tmp_path, "j20261127t000000-1", OWN, clock).close()  # of an earlier build
-    with JournalFolder(tmp_path) as folder:
-        Recorder(folder, profile_text("enq-bcc"), clock, print).close()
+    with life(tmp_path):
         assert read_editions(tmp_path / PROFILES).sources == {digest(OWN): OWN}
+    with JournalFolder(tmp_path) as folder:
         folder.begin(profile_text("text-line"), clock).close()
     assert digest(profile_text("text-line")) in read_editions(tmp_path / PROFILES).sources
 

@@ -1,23 +1,22 @@
 """Which of a driver's old files may go."""
 
-from pathlib import Path
-
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe_driver.service.retention import JournalRetention, OldFile, droppable_files
+from shoe_driver.process.effects import JournalFile
+from shoe_driver.process.retention import JournalRetention, droppable_files
 
 DAY = 86_400.0
 NOW = 1_000 * DAY
 MEGABYTE = 1_000_000
 
 
-def old(name: str, days: float, megabytes: int = 1, *, needed: bool = False) -> OldFile:
-    return OldFile(Path(name), megabytes * MEGABYTE, NOW - days * DAY, needed)
+def old(name: str, days: float, megabytes: int = 1, *, last: int | None = 0) -> JournalFile:
+    return JournalFile(name, megabytes * MEGABYTE, NOW - days * DAY, last)
 
 
-def going(files: list[OldFile], keep: JournalRetention) -> str:
-    return " ".join(file.path.name for file in droppable_files(files, keep, NOW))
+def going(files: list[JournalFile], keep: JournalRetention) -> str:
+    return " ".join(file.name for file in droppable_files(files, keep, 9, NOW))
 
 
 THREE = [old("a", 30), old("b", 20), old("c", 10)]
@@ -44,15 +43,16 @@ def test_either_is_reason_enough() -> None:
 
 
 def test_behind_one_that_is_needed_all_stay() -> None:
-    files = [old("a", 30), old("b", 20, needed=True), old("c", 10)]
-    assert going(files, JournalRetention(days=1, megabytes=1)) == "a"
+    for last in (10, None):  # the core has released 9; the newest file has no last one
+        files = [old("a", 30, last=9), old("b", 20, last=last), old("c", 10)]
+        assert going(files, JournalRetention(days=1, megabytes=1)) == "a"
 
 
 files = st.builds(
-    lambda days, megabytes, needed: old("x", days, megabytes, needed=needed),
+    lambda days, megabytes, last: old("x", days, megabytes, last=last),
     st.integers(0, 99),
     st.integers(0, 9),
-    st.booleans(),
+    st.none() | st.integers(0, 20),
 )
 keeps = st.builds(
     JournalRetention,
@@ -63,11 +63,11 @@ keeps = st.builds(
 
 @given(st.lists(files, max_size=9), keeps)
 def test_what_goes_is_a_beginning_and_nothing_needed(
-    found: list[OldFile], keep: JournalRetention
+    found: list[JournalFile], keep: JournalRetention
 ) -> None:
-    gone = droppable_files(found, keep, NOW)
+    gone = droppable_files(found, keep, 9, NOW)
     assert gone == found[: len(gone)]
-    assert not any(file.needed for file in gone)
+    assert all(file.last is not None and file.last <= 9 for file in gone)
     rest = found[len(gone) :]
-    if rest and not rest[0].needed and keep.megabytes is not None:
+    if rest and rest[0].last in range(10) and keep.megabytes is not None:
         assert sum(file.size for file in rest) <= keep.megabytes * MEGABYTE

@@ -5,12 +5,14 @@ wrong baud rate delivers bytes all day. Only a valid frame is proof. Silence tha
 into the journal, so that it is decoded like everything else.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
-from events.clock import Clock
+from events.mqtt.process import Now, Steps
 from shoe_driver.journal.records import Record, RecordKind
 from shoe_driver.link.states import LinkState
-from shoe_driver.service.recorder import Recorder
+from shoe_driver.process.effects import BytesWait
+from shoe_driver.process.recorder import Recorder
 from shoe_driver.transports.port_errors import PortError
 
 __all__ = ["SilenceWatch"]
@@ -27,12 +29,10 @@ class SilenceWatch:
 
     Args:
         recorder: stores silence; knows the newest valid frame.
-        clock: measures.
     """
 
-    def __init__(self, recorder: Recorder, clock: Clock) -> None:
+    def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
-        self._clock = clock
         self._opened_us = 0
         self._last_us = 0
         self._frames = 0
@@ -50,22 +50,21 @@ class SilenceWatch:
             return "silent while the shoe ought to speak: look at its power and its cable"
         return ""
 
-    def opened(self) -> None:
+    def opened(self) -> Steps[None]:
         """Begin to watch a link."""
-        self._opened_us = self._last_us = self._clock.mono_us()
+        self._opened_us = self._last_us = (yield from Now()).mono_us
         self._frames, self._unproven = self._recorder.decoder.frames, 0
 
-    def arrived(self, records: list[Record]) -> None:
+    def arrived(self, records: Sequence[Record]) -> None:
         """Note records of bytes that came."""
         self._last_us = records[-1].mono_us
         self._unproven += sum(len(record.payload) for record in records)
 
-    async def watch(self, *, waiting: bool) -> None:
+    def watch(self) -> Steps[None]:
         """Check the link for silence. Call it often, and after what arrived was decoded.
 
-        Args:
-            waiting: bytes wait that were not decoded. This process or its disk was stalled, and the
-                device was not silent.
+        While bytes wait that were not decoded, this process or its disk was stalled, and the device
+        was not silent.
 
         Raises:
             PortError: a device with a beat has been silent for too long.
@@ -75,17 +74,17 @@ class SilenceWatch:
         limits = profile.limits
         if decoder.frames != self._frames:
             self._frames, self._unproven = decoder.frames, 0
-        if waiting:
+        if (yield from BytesWait()):
             return
-        now = self._clock.mono_us()
+        now = (yield from Now()).mono_us
         if decoder.pending and now - self._last_us > profile.patience_ms * 1_000:
-            await self._recorder.happened(RecordKind.QUIET)
+            yield from self._recorder.happened(RecordKind.QUIET)
         silent_ms = (now - max(self._opened_us, decoder.heard_us or 0)) // 1_000
         if silent_ms <= limits.silence_ms:
             return
         if decoder.device_should_send and decoder.link in _TO_SPEAK:
-            await self._recorder.happened(RecordKind.SILENCE, str(silent_ms))
-        if self._recorder.profile.has_beat and silent_ms > _GIVE_UP * limits.silence_ms:
+            yield from self._recorder.happened(RecordKind.SILENCE, str(silent_ms))
+        if profile.has_beat and silent_ms > _GIVE_UP * limits.silence_ms:
             raise PortError(
                 f"no heartbeat for {silent_ms // 1_000} s",
                 "look at the shoe's power and cable; behind a device server, at its far side",
