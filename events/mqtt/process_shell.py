@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -16,16 +16,26 @@ from events.mqtt.process import (
     Begin,
     Effect,
     Instant,
+    IsConnected,
     LogLine,
     Now,
     Post,
     Process,
     Publish,
+    PublishAll,
     Steps,
     Wait,
 )
 
-__all__ = ["AtOnce", "Performer", "ProcessShell", "Waiting", "no_probe", "perform_at_once"]
+__all__ = [
+    "AtOnce",
+    "Performer",
+    "ProcessShell",
+    "Waiting",
+    "clock_and_log_lines",
+    "no_probe",
+    "perform_at_once",
+]
 
 AtOnce: TypeAlias = Mapping[type[Effect[Any]], Callable[[Any], object]]
 """What performs an effect that does not wait, by the effect's type."""
@@ -42,6 +52,11 @@ _log: Final = structlog.get_logger()
 
 def no_probe(step: str) -> None:
     """Do nothing; a probe is called around each named step, and tests pass their own."""
+
+
+def clock_and_log_lines(clock: Clock) -> AtOnce:
+    """Return what performs `Now` and `LogLine`, the effects that need no bus."""
+    return {LogLine: _log_line, Now: lambda _: Instant(clock.utc_ns(), clock.mono_us())}
 
 
 def perform_at_once(
@@ -105,8 +120,8 @@ class Performer:
     ) -> None:
         self._probe = probe
         self._at_once: dict[type[Effect[Any]], Callable[[Any], object]] = {
-            LogLine: _log_line,
-            Now: lambda _: Instant(clock.utc_ns(), clock.mono_us()),
+            **clock_and_log_lines(clock),
+            IsConnected: lambda _: bus.connected,
             Post: lambda post: bus.post(post.topic, post.payload, retain=post.retain),
             **(at_once or {}),
         }
@@ -114,6 +129,7 @@ class Performer:
             self._at_once[Begin] = lambda effect: begin(effect.steps)
         self._waiting: Waiting = {
             Publish: lambda it: bus.publish(it.topic, it.payload, retain=it.retain),
+            PublishAll: lambda it: _publish_all(bus, it),
             Wait: _wait,
             **(waiting or {}),
         }
@@ -176,6 +192,7 @@ class ProcessShell:
     ) -> None:
         self._process = process
         self._tasks = asyncio.TaskGroup()
+        self._running: set[asyncio.Task[None]] = set()
         self.bus = Bus(
             settings,
             will=process.will,
@@ -191,24 +208,28 @@ class ProcessShell:
             clock,
             at_once=at_once,
             waiting=waiting,
-            begin=lambda steps: self._tasks.create_task(self.performer.perform(steps)),
+            begin=lambda steps: self._begin(self.performer.perform(steps)),
             probe=probe,
         )
 
     async def run(self, stop: asyncio.Event) -> None:
         """Serve until `stop` is set. A failure of any steps ends the service: it fails closed."""
         perform = self.performer.perform
-        async with self._tasks as group:
-            running = [
-                group.create_task(self.bus.run()),
-                *(group.create_task(perform(steps)) for steps in self._process.running()),
-            ]
+        async with self._tasks:
+            self._begin(self.bus.run())
+            for steps in self._process.running():
+                self._begin(perform(steps))
             await stop.wait()
             with suppress(TimeoutError):
                 async with asyncio.timeout(_ENDING_S):
                     await perform(self._process.ending())
-            for task in running:
+            for task in tuple(self._running):
                 task.cancel()
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self._tasks.create_task(work)
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
 
     def _handler(self, handle: Callable[[Message], Steps[None]]) -> Handler:
         async def handler(message: Message) -> None:
@@ -219,6 +240,12 @@ class ProcessShell:
 
 def _log_line(line: LogLine) -> None:
     getattr(_log, line.level)(line.event, **line.fields)
+
+
+async def _publish_all(bus: Bus, effect: PublishAll) -> bool:
+    # Each is written to the socket in turn, so they arrive in order.
+    sent = await asyncio.gather(*(bus.publish(effect.topic, each) for each in effect.payloads))
+    return all(sent)
 
 
 async def _wait(effect: Wait) -> bool:

@@ -13,11 +13,13 @@ from events.mqtt.process import (
     Begin,
     Effect,
     Instant,
+    IsConnected,
     LogLine,
     Now,
     Post,
     Process,
     Publish,
+    PublishAll,
     Signal,
     Steps,
     Wait,
@@ -76,6 +78,7 @@ class WorldShell:
         self._wakes_us = FOREVER_US
         self._at_once: dict[type[Effect[Any]], Callable[[Any], object]] = {
             Begin: lambda effect: self._begin(effect.steps),
+            IsConnected: lambda _: self.client.connected,
             LogLine: lambda _: None,
             Now: lambda _: Instant(clock.utc_ns(), clock.mono_us()),
             Post: lambda post: self.client.post(post.topic, post.payload, post.retain),
@@ -177,14 +180,20 @@ class WorldShell:
         paused = _Paused(steps, handles)
         if isinstance(effect, Publish):
             sent = self.client.post(effect.topic, effect.payload, effect.retain)
-            paused = paused._replace(result=sent)
-            (self._published if sent else self._ready).append(paused)
+            self._send(paused, sent=sent)
+            return
+        if isinstance(effect, PublishAll):
+            posted = [self.client.post(effect.topic, payload) for payload in effect.payloads]
+            self._send(paused, sent=all(posted))
             return
         try:
             paused = paused._replace(result=self._waiting[type(effect)](effect))
         except Exception as error:  # noqa: BLE001 - the process decides what it means
             paused = paused._replace(error=error)
         self._ready.append(paused)
+
+    def _send(self, paused: _Paused, *, sent: bool) -> None:
+        (self._published if sent else self._ready).append(paused._replace(result=sent))
 
     # ---- waits ----
 
