@@ -15,7 +15,7 @@ from displays.auth.accounts import load_accounts
 from events.errors import ConfigError
 from events.mqtt.bus import BusSettings
 from events.mqtt.topics import Topics
-from table_core.service.options import RotationPolicy
+from table_core.process.options import RotationPolicy
 
 __all__ = [
     "CREDENTIAL",

@@ -26,10 +26,10 @@ from events.types.registry import KINDS
 from events.types.shoe_reports import LinkStatus, ShoeAck, ShoeEvent
 from events.types.table import CoupSettled, TableEvent
 from table_core.history.queries import CoupsFound
+from table_core.process.alarm_publisher import AlarmNotice
+from table_core.process.previews import CoupOnRecord, RequestOnRecord
+from table_core.process.publishers import SEALED
 from table_core.projections.table_document import StateView
-from table_core.service.alarm_publisher import AlarmNotice
-from table_core.service.previews import CoupOnRecord, RequestOnRecord
-from table_core.service.publishers import SEALED
 
 __all__ = [
     "DIALECT",

@@ -33,17 +33,11 @@ from table_core.history.queries import (
     show_what_if,
     withheld_refusal,
 )
+from table_core.process.coup_recall import recall_coup_indexed
+from table_core.process.history_client import ANSWER_BYTES, RECALL, HistoryQuestion
 from table_core.refusals import refuse
 from table_core.replay.coup_events import LogRow
-from table_core.service.coup_recall import recall_coup_indexed
-from table_core.service.history_child import (
-    ANSWER_BYTES,
-    HEAD_BYTES,
-    REFUSED,
-    SHOWN,
-    HistoryQuestion,
-)
-from table_core.service.history_client import RECALL
+from table_core.service.history_child import HEAD_BYTES, REFUSED, SHOWN
 
 __all__ = ["HistoryQueries"]
 

@@ -25,12 +25,12 @@ from events.errors import ConfigError
 from events.log.store import EventLog
 from events.proof.keys import load_signing_key
 from shoe_driver.profiles.catalogue import load_profile
+from table_core.process.checkpoints import CheckpointKeys
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.table_limits import limit_faults
-from table_core.service.checkpoints import CheckpointKeys, Checkpoints
 from table_core.service.history_child import HistoryProcess
 from table_core.service.service import TableService
-from table_core.service.table_writer import Table
+from table_core.service.table import Table
 
 __all__ = ["check", "serve"]
 
@@ -66,22 +66,19 @@ async def serve(config: TableConfig, stop: asyncio.Event, probe: Probe = no_prob
         for fault in limit_faults(table.rulebook, table.state.limits):
             _log.warning("limits.unfit", rulebook=table.rulebook.id, why=fault)
         table.on_profile_cited = ProfileKeeper(log.path, profiles, config.journal_path)
-        table.configure_rotation(config.data.new_file)
+        table.writer.configure_rotation(config.data.new_file)
         table.configure_limits(config.limits.as_event() if config.limits else None)
+        if keys is None:
+            _log.warning("checkpoints.off", why="no checkpoints.key is configured")
+        else:
+            table.sign_checkpoints(keys)
         service = TableService(
             table,
-            log,
-            config.topics,
             config.bus_settings("table"),
-            clock,
-            checkpoints=Checkpoints(table, log, keys, clock) if keys else None,
-            probe=probe,
             inspection=partial(inspect_in_background, log.path) if log.checked_from > 1 else None,
             consumers=[f"{config.cage.user}/{config.cage.consumer}"] if config.cage else (),
             past=HistoryProcess([sys.executable, "-m", "baccarat.history.process", log.path]),
         )
-        if keys is None:
-            _log.warning("checkpoints.off", why="no checkpoints.key is configured")
         await service.run(stop)
 
 

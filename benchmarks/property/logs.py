@@ -18,7 +18,7 @@ from events.log.store import EventLog
 from events.types.envelope import decode_envelope
 from events.types.stored import Pending
 
-__all__ = ["TableWriter", "template"]
+__all__ = ["LogFiller", "template"]
 
 _ID: Final = b'{"event_id":"'
 _COMMIT: Final = 500
@@ -32,7 +32,7 @@ def template(folder: Path, events: int) -> list[bytes]:
         return [stored for _, stored, _ in log.bare()]
 
 
-class TableWriter:
+class LogFiller:
     """One table's log, open for writing.
 
     Args:

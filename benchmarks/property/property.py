@@ -37,7 +37,7 @@ from benchmarks.instruments.figures import (
     without_floor,
 )
 from benchmarks.instruments.postgres import postgres_cluster
-from benchmarks.property.logs import TableWriter, template
+from benchmarks.property.logs import LogFiller, template
 from benchmarks.property.place import BenchProperty, Costs, running_property, server_costs
 from benchmarks.rows import BenchOptions, Unmeasurable
 from property.archive.database import migrate
@@ -91,7 +91,7 @@ def measure(options: BenchOptions) -> list[Figure]:
         migrate(url)
         place = stack.enter_context(running_property(folder, url, [*tables, "bench/late"]))
         told = template(folder, max(day, events // _TABLES) + 1)
-        writers = [TableWriter(place.log(table), table, told) for table in place.tables]
+        writers = [LogFiller(place.log(table), table, told) for table in place.tables]
         for writer in writers:
             stack.callback(writer.close)
         *usual, late = writers
@@ -128,7 +128,7 @@ class _CatchUp(NamedTuple):
 class _Run:
     """A property that is measured step by step."""
 
-    def __init__(self, place: BenchProperty, writers: Sequence[TableWriter]) -> None:
+    def __init__(self, place: BenchProperty, writers: Sequence[LogFiller]) -> None:
         self._place = place
         self._writers = writers
         self._db = psycopg.connect(place.archive, autocommit=True)

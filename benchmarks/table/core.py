@@ -1,7 +1,7 @@
 """Measure coups a second through the table's core, next to encoding the same events.
 
 Product: whole coups through `decide`, `decide_on_report` and `fold`, as
-`table_core.service.table_writer` calls
+`table_core.process.table_writer` calls
 them, three wagers each, without storing or sending. Floor: msgspec encodes the fields of the same
 events and decodes them again. They take turns, in this process. The figure is processor time.
 """

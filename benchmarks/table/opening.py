@@ -47,7 +47,7 @@ from table_core.fold.dispatch import fold
 from table_core.fold.snapshot import encode_state, snapshot_anchor
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.service.snapshots import restore_state, snapshot_path, store_snapshot
-from table_core.service.table_writer import Table
+from table_core.service.table import Table
 from table_core.state.table import TableState
 
 __all__ = ["EVENTS", "OPENS", "make_log", "measure", "opening"]

@@ -1,7 +1,7 @@
 """Measure settling one coup with very many wagers durably, next to writing its events.
 
 Product: a table on its log receives the shoe's result, judges, settles every wager, and has it all
-on the disk, as `table_core.service.table_writer` does it. Floor: msgspec encodes the fields of the
+on the disk, as `table_core.process.table_writer` does it. Floor: msgspec encodes the fields of the
 same events, which are inserted into SQLite in one commit, WAL and synchronous=FULL both. They take
 turns, on one disk.
 """
@@ -32,7 +32,7 @@ from events.types.envelope import decode_entry
 from events.types.shoe_reports import AnyReport, CardDrawn, DeviceResult, LinkOpen, LinkUp
 from events.types.table import CoupSettled, TableEvent
 from table_core.rulebooks.shipped import load_rulebook
-from table_core.service.table_writer import Table
+from table_core.service.table import Table
 
 __all__ = ["RATIO_MOST", "WAGERS", "measure"]
 

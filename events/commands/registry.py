@@ -58,8 +58,8 @@ class Decider(Enum):
     STAFF = "table_core.decide.staff"
     COMMISSION = "table_core.decide.commission"
     CHIPS = "table_core.decide.chips"
-    CONSUMERS = "table_core.service.consumer_requests"
-    PREVIEWS = "table_core.service.previews"
+    CONSUMERS = "table_core.process.consumer_requests"
+    PREVIEWS = "table_core.process.previews"
     HISTORY = "baccarat.history.process"
 
 

@@ -17,7 +17,7 @@ nothing else of the process happens: a decision and its append are never torn ap
 steps are closed where they wait; nothing may be yielded from a `finally`.
 """
 
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
@@ -29,11 +29,13 @@ __all__ = [
     "Begin",
     "Effect",
     "Instant",
+    "IsConnected",
     "LogLine",
     "Now",
     "Post",
     "Process",
     "Publish",
+    "PublishAll",
     "Signal",
     "Steps",
     "Wait",
@@ -118,6 +120,14 @@ class LogLine(Effect[None], frozen=True):
     fields: Mapping[str, object] = {}
 
 
+class IsConnected(Effect[bool], frozen=True):
+    """Report whether the broker is connected now. Does not wait.
+
+    A lost connection is known before `Process.on_disconnect`: messages that came over it are still
+    handed over.
+    """
+
+
 class Post(Effect[bool], frozen=True):
     """Send a message without waiting for the broker. False if nothing was sent."""
 
@@ -132,6 +142,13 @@ class Publish(Effect[bool], frozen=True):
     topic: str
     payload: bytes
     retain: bool = False
+
+
+class PublishAll(Effect[bool], frozen=True):
+    """Send messages in order, and wait until the broker has accepted all. False if it did not."""
+
+    topic: str
+    payloads: Sequence[bytes]
 
 
 class Wait(Effect[bool], frozen=True):

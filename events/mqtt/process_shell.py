@@ -16,11 +16,13 @@ from events.mqtt.process import (
     Begin,
     Effect,
     Instant,
+    IsConnected,
     LogLine,
     Now,
     Post,
     Process,
     Publish,
+    PublishAll,
     Steps,
     Wait,
 )
@@ -119,6 +121,7 @@ class Performer:
         self._probe = probe
         self._at_once: dict[type[Effect[Any]], Callable[[Any], object]] = {
             **clock_and_log_lines(clock),
+            IsConnected: lambda _: bus.connected,
             Post: lambda post: bus.post(post.topic, post.payload, retain=post.retain),
             **(at_once or {}),
         }
@@ -126,6 +129,7 @@ class Performer:
             self._at_once[Begin] = lambda effect: begin(effect.steps)
         self._waiting: Waiting = {
             Publish: lambda it: bus.publish(it.topic, it.payload, retain=it.retain),
+            PublishAll: lambda it: _publish_all(bus, it),
             Wait: _wait,
             **(waiting or {}),
         }
@@ -239,6 +243,12 @@ class ProcessShell:
 
 def _log_line(line: LogLine) -> None:
     getattr(_log, line.level)(line.event, **line.fields)
+
+
+async def _publish_all(bus: Bus, effect: PublishAll) -> bool:
+    # Each is written to the socket in turn, so they arrive in order.
+    sent = await asyncio.gather(*(bus.publish(effect.topic, each) for each in effect.payloads))
+    return all(sent)
 
 
 async def _wait(effect: Wait) -> bool:

@@ -37,9 +37,9 @@ from table_core.decide.decision import DecisionContext
 from table_core.decide.dispatch import adopt_rulebook, decide
 from table_core.decide.shoe_reports import decide_on_report
 from table_core.fold.dispatch import fold_all
+from table_core.process.publishers import public_bytes
 from table_core.projections.table_document import encode_state_view, project_table
 from table_core.rules.rulebook import Rulebook
-from table_core.service.publishers import public_bytes
 from table_core.state.coup import Phase
 from table_core.state.dealing import due_places
 from table_core.state.table import TableState

@@ -33,7 +33,7 @@ from simulators.conformance.book import (
 )
 from simulators.conformance.log import SampleLog
 from simulators.conformance.plan import plan_deliveries, replay_losses
-from table_core.service.table_writer import parse_command
+from table_core.process.table_writer import parse_command
 
 __all__ = ["BOOK", "CageFeed", "ConformanceResult"]
 

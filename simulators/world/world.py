@@ -16,6 +16,7 @@ from msgspec import Struct
 from events.commands.staff import AssignDealer
 from events.errors import LogUnwritable, OurBug
 from events.mqtt.process_shell import perform_at_once
+from events.mqtt.presence import PresencePublisher
 from events.mqtt.topics import Topics
 from events.types.envelope import decode_entry
 from events.types.stored import Stored
@@ -49,10 +50,13 @@ from simulators.world.parts.world_shell import WorldShell, clock_and_silence
 from simulators.world.people.dealer_and_supervisor import Staff, StaffCoup
 from simulators.world.people.desk import WorldConsole, WorldView
 from simulators.world.people.float_keeper import COUNT_ROOM
+from simulators.world.people.logins import CAGE, CONSUMER, PEOPLE, ROLES, signing_key
 from simulators.world.processes.consumers import CageProcess, DisplayProcess, WorldLedger
-from simulators.world.processes.table import PEOPLE, TableProcess, signing_key
 from table_core.fold.snapshot import encode_state
+from table_core.process.checkpoints import CheckpointKeys
+from table_core.process.table_process import SERVICE, InspectLog, TableProcess
 from table_core.rulebooks.shipped import load_rulebook
+from table_core.service.table import Table
 from table_core.state.table import TableState
 
 __all__ = ["World", "WorldReport"]
@@ -62,6 +66,7 @@ _FIRST_SHOE: Final = "20261127-01"
 _STEP_US: Final = 100
 _SHORTEST, _LONGEST = 90, 330  # cards of a shoe before its cut card
 _REPLAYED: Final = 0.02  # share of coups after which the whole log is replayed, besides every start
+_SIGNED_S: Final = 300  # at the latest so long after an event without money
 _REST_US: Final = 120 * MICROSECONDS  # time in which all must have caught up once no fault comes
 # A coup that takes this long is left alone: it must end once no fault comes any more.
 _LEFT_ALONE: Final = 6_000
@@ -195,19 +200,27 @@ class World:
             probe=probe,
         )
 
-    def _make_table(self) -> TableProcess:
+    def _make_table(self) -> WorldShell:
+        clock, topics, probe = self._clock, self._topics, self._mischief.probe("table")
+        log = self._log_disk.open(self._stored.extend)
+        presence = PresencePublisher(topics.status(SERVICE), log.next_session(), clock.utc_ns())
+        table = Table(log, topics, self._rulebook, clock, roles=ROLES, probe=probe)
+        checkpoints = table.sign_checkpoints(CheckpointKeys(signing_key(topics), None, _SIGNED_S))
         process = TableProcess(
-            self._topics,
-            self._rulebook,
-            self._log_disk,
-            self._stored.extend,
-            self._courier,
-            self._clock,
-            self._rng,
-            self._mischief.probe("table"),
+            table.writer, presence, checkpoints=checkpoints, consumers=[f"{CAGE}/{CONSUMER}"]
         )
-        self._compare_with_live(process.table.state)
-        return process
+        table.perform(process.start())
+        self._compare_with_live(table.state)
+        self._table = table
+        return WorldShell(
+            process,
+            self._courier,
+            clock,
+            self._rng,
+            at_once={**table.performers, **clock_and_silence(clock)},
+            waiting={InspectLog: lambda _: None},
+            probe=probe,
+        )
 
     def _make_cage(self) -> CageProcess:
         return CageProcess(
@@ -308,8 +321,8 @@ class World:
 
     def _kill(self, name: str) -> None:
         seat = next(each for each in self._seats if each.name == name)
-        if isinstance(seat.process, TableProcess):
-            self._live = seat.process.table.state
+        if seat is self._seats[1] and seat.process is not None:
+            self._live = self._table.state
         seat.kill()
         if name == "driver":
             self._port.close()
@@ -337,9 +350,8 @@ class World:
         self._over_at = self._steps
         lying = _hands(played.lying)
         self._auditor.at_the_end(played.coup, lying, broken_off=played.broken_off)
-        table = self._seats[1].process
-        if isinstance(table, TableProcess) and self._rng.random() < _REPLAYED:
-            check_replay(self._log_disk, table.table.state)
+        if self._seats[1].process is not None and self._rng.random() < _REPLAYED:
+            check_replay(self._log_disk, self._table.state)
 
     def _compare_with_live(self, opened: TableState) -> None:
         """Check that replay equals live; take the events that a failed commit left in doubt."""
@@ -387,10 +399,9 @@ class World:
         check_ledger(self._ledger, self._auditor.chips.purse)
         check_floats(self._ledger, self._staff.floats)
         check_journals(self._journals, self._profile[1], self._auditor.reports)
-        table = self._seats[1].process
-        if not isinstance(table, TableProcess):
+        if self._seats[1].process is None:
             raise OurBug("the table does not live, and all is at rest")
-        check_replay(self._log_disk, table.table.state)
+        check_replay(self._log_disk, self._table.state)
 
     def _digest(self) -> str:
         whole = self._hash.copy()

@@ -1,6 +1,6 @@
-"""The table as a service: one writer on its log, publishers with cursors, requests from the bus.
+"""The table as a service: `table_core.process` on asyncio, SQLite and a broker.
 
-Only the composition root imports it.
+Only the composition root, simulators and tests import it.
 """
 
 __all__: list[str] = []

@@ -13,29 +13,25 @@ import signal
 from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 import structlog
-from msgspec import Struct
 
 from events.commands.base import Refusal
+from table_core.process.history_client import ANSWER_BYTES, HistoryQuestion
 from table_core.refusals import refuse
 
 __all__ = [
-    "ANSWER_BYTES",
     "HEAD_BYTES",
     "REFUSED",
     "SHOWN",
     "WAITING_MOST",
     "HistoryProcess",
-    "HistoryQuestion",
 ]
 
 WAITING_MOST: Final = 16
 """The maximum number of questions that wait at once, of all people at all screens."""
-ANSWER_BYTES: Final = 4 * 1024 * 1024
-"""The maximum size of an answer: half of what a broker carries."""
 HEAD_BYTES: Final = 4
 """The size of a message's length, big-endian, which precedes it; an answer begins with its kind."""
 SHOWN: Final = b"+"
@@ -48,20 +44,6 @@ _STUCK_S: Final = 20.0
 _AGAIN_S: Final = 1.0
 
 _log: Final = structlog.get_logger()
-
-
-class HistoryQuestion(Struct, frozen=True):
-    """A question to the reader.
-
-    Args:
-        name: of the query, or `recall`.
-        to: the position up to which the reader must have read.
-        body: the query.
-    """
-
-    name: str
-    to: int
-    body: Any
 
 
 class _Waiting(NamedTuple):

@@ -11,7 +11,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import structlog
 
@@ -27,29 +27,16 @@ from events.types.stored import Stored
 from events.types.table import ShoeEnded, TableEvent
 from table_core.fold.dispatch import fold
 from table_core.fold.snapshot import decode_state, encode_state, is_comparable, state_hash
+from table_core.process.log_effects import OpenedTable
 from table_core.state.table import TableState
 
-__all__ = ["OpenedTable", "inspect_log", "restore_state", "snapshot_path", "store_snapshot"]
+__all__ = ["inspect_log", "restore_state", "snapshot_path", "store_snapshot"]
 
 # A state at a shoe's end has some hundred thousand bytes, most of them coups with their wagers. No
 # snapshot of ours is as long as this.
 _MOST_BYTES: Final = 16 * 1024 * 1024
 
 _log: Final = structlog.get_logger()
-
-
-class OpenedTable(NamedTuple):
-    """The state of a table, folded from its log.
-
-    Args:
-        state: after the newest event.
-        owed: the ended shoe that still lacks a `books_closed` of use to this build; else None.
-        fault: why the log and this build disagree, in one line; None where they agree.
-    """
-
-    state: TableState
-    owed: str | None
-    fault: str | None
 
 
 def snapshot_path(log: Path) -> Path:

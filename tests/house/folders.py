@@ -39,6 +39,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("narrative", "evidence"),
         ("projections",),
         ("history",),
+        ("process",),
         ("service",),
     ),
     "cage": (("ledger",), ("feed", "reports"), ("service",)),

@@ -32,7 +32,7 @@ CATCHERS: Final[dict[str, tuple[str, ...]]] = {
     "world with full disks": (*_WORLD, "--seeds", "1..4", "--faults", "log_disk_full"),
     "world with cards too many": (*_WORLD, "--seeds", "1..6", "--faults", "overdraw_carried"),
     "world with bad lines": (*_WORLD, "--seeds", "1..6", "--faults", "missing_report,unplug"),
-    "test_publisher_cursor": (*_PYTEST, "tests/unit/table_core/service/test_publisher_cursor.py"),
+    "test_publishers": (*_PYTEST, "tests/unit/table_core/process/test_publishers.py"),
     "test_snapshot_trust": (*_PYTEST, "tests/unit/table_core/fold/test_snapshot_trust.py"),
     "test_roads": (*_PYTEST, "tests/unit/table_core/roads/test_columns.py"),
 }
@@ -54,18 +54,14 @@ DEFECTS: Final = (
     ),
     Defect(
         "acknowledgement before the append",
-        "table_core/service/table_writer.py",
+        "table_core/process/table_writer.py",
         """\
-        self._probe("append.before")
-        self._log.append(self.state.position, pending, request)
-        self._probe("append.after")
+        yield from Append(self.state.position, pending, request, step="append")
         self.state = state
 """,
         """\
         before, self.state = self.state.position, state
-        self._probe("append.before")
-        self._log.append(before, pending, request)
-        self._probe("append.after")
+        yield from Append(before, pending, request, step="append")
 """,
         "world with full disks",
     ),
@@ -85,18 +81,18 @@ DEFECTS: Final = (
     ),
     Defect(
         "a cursor moved before its publish",
-        "table_core/service/publishers.py",
+        "table_core/process/publishers.py",
         """\
-                if self._wanted(stored):
-                    await self._offer(public_bytes(stored))
+                if self._types is None or stored.type in self._types:
+                    yield from self._offer(stored)
                 self.position = stored.position
 """,
         """\
                 self.position = stored.position
-                if self._wanted(stored):
-                    await self._offer(public_bytes(stored))
+                if self._types is None or stored.type in self._types:
+                    yield from self._offer(stored)
 """,
-        "test_publisher_cursor",
+        "test_publishers",
     ),
     Defect(
         "a card dropped because its face came before",

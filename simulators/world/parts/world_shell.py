@@ -13,11 +13,13 @@ from events.mqtt.process import (
     Begin,
     Effect,
     Instant,
+    IsConnected,
     LogLine,
     Now,
     Post,
     Process,
     Publish,
+    PublishAll,
     Signal,
     Steps,
     Wait,
@@ -36,6 +38,10 @@ def clock_and_silence(clock: WorldClock) -> AtOnce:
         LogLine: lambda _: None,
         Now: lambda _: Instant(clock.utc_ns(), clock.mono_us()),
     }
+
+
+# Nothing has changed before and after these: dying there is dying at the effect before.
+_CHANGES_NOTHING: Final = frozenset({IsConnected, LogLine, Now, Wait})
 
 
 class _Paused(NamedTuple):
@@ -57,7 +63,8 @@ class WorldShell:
         rng: decides what goes on next.
         at_once: performs the service's own effects that do not wait.
         waiting: performs its own effects that wait; other steps may go on before the result comes.
-        probe: called before and after each effect; it may kill the process there.
+        probe: called before and after each effect that may change anything; it may kill the
+            process there.
 
     Attributes:
         client: the process's place on the bus.
@@ -81,10 +88,12 @@ class WorldShell:
         self._published: list[_Paused] = []  # the broker's acknowledgement is on its way
         self._waits: dict[Steps[None], tuple[int, bool, Signal | None]] = {}
         self._handling = False
+        self._handlers = dict(process.subscriptions)  # by topic
         self._wakes_us = FOREVER_US
         self._at_once: dict[type[Effect[Any]], Callable[[Any], object]] = {
             Begin: lambda effect: self._begin(effect.steps),
             **clock_and_silence(clock),
+            IsConnected: lambda _: self.client.connected,
             Post: lambda post: self.client.post(post.topic, post.payload, post.retain),
             **at_once,
         }
@@ -129,7 +138,7 @@ class WorldShell:
         self._go_on(_Paused(self.process.on_connect(), handles_message=True))
 
     def disconnected(self) -> None:
-        """LogLine that the broker is gone: nobody knows whether it had the last messages."""
+        """Note that the broker is gone: nobody knows whether it had the last messages."""
         lost, self._published = self._published, []
         self._ready += [paused._replace(result=False) for paused in lost]
         self.perform_at_once(self.process.on_disconnect())
@@ -147,9 +156,9 @@ class WorldShell:
 
     def _hear(self) -> None:
         message = self.client.inbox.popleft()
-        handle = self.process.subscriptions.get(message.topic)
+        handle = self._handlers.get(message.topic)
         if handle is None:
-            handle = next(
+            handle = self._handlers[message.topic] = next(
                 handle
                 for name, handle in self.process.subscriptions.items()
                 if matches(name, message.topic)
@@ -164,7 +173,9 @@ class WorldShell:
             while True:
                 effect = steps.throw(error) if error else steps.send(result)
                 name, error, result = type(effect), None, None
-                self._probe(name.__name__)
+                matters = name not in _CHANGES_NOTHING
+                if matters:
+                    self._probe(name.__name__)
                 perform = self._at_once.get(name)
                 if perform is None:
                     self._pause(steps, handles, effect)
@@ -173,7 +184,8 @@ class WorldShell:
                     result = perform(effect)
                 except Exception as refused:  # noqa: BLE001 - the process decides what it means
                     error = refused
-                self._probe(name.__name__)
+                if matters:
+                    self._probe(name.__name__)
         except StopIteration:
             self._handling = self._handling and not handles
 
@@ -181,16 +193,19 @@ class WorldShell:
         if isinstance(effect, Wait):
             self._wait(steps, handles, effect)
             return
-        paused = _Paused(steps, handles)
-        if isinstance(effect, Publish):
-            sent = self.client.post(effect.topic, effect.payload, effect.retain)
-            paused = paused._replace(result=sent)
-            (self._published if sent else self._ready).append(paused)
+        if isinstance(effect, Publish | PublishAll):
+            payloads, retain = (
+                ([effect.payload], effect.retain)
+                if isinstance(effect, Publish)
+                else (effect.payloads, False)
+            )
+            sent = all([self.client.post(effect.topic, each, retain) for each in payloads])
+            (self._published if sent else self._ready).append(_Paused(steps, handles, sent))
             return
         try:
-            paused = paused._replace(result=self._waiting[type(effect)](effect))
+            paused = _Paused(steps, handles, self._waiting[type(effect)](effect))
         except Exception as error:  # noqa: BLE001 - the process decides what it means
-            paused = paused._replace(error=error)
+            paused = _Paused(steps, handles, error=error)
         self._ready.append(paused)
 
     # ---- waits ----

@@ -23,7 +23,7 @@ from events.mqtt.topics import Topics
 from events.proof.chain import origin_hash
 from simulators.world.parts.broker import FakeBroker, FakeClient
 from simulators.world.parts.clock import MICROSECONDS, WorldClock
-from simulators.world.processes.table import CAGE, CONSUMER
+from simulators.world.people.logins import CAGE, CONSUMER
 
 __all__ = ["CageProcess", "DisplayProcess", "WorldLedger"]
 

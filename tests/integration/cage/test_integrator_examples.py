@@ -5,7 +5,7 @@ import sqlite3
 from pathlib import Path
 
 from events.log.store import EventLog
-from table_core.service.publishers import public_bytes
+from table_core.process.publishers import public_bytes
 from tests.support.cage.consumers import (
     KEEP_EVENTS,
     cage_book,

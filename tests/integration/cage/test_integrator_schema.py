@@ -26,10 +26,10 @@ from events.mqtt.bus import Bus, BusSettings
 from events.mqtt.messages import Message
 from events.types.shoe_reports import ErrorCleared, ErrorRaised
 from events.types.wagers import BetLimits
+from table_core.process.checkpoints import CheckpointKeys
 from table_core.rulebooks.shipped import load_rulebook
-from table_core.service.checkpoints import CheckpointKeys, Checkpoints
 from table_core.service.service import TableService
-from table_core.service.table_writer import Table
+from table_core.service.table import Table
 from tests.support.machine.waiting import until
 from tests.support.service.table_service import ROLES, TOPICS, Table1, play
 from tests.support.table.coups import SHOE, drawn, shoe_event
@@ -114,9 +114,8 @@ async def test_every_message_of_a_run_is_what_its_schema_says(
     stop, clock = asyncio.Event(), SystemClock()
     with EventLog.open(tmp_path / "table.sqlite", "site/t1") as log:
         core = Table(log, TOPICS, load_rulebook("au-commission"), clock, roles=ROLES)
-        checkpoints = Checkpoints(core, log, CheckpointKeys(KEY, None, 300), clock)
-        settings = BusSettings("127.0.0.1", table.port, "table")
-        service = TableService(core, log, TOPICS, settings, clock, checkpoints=checkpoints)
+        core.sign_checkpoints(CheckpointKeys(KEY, None, 300))
+        service = TableService(core, BusSettings("127.0.0.1", table.port, "table"))
         running = asyncio.create_task(service.run(stop))
         await provoke(table)
         head = log.position

@@ -26,10 +26,10 @@ from events.proof.keys import make_signing_key, read_verifier_key
 from events.proof.note import signed_by
 from events.types.envelope import decode_envelope
 from table_core.evidence.bundle import verify_evidence
+from table_core.process.checkpoints import CheckpointKeys
 from table_core.rulebooks.shipped import load_rulebook
-from table_core.service.checkpoints import CheckpointKeys, Checkpoints
 from table_core.service.service import TableService
-from table_core.service.table_writer import Table
+from table_core.service.table import Table
 from tests.support.brokers.brokers import Broker
 from tests.support.machine.waiting import until, until_blocking
 from tests.support.service.table_service import ROLES, TOPICS, Table1, play
@@ -43,9 +43,8 @@ async def signing_service(port: int, path: Path) -> AsyncIterator[None]:
     stop, clock = asyncio.Event(), SystemClock()
     with EventLog.open(path, "site/t1") as log:
         table = Table(log, TOPICS, load_rulebook("au-commission"), clock, roles=ROLES)
-        checkpoints = Checkpoints(table, log, CheckpointKeys(KEY, None, 300), clock)
-        settings = BusSettings("127.0.0.1", port, "table")
-        service = TableService(table, log, TOPICS, settings, clock, checkpoints=checkpoints)
+        table.sign_checkpoints(CheckpointKeys(KEY, None, 300))
+        service = TableService(table, BusSettings("127.0.0.1", port, "table"))
         running = asyncio.create_task(service.run(stop))
         try:
             yield

@@ -15,8 +15,9 @@ from events.commands.registry import COMMANDS
 from events.commands.shoe import LoadShoe
 from events.commands.staff import AssignDealer
 from events.log.store import EventLog
+from table_core.process.table_writer import parse_command
 from table_core.rulebooks.shipped import load_rulebook
-from table_core.service.table_writer import Table, parse_command
+from table_core.service.table import Table
 from tests.support.service.table_service import ROLES, TOPICS, Table1, service
 from tests.support.table.coups import SHOE
 

@@ -21,7 +21,8 @@ from events.commands.previews import Preview, ShowCoup, ShowRequest
 from events.commands.queries import FindCoups, ProveCoup, ShowTable, TellCoup
 from events.commands.shoe import EndShoe, LoadShoe
 from events.log.store import EventLog
-from table_core.service.history_child import WAITING_MOST, HistoryProcess, HistoryQuestion
+from table_core.process.history_client import HistoryQuestion
+from table_core.service.history_child import WAITING_MOST, HistoryProcess
 from tests.support.brokers.brokers import Broker
 from tests.support.log.logs import keep_alarms
 from tests.support.machine.waiting import PATIENCE_SECONDS, until

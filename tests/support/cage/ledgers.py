@@ -20,7 +20,7 @@ from events.log.store import EventLog
 from events.types.envelope import decode_envelope, encode_envelope, event_id
 from events.types.stored import Pending
 from events.types.table import TableEvent
-from table_core.service.publishers import public_bytes
+from table_core.process.publishers import public_bytes
 from tests.support.table.money_game import BOOKS, Game, random_coup
 
 __all__ = [

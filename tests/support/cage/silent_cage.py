@@ -22,7 +22,7 @@ from simulators.people.console import Console
 from simulators.people.dealer_and_patrons import Croupier, PlayedCoup
 from simulators.shoe.dealing import DealingShoe
 from simulators.shoe.player import ShoeSimulator
-from table_core.service.alarm_publisher import AlarmNotice
+from table_core.process.alarm_publisher import AlarmNotice
 from tests.support.brokers.brokers import Broker
 from tests.support.machine.processes import peak_kilobytes
 from tests.support.machine.waiting import until

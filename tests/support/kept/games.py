@@ -41,10 +41,10 @@ from events.types.shoe_reports import (
 )
 from table_core.decide.cards import RECORDED_KINDS
 from table_core.decide.decision import DecisionContext
+from table_core.process.options import RotationPolicy
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.rulebook_file import parse_rulebook
-from table_core.service.options import RotationPolicy
 from tests.support.cage.books import source
 from tests.support.kept.stories import LOG
 from tests.support.kept.wired_table import Stage, WiredGame, WiredTable
@@ -173,7 +173,7 @@ def _by_hand(folder: Path) -> None:
             scene(game)
             game.ask("dealer", EndShoe(transaction="", reason="the last of the day"))
             game.table.close_books()
-            stage.checkpoints.look()
+            stage.core.make_due_checkpoint()
 
 
 def _recorded(game: WiredGame) -> None:
@@ -300,7 +300,7 @@ def _control_characters(folder: Path) -> None:
         game.ask("cage", drop)
         game.ask("dealer", EndShoe(transaction="", reason=odd))
         game.table.close_books()
-        stage.checkpoints.look()
+        stage.core.make_due_checkpoint()
 
 
 def _killed(folder: Path) -> None:
@@ -338,7 +338,7 @@ def _late_copies(folder: Path) -> None:
         game.play(_NATURAL, "player", (1, "player", 1000))
         game.ask("dealer", EndShoe(transaction="", reason="nobody trusts its line"))
         game.table.close_books()
-        stage.checkpoints.look()
+        stage.core.make_due_checkpoint()
 
 
 _Play = Callable[[Path], None]

@@ -19,10 +19,11 @@ from events.types.envelope import decode_data, decode_envelope
 from events.types.shoe_reports import AnyReport, CardDrawn, CardUnreadable
 from events.types.table import TableEvent
 from table_core.decide.decision import DecisionContext
+from table_core.process.checkpoints import CheckpointKeys
+from table_core.process.options import RotationPolicy
+from table_core.process.table_writer import ShoeEventResult
 from table_core.rules.rulebook import Rulebook
-from table_core.service.checkpoints import CheckpointKeys, Checkpoints
-from table_core.service.options import RotationPolicy
-from table_core.service.table_writer import ShoeEventResult, Table
+from table_core.service.table import Table
 from tests.support.kept.wired_shoe import WiredShoe
 from tests.support.log.corpus_game import CorpusGame, TickingClock
 from tests.support.table.coups import World
@@ -69,9 +70,10 @@ class Stage:
             roles=_USERS,
             library=library,
         )
-        table.configure_rotation(self.new_file)
+        table.writer.configure_rotation(self.new_file)
         keys = CheckpointKeys(self.key, self.retiring, _CHECKPOINT_S)
-        self.checkpoints = Checkpoints(table, self.log, keys, self.clock)
+        table.sign_checkpoints(keys)
+        self.core = table
         return table
 
     def said(self, table: Table, report: AnyReport, *, late: bool = False) -> None:
@@ -82,7 +84,7 @@ class Stage:
         # To this shoe a card that it could not read is one whose face it does not tell.
         kind = CardDrawn if isinstance(report, CardUnreadable) else type(report)
         assert kind in {type(event.report) for event in told}, (report, told)
-        self.checkpoints.look()
+        table.make_due_checkpoint()
 
 
 class WiredTable(World):
@@ -98,7 +100,7 @@ class WiredTable(World):
 
     def ask(self, command: Command) -> list[TableEvent] | Refusal:
         answer = self._table.ask(who_may(command), command, caught_up=True)
-        self._stage.checkpoints.look()
+        self._stage.core.make_due_checkpoint()
         if answer.result == ANSWER_REFUSED:
             return Refusal(code=answer.code or "", text=answer.text or "")
         return self._heard()
@@ -113,11 +115,11 @@ class WiredTable(World):
     def close_books(self) -> None:
         """The shoe has ended."""
         self._table.close_books()
-        self._stage.checkpoints.look()
+        self._stage.core.make_due_checkpoint()
         self._heard()
 
     def _heard(self) -> list[TableEvent]:
-        stored = self._table.read(len(self.log) + 1)
+        stored = self._stage.log.read(len(self.log) + 1)
         made = [decode_data(decode_envelope(each.stored)) for each in stored]
         self.log += made
         self.state = self._table.state
@@ -137,7 +139,7 @@ class WiredGame(CorpusGame):
 
     def ask(self, user: str, command: Command) -> None:
         super().ask(user, command)
-        self.stage.checkpoints.look()
+        self.stage.core.make_due_checkpoint()
 
     def say(self, *reports: AnyReport) -> None:
         for report in reports:

@@ -18,7 +18,7 @@ from simulators.device.reports import Disclosure
 from simulators.faults.registry import FAULTS
 from simulators.world.auditor.rules import RULEBOOKS
 from simulators.world.fault_plan import WORLD_FAULTS
-from simulators.world.processes.table import signing_key
+from simulators.world.people.logins import signing_key
 from simulators.world.world import World
 from tests.support.kept.stories import LOG
 

@@ -9,12 +9,14 @@ from structlog.testing import capture_logs
 
 from events.commands.shoe import EndShoe
 from events.log.store import EventLog
+from events.mqtt.process_shell import no_probe
 from events.mqtt.topics import Topics
 from events.types.envelope import decode_data, decode_envelope
 from events.types.snapshot_anchor import BooksClosed
+from table_core.process.log_effects import OpenedTable
 from table_core.rules.rulebook import Rulebook
-from table_core.service.snapshots import OpenedTable, restore_state
-from table_core.service.table_writer import Table, no_probe
+from table_core.service.snapshots import restore_state
+from table_core.service.table import Table
 from table_core.state.table import TableState
 from tests.support.log.logs import NAME, keep
 from tests.support.table.money_game import Game, random_coup

@@ -64,11 +64,12 @@ from events.types.shoe_reports import (
     ShoeReady,
     UnknownReport,
 )
+from table_core.process.checkpoints import CheckpointKeys
+from table_core.process.table_writer import ShoeEventResult
 from table_core.rulebooks.shipped import load_rulebook, shipped_source
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.rulebook_file import parse_rulebook
-from table_core.service.checkpoints import CheckpointKeys, Checkpoints
-from table_core.service.table_writer import ShoeEventResult, Table
+from table_core.service.table import Table
 from tests.support.table.coups import ORDER, drawn, revealed, shoe_event
 
 __all__ = ["KEY", "MARKED", "ORIGIN", "CorpusGame", "TickingClock", "play", "play_scenes"]
@@ -171,10 +172,10 @@ class CorpusGame:
 def play(log: EventLog) -> None:
     """Play it from the first event to the last, on an empty log of `ORIGIN`."""
     game = CorpusGame(log)
-    checkpoints = Checkpoints(game.table, log, CheckpointKeys(KEY, None, 60), game.clock)
+    game.table.sign_checkpoints(CheckpointKeys(KEY, None, 60))
     play_scenes(game)
     _whatever_the_shoe_says(game)
-    checkpoints.look()
+    game.table.make_due_checkpoint()
 
 
 def play_scenes(game: CorpusGame) -> None:

@@ -34,7 +34,7 @@ from events.types.table import WagersPlaced
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.rules.rulebook import Rulebook
 from table_core.service.service import TableService
-from table_core.service.table_writer import Table
+from table_core.service.table import Table
 from tests.support.brokers.brokers import Broker, running
 from tests.support.machine.ports import free_port
 from tests.support.machine.waiting import until_blocking
@@ -206,8 +206,7 @@ async def _serve_by(rulebook: Rulebook, config: TableConfig, stop: asyncio.Event
     clock = SystemClock()
     with EventLog.open(config.log_path, config.origin) as log:
         table = Table(log, config.topics, rulebook, clock, roles=config.roles())
-        settings = config.bus_settings("table")
-        await TableService(table, log, config.topics, settings, clock).run(stop)
+        await TableService(table, config.bus_settings("table")).run(stop)
 
 
 @contextmanager

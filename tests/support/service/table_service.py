@@ -23,13 +23,12 @@ from events.mqtt.process_shell import Performer
 from events.mqtt.topics import Topics
 from events.types.envelope import Envelope
 from events.types.shoe_reports import DeviceResult, LinkOpen, LinkStatus, LinkUp, ShoeAck, ShoeEvent
+from table_core.process.alarm_publisher import AlarmNotice
+from table_core.process.options import RotationPolicy
 from table_core.projections.table_document import StateView
 from table_core.rulebooks.shipped import load_rulebook
-from table_core.service.alarm_publisher import AlarmNotice
-from table_core.service.history_client import HistoryReader
-from table_core.service.options import RotationPolicy
-from table_core.service.service import TableService
-from table_core.service.table_writer import Table
+from table_core.service.service import HistoryReader, TableService
+from table_core.service.table import Table
 from tests.support.machine.waiting import until
 from tests.support.table.coups import NATURAL_NINE, ORDER, SHOE, drawn, shoe_event
 
@@ -193,10 +192,10 @@ async def service(
     with EventLog.open(folder / "table.sqlite", "site/t1") as log:
         clock = SystemClock()
         table = Table(log, TOPICS, load_rulebook("au-commission"), clock, roles=ROLES)
-        table.configure_rotation(new_file)
+        table.writer.configure_rotation(new_file)
         settings = BusSettings("127.0.0.1", port, "table")
         look = partial(inspection, log.path) if inspection else None
-        made = TableService(table, log, TOPICS, settings, clock, inspection=look, past=past)
+        made = TableService(table, settings, inspection=look, past=past)
         running = asyncio.create_task(made.run(stop))
         try:
             yield stop

@@ -17,10 +17,10 @@ from events.log.store import EventLog
 from events.mqtt.topics import Topics
 from events.proof.note import SigningKey
 from events.types.shoe_reports import AnyReport, DeviceResult, LinkOpen, LinkUp
+from table_core.process.checkpoints import CheckpointKeys
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.rules.rulebook import Rulebook
-from table_core.service.checkpoints import CheckpointKeys, Checkpoints
-from table_core.service.table_writer import Table
+from table_core.service.table import Table
 from tests.support.table.coups import NATURAL_NINE, ORDER, SHOE, drawn, shoe_event
 
 ORIGIN = "site/t1"
@@ -59,7 +59,7 @@ class SignedTable:
         book = load_rulebook(rulebook) if isinstance(rulebook, str) else rulebook
         self.table = Table(self.log, Topics("site", "t1"), book, self.clock, roles=ROLES)
         keys = CheckpointKeys(key, retiring, 300)
-        self.checkpoints = Checkpoints(self.table, self.log, keys, self.clock)
+        self.checkpoints = self.table.sign_checkpoints(keys)
         self._transactions = self.log.position
 
     def ask(self, user: str, command: Command) -> None:
@@ -89,12 +89,18 @@ class SignedTable:
         places = (*ORDER, (Hand.PLAYER, 3), (Hand.BANKER, 3))
         self.say(*(drawn(*place, card) for place, card in zip(places, cards, strict=False)))
 
-    def coup(self) -> str:
+    def coup_without_checkpoint(self) -> None:
         """A whole coup: Player wins with a natural nine."""
+        if self.table.state.shoe is None:
+            self.ready()
         self.open((1, "player", 1000), (2, "banker", 2000), (3, "tie", 500))
         self.deal()
         self.say(DeviceResult(winner="player"))
-        self.checkpoints.look()
+
+    def coup(self) -> str:
+        """The same, and its checkpoint."""
+        self.coup_without_checkpoint()
+        self.table.make_due_checkpoint()
         assert self.table.state.coup is not None
         return self.table.state.coup.id
 

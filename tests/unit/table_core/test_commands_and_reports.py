@@ -23,8 +23,9 @@ from events.types.table import ShoeReported, Wager, WagersPlaced, WagersWithdraw
 from table_core.decide.decision import DecisionContext
 from table_core.decide.dispatch import decide
 from table_core.fold.dispatch import fold
+from table_core.process.table_writer import ShoeEventResult, parse_command
 from table_core.rulebooks.shipped import load_rulebook
-from table_core.service.table_writer import ShoeEventResult, Table, parse_command
+from table_core.service.table import Table
 from tests.support.table.coups import SHOE, drawn, shoe_event
 
 P = Hand.PLAYER
@@ -111,7 +112,7 @@ def test_wagers_of_a_log_from_before_users_stood_in_their_ids_go_on(table: Table
     assert table.state.coup is not None
     coup = table.state.coup.id
     old = Wager(id="t-1/0", seat=1, bet="banker", stake=100)
-    table.state = fold(table.state, WagersPlaced(coup=coup, wagers=(old,)))
+    table.writer.state = fold(table.state, WagersPlaced(coup=coup, wagers=(old,)))
     made = decide(
         table.state,
         WithdrawWager(transaction="b", wagers=("t-1/0",)),

@@ -103,9 +103,9 @@ def test_a_coup_with_every_wager_is_told_and_its_evidence_is_judged_again(
         first = [face[0] for face in faces]
         pairs = {"player_pair": first[0] == first[2], "banker_pair": first[1] == first[3]}
         table.say(msgspec.convert({"winner": winner, **pairs}, DeviceResult))
-        table.checkpoints.look()
+        table.table.make_due_checkpoint()
     table.clock.now_us += 10**9
-    table.checkpoints.look()
+    table.table.make_due_checkpoint()
     for number, line in enumerate(COUPS.strip().splitlines(), start=1):
         bundle = gather(table.log.path, f"{SHOE}/{number}", build="t")
         verdict = verify_evidence(bundle, frozenset({KEY.verifier}))

@@ -35,9 +35,9 @@ from events.mqtt.topics import SEGMENT, Topics
 from events.types.envelope import decode_data, decode_envelope
 from events.types.registry import TABLE_EVENTS
 from events.types.shoe_reports import LinkStatus, ShoeAck, ShoeEvent
+from table_core.process.alarm_publisher import AlarmNotice
+from table_core.process.publishers import public_bytes
 from table_core.projections.table_document import StateView
-from table_core.service.alarm_publisher import AlarmNotice
-from table_core.service.publishers import public_bytes
 from tests.house.sources import ROOT as TREE
 from tests.house.sources import texts
 from tests.support.log.corpus import folders

@@ -30,11 +30,11 @@ from table_core.evidence.bundle import verify_evidence
 from table_core.fold.snapshot import decode_state
 from table_core.history.index import BLOCK, HistoryIndex
 from table_core.narrative.coup import narrate_coup
+from table_core.process.coup_recall import recall_coup
+from table_core.process.history_client import RECALL, HistoryQuestion
 from table_core.projections.table_document import encode_state_view
 from table_core.replay.coup_events import CoupCollector
-from table_core.service.coup_recall import recall_coup
-from table_core.service.history_child import REFUSED, SHOWN, HistoryQuestion
-from table_core.service.history_client import RECALL
+from table_core.service.history_child import REFUSED, SHOWN
 from tests.support.log.corpus import folders
 from tests.support.log.logs import keep_alarms
 from tests.support.table.commands import example

@@ -32,7 +32,7 @@ from shoe_driver.journal.files import Journal
 from shoe_driver.journal.folder import JournalFolder
 from shoe_driver.profiles.catalogue import profile_text
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
-from table_core.service.table_writer import Table
+from table_core.service.table import Table
 from tests.support.cage.books import source
 from tests.support.shoe.recorder_life import life
 from tests.support.table.coups import shoe_event

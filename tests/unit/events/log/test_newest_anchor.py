@@ -21,7 +21,7 @@ from events.types.snapshot_anchor import BooksClosed
 from table_core.fold import snapshot
 from table_core.fold.dispatch import fold_all
 from table_core.fold.snapshot import encode_state
-from table_core.service.publishers import public_bytes
+from table_core.process.publishers import public_bytes
 from table_core.service.snapshots import inspect_log, snapshot_path
 from table_core.state.table import TableState
 from tests.support.log.closed_books import (
@@ -262,9 +262,9 @@ def test_no_new_money_on_a_log_that_is_not_trusted_but_the_coup_can_be_finished(
         table.hear(shoe_event(2, LinkUp()))
         opening = table.ask("dealer", OpenBetting(transaction="o"), caught_up=True)
         assert opening.result == "accepted"
-        table.start_lockdown("position 3: it was changed")
-        table.start_lockdown("another reason")
-        assert table.fault == "position 3: it was changed"
+        table.writer.start_lockdown("position 3: it was changed")
+        table.writer.start_lockdown("another reason")
+        assert table.writer.fault == "position 3: it was changed"
         wager = WagerRequest(seat=1, bet="banker", stake=1000)
         asked = PlaceWager(transaction="w", wagers=(wager,))
         for user, command in (("wagers", asked), ("dealer", OpenBetting(transaction="o2"))):
@@ -280,7 +280,7 @@ def test_a_log_that_is_not_trusted_gets_no_books(tmp_path: Path) -> None:
         table = table_on(log, RULEBOOK)
         table.ask("dealer", LoadShoe(transaction="l", shoe=SHOE), caught_up=True)
         table.ask("dealer", EndShoe(transaction="e", reason="end"), caught_up=True)
-        table.start_lockdown("something")
+        table.writer.start_lockdown("something")
         before = log.position
         table.close_books()
         assert log.position == before

@@ -23,7 +23,7 @@ from events.types.stored import AcceptedRequest, Pending
 from events.types.table import AlarmRaised
 from table_core.fold.corrections import find_past_coup
 from table_core.fold.dispatch import fold_all
-from table_core.service.coup_recall import recall_coup
+from table_core.process.coup_recall import recall_coup
 from table_core.service.snapshots import inspect_log, snapshot_path
 from table_core.state.table import TableState
 from tests.support.log.closed_books import ORIGIN, table_on
@@ -372,7 +372,7 @@ def _with_requests(folder: Path) -> Path:
         for number in range(1, 4):
             _ask(opened, f"anna/t-{number}")
         table = table_on(opened, RULEBOOK)
-        table._owed = "20261127-01"  # as behind a shoe's end
+        table.writer._owed = "20261127-01"  # as behind a shoe's end
         table.close_books()
         assert opened.new_file() is not None
         _ask(opened, "anna/t-4")

@@ -13,9 +13,9 @@ from events.log.store import EventLog
 from events.log.verify import verify
 from events.mqtt.topics import Topics
 from events.types.envelope import decode_data, decode_envelope
-from table_core.service.options import RotationPolicy
+from table_core.process.options import RotationPolicy
 from table_core.service.snapshots import inspect_log
-from table_core.service.table_writer import Table
+from table_core.service.table import Table
 from table_core.state.table import TableState
 from tests.support.log.closed_books import ORIGIN
 from tests.support.log.closed_files import base_of
@@ -55,7 +55,7 @@ class Days:
     def _open(self) -> tuple[EventLog, Table]:
         log = EventLog.open(self.path, ORIGIN)
         table = Table(log, Topics(SITE, TABLE), RULEBOOK, self.clock, roles={})
-        table.configure_rotation(self.when)
+        table.writer.configure_rotation(self.when)
         return log, table
 
     def again(self) -> None:
@@ -70,7 +70,11 @@ class Days:
         self._game.play(random_coup(self._rng))
         if not self._game.table.over:
             world.must(EndShoe(transaction=self._game.t(), reason="short"))
-        self.table._append(world.log[self._heard :], actor="core", cause=f"core/shoe/{at}")
+        self.table.perform(
+            self.table.writer._append(
+                world.log[self._heard :], actor="core", cause=f"core/shoe/{at}"
+            )
+        )
         self.table.close_books()
         (books,) = self.log.read(self.log.position, 1)
         world.take([decode_data(decode_envelope(books.stored))])

@@ -1,6 +1,5 @@
 """Checkpoints made and kept: when, of what, by which key; and a log of before there were any."""
 
-import asyncio
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -13,11 +12,13 @@ from events.errors import InputError, LogRefused, LogUnwritable, OurBug
 from events.log.schema import SCHEMA, SCHEMAS
 from events.log.store import EventLog
 from events.log.verify import verify
+from events.mqtt.process import Publish
 from events.proof.checkpoint import Checkpoint, parse_checkpoint, signed_checkpoint
 from events.proof.note import signed_note
 from events.types.shoe_reports import DeviceResult
-from table_core.service.checkpoints import CheckpointKeys, Checkpoints
+from table_core.process.checkpoints import CheckpointKeys
 from tests.support.log.logs import forging
+from tests.support.service.steps_by_hand import StepsByHand
 from tests.support.table.evidence import (
     KEY,
     ORIGIN,
@@ -64,18 +65,18 @@ def test_nothing_new_makes_no_checkpoint_and_other_events_wait_for_the_clock(
     path = tmp_path / "table.sqlite"
     with signed_table(path) as table:
         assert sizes(path) == [2]
-        table.checkpoints.look()
+        table.table.make_due_checkpoint()
         table.ready()
-        table.checkpoints.look()
+        table.table.make_due_checkpoint()
         assert sizes(path) == [2]
         table.clock.now_us += 299_999_999
-        table.checkpoints.look()
+        table.table.make_due_checkpoint()
         assert sizes(path) == [2]
         table.clock.now_us += 1
-        table.checkpoints.look()
+        table.table.make_due_checkpoint()
         assert sizes(path) == [2, table.log.position]
         table.clock.now_us += 300_000_000
-        table.checkpoints.look()
+        table.table.make_due_checkpoint()
         assert sizes(path) == [2, table.log.position]
 
 
@@ -84,13 +85,13 @@ def test_a_void_and_a_shoes_end_are_covered_too(tmp_path: Path) -> None:
     with signed_table(path) as table:
         table.ready()
         table.open((1, "player", 1000))
-        table.checkpoints.look()
+        table.table.make_due_checkpoint()
         assert len(sizes(path)) == 1
         table.ask("supervisor", VoidCoup(transaction="v", reason="misdeal"))
-        table.checkpoints.look()
+        table.table.make_due_checkpoint()
         assert sizes(path)[1:] == [table.log.position]
         table.ask("supervisor", EndShoe(transaction="e", reason="end"))
-        table.checkpoints.look()
+        table.table.make_due_checkpoint()
         assert sizes(path)[2:] == [table.log.position]
 
 
@@ -105,7 +106,7 @@ def test_what_a_kill_cut_off_is_made_at_the_next_start(tmp_path: Path) -> None:
     assert sizes(path) == [2]
     with signed_table(path) as table:
         assert table.log.position == position
-        table.checkpoints.look()
+        table.table.make_due_checkpoint()
         assert sizes(path) == [2, position]
 
 
@@ -120,94 +121,71 @@ def test_a_log_that_is_not_trusted_is_not_signed_for(tmp_path: Path) -> None:
     path = tmp_path / "table.sqlite"
     with signed_table(path) as table:
         table.ready()
-        table.table.start_lockdown("an event is another than was hashed")
+        table.table.writer.start_lockdown("an event is another than was hashed")
         table.clock.now_us += 10**9
-        table.checkpoints.look()
+        table.table.make_due_checkpoint()
     assert sizes(path) == [2]
 
 
 def test_a_new_key_is_not_announced_on_a_log_that_is_not_trusted(tmp_path: Path) -> None:
     path = played(tmp_path / "table.sqlite")
     with signed_table(path) as table:
-        table.table.start_lockdown("an event is another than was hashed")
+        table.table.writer.start_lockdown("an event is another than was hashed")
         position = table.log.position
-        keys = CheckpointKeys(OTHER_KEY, KEY, 300)
-        checkpoints = Checkpoints(table.table, table.log, keys, table.clock)
-        checkpoints.look()
+        checkpoints = table.table.sign_checkpoints(CheckpointKeys(OTHER_KEY, KEY, 300))
+        table.table.make_due_checkpoint()
         assert table.log.position == position
         assert checkpoints.newest == stored_checkpoints(path)[-1][1]
 
 
-async def test_the_newest_is_published_once_and_again_after_the_broker_was_away(
-    tmp_path: Path,
-) -> None:
-    path, sent = tmp_path / "table.sqlite", []
-    takes = asyncio.Event()
+def running(table: SignedTable) -> StepsByHand:
+    return StepsByHand(table.checkpoints.run(), table.table.performers)
 
-    async def publish(note: bytes) -> bool:
-        sent.append(note)
-        await asyncio.sleep(0)
-        return takes.is_set()
 
-    async def until(count: int) -> None:
-        async with asyncio.timeout(10):
-            while len(sent) < count:  # noqa: ASYNC110 - a list tells nobody
-                await asyncio.sleep(0.002)
+def sent(steps: StepsByHand, *, accepted: bool = True) -> list[bytes]:
+    """What one round of the loop publishes."""
+    steps.answer(result=True)
+    publish = steps.answer(result=False)
+    if not isinstance(publish, Publish):
+        return []
+    steps.answer(accepted)
+    return [publish.payload]
 
+
+def test_the_newest_is_published_once_and_again_after_the_broker_was_away(tmp_path: Path) -> None:
+    path = tmp_path / "table.sqlite"
     with signed_table(path) as table:
-        running = asyncio.create_task(table.checkpoints.run(publish))
-        await until(1)
-        table.checkpoints.kick()
-        await until(2)  # it was not taken, and is offered again
-        takes.set()
-        table.ready()
-        table.open((1, "player", 1000))
-        table.deal()
-        table.say(DeviceResult(winner="player"))
-        table.checkpoints.kick()
-        await until(3)
+        steps = running(table)
+        [first] = sent(steps, accepted=False)
+        assert sent(steps) == [first]
+        assert sent(steps) == []
+        table.coup_without_checkpoint()
+        [settled] = sent(steps)
+        assert sent(steps) == []
         table.checkpoints.kick(again=True)
-        await until(4)
-        table.open((1, "player", 1000))
-        table.deal()
-        table.say(DeviceResult(winner="player"))
+        assert sent(steps) == [settled]
+        table.coup_without_checkpoint()
+        table.table.perform(table.checkpoints.make_last())
         last = table.log.position
-        running.cancel()
-        await asyncio.wait({running})
-    first, settled, after = (note for _, note in stored_checkpoints(path))
-    assert sent == [first, first, settled, settled]
-    assert parse_checkpoint(after)[0].size == last  # made at the farewell
+    made = [note for _, note in stored_checkpoints(path)]
+    assert made[:2] == [first, settled]
+    assert parse_checkpoint(made[2])[0].size == last
 
 
-async def test_a_file_that_refuses_leaves_the_checkpoint_due_and_the_service_up(
-    tmp_path: Path,
-) -> None:
-    path, sent = tmp_path / "table.sqlite", []
-
-    async def publish(note: bytes) -> bool:
-        sent.append(note)
-        await asyncio.sleep(0)
-        return True
-
+def test_a_file_that_refuses_leaves_the_checkpoint_due_and_the_service_up(tmp_path: Path) -> None:
+    path = tmp_path / "table.sqlite"
     with signed_table(path) as table:
         table.ready()
         table.clock.now_us += 10**9
+        steps = running(table)
         with closing(sqlite3.connect(path, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             with pytest.raises(LogUnwritable):
-                table.checkpoints.look()
-            running = asyncio.create_task(table.checkpoints.run(publish))
-            async with asyncio.timeout(10):
-                while not sent:  # noqa: ASYNC110 - a list tells nobody
-                    await asyncio.sleep(0.002)
+                table.table.make_due_checkpoint()
+            assert len(sent(steps)) == 1
         assert sizes(path) == [2]
-        table.checkpoints.kick()
-        async with asyncio.timeout(10):
-            while len(sent) < 2:  # noqa: ASYNC110 - a list tells nobody
-                await asyncio.sleep(0.002)
+        assert len(sent(steps)) == 1
         assert sizes(path) == [2, table.log.position]
-        running.cancel()
-        await asyncio.wait({running})
 
 
 # ---- rotation ----
@@ -322,17 +300,13 @@ def test_no_statement_rewrites_a_checkpoint(tmp_path: Path, statement: str, recu
     assert stored_checkpoints(path) == before
 
 
-async def test_a_log_that_must_be_opened_again_ends_the_service(tmp_path: Path) -> None:
-    async def publish(_: bytes) -> bool:
-        await asyncio.sleep(0)
-        return True
-
+def test_a_log_that_must_be_opened_again_ends_the_service(tmp_path: Path) -> None:
     with signed_table(tmp_path / "table.sqlite") as table:
         table.ready()
         table.clock.now_us += 10**9
         table.log.close()
         with pytest.raises(LogUnwritable):
-            await table.checkpoints.run(publish)
+            sent(running(table))
 
 
 @pytest.mark.parametrize(

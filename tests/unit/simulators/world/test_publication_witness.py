@@ -15,8 +15,8 @@ from events.types.shoe_reports import ShoeAck
 from events.types.stored import Stored
 from simulators.world.auditor.audited_coup import Violation
 from simulators.world.auditor.publication_witness import PublicationWitness
-from simulators.world.processes.table import signing_key
-from table_core.service.publishers import public_bytes
+from simulators.world.people.logins import signing_key
+from table_core.process.publishers import public_bytes
 from tests.support.table.evidence import mth, played
 
 TOPICS = Topics("site", "t1")

@@ -26,8 +26,7 @@ from events.types.table import CoupSettled, CoupVoided, SeatDifference
 from table_core.decide.decision import DecisionContext
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.rules.rulebook import Rulebook
-from table_core.service.previews import answer_preview
-from table_core.service.table_writer import Table
+from table_core.service.table import Table
 from table_core.state.coup import Phase
 from tests.support.cage.books import book
 from tests.support.table.auditor import Auditor
@@ -286,8 +285,8 @@ def test_it_is_previewed_and_outlives_a_restart(log: EventLog) -> None:
         "rulebook_hash": EVEN.hash,
         "reason": "the sign",
     }
-    shown = answer_preview(
-        table, "supervisor", Preview(transaction="p", command="correct_rulebook", body=body)
+    shown = table.show(
+        "supervisor", Preview(transaction="p", command="correct_rulebook", body=body)
     ).shown
     assert [each["type"] for each in shown["events"]] == ["rulebook_corrected"]
     assert table.state.coup

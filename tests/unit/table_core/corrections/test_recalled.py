@@ -23,9 +23,9 @@ from events.types.shoe_reports import DeviceResult, LinkOpen, LinkUp
 from events.types.stored import Pending
 from events.types.table import TableEvent
 from table_core.fold.dispatch import fold_all
+from table_core.process.coup_recall import recall_coup
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
-from table_core.service.coup_recall import recall_coup
-from table_core.service.table_writer import Table
+from table_core.service.table import Table
 from table_core.state.coup import Phase
 from table_core.state.table import TableState
 from tests.support.table.corrections import check_past
@@ -161,7 +161,7 @@ def settled(table: Table, meanwhile: Callable[[], object] = lambda: None) -> Non
 def test_out_of_a_log_that_is_not_trusted_nothing_is_paid_again(log: EventLog) -> None:
     table = table_on(log)
     settled(table)
-    table.start_lockdown("position 3: it was changed")
+    table.writer.start_lockdown("position 3: it was changed")
     even, here, before = load_rulebook("au-even-money"), f"{NEXT}/1", log.position
     to = WagerRequest(seat=2, bet="banker", stake=1000)
     face = CorrectCard(
@@ -186,7 +186,7 @@ def test_out_of_a_log_that_is_not_trusted_nothing_is_paid_again(log: EventLog) -
         answer = table.ask("supervisor", command, caught_up=True)
         assert (answer.result, answer.code) == ("refused", "log_unsound")
         assert "position 3: it was changed" in (answer.text or "")
-        assert isinstance(table.preview("supervisor", command), Answer)
+        assert isinstance(table.perform(table.writer.preview("supervisor", command)), Answer)
     assert log.position == before
     # The coup on the table is finished by what everybody sees, or void.
     for command in (

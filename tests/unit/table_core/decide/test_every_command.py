@@ -28,9 +28,10 @@ from events.log.store import EventLog
 from events.mqtt.topics import SEGMENT, Topics
 from table_core.decide.authority import authorise
 from table_core.decide.dispatch import HANDLERS, SUBJECTS, decide
+from table_core.process.consumer_requests import ReadOnlyCommand
+from table_core.process.table_writer import parse_command
 from table_core.rulebooks.shipped import load_rulebook
-from table_core.service.consumer_requests import ReadOnlyCommand
-from table_core.service.table_writer import Table, parse_command
+from table_core.service.table import Table
 from table_core.state.coup import Phase
 from table_core.state.table import TableState
 from tests.house.sources import texts

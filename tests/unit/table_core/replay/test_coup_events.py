@@ -21,7 +21,7 @@ from table_core.projections.table_document import StateView, project_table
 from table_core.replay.coup_events import moments
 from table_core.replay.coup_list import CoupList
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
-from table_core.service.table_writer import Table
+from table_core.service.table import Table
 from table_core.state.table import TableState
 from tests.support.log.logs import forging
 from tests.support.table.coups import COUP

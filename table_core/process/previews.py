@@ -2,7 +2,7 @@
 
 Nothing changes. A preview is the decision itself: the same `decide` on the same state, not
 appended. It is given only for commands that correct a coup, because everybody at the table has seen
-such a coup. Other previews could reveal a face, for example that of an excess card.
+such a coup. Other previews could reveal a face, for example that of an excess card. Pure.
 """
 
 import msgspec
@@ -10,13 +10,14 @@ from msgspec import Struct
 
 from events.commands.base import ANSWER_ACCEPTED, Answer
 from events.commands.previews import Preview, ShowCoup, ShowRequest
+from events.mqtt.process import Steps
 from events.types.table import Settlement, TableEvent
 from table_core.decide.authority import authorise
+from table_core.process.coup_recall import RecalledCoup
+from table_core.process.publishers import SEALED
+from table_core.process.repeated_requests import refusal_answer
+from table_core.process.table_writer import OF_A_COUP, TableWriter, parse_command
 from table_core.projections.table_document import CoupView, project_coup
-from table_core.service.coup_recall import RecalledCoup
-from table_core.service.publishers import SEALED
-from table_core.service.repeated_requests import refusal_answer
-from table_core.service.table_writer import OF_A_COUP, Table, parse_command
 
 __all__ = ["CoupOnRecord", "RequestOnRecord", "answer_preview"]
 
@@ -48,29 +49,29 @@ class RequestOnRecord(Struct, frozen=True, kw_only=True):
 
 
 def answer_preview(
-    table: Table,
+    writer: TableWriter,
     user: str,
     command: ShowCoup | ShowRequest | Preview,
     recalled: RecalledCoup | None = None,
-) -> Answer:
+) -> Steps[Answer]:
     """Return the answer for `user`, with the requested document in `shown`.
 
     Args:
-        table: holds the state and the log.
+        writer: holds the state, and reads the log.
         user: the user who asks.
         command: the request.
         recalled: the coup, where the state does not hold it and it was recalled already.
     """
-    of_actor = frozenset() if command.actor is None else table.roles(command.actor)
-    refusal = authorise(table.roles(user), command, of_actor)
+    of_actor = frozenset() if command.actor is None else writer.roles(command.actor)
+    refusal = authorise(writer.roles(user), command, of_actor)
     if refusal is not None:
         return refusal_answer(command.transaction, refusal)
     if isinstance(command, Preview):
-        return _preview(table, user, command, recalled)
+        return (yield from _preview(writer, user, command, recalled))
     if isinstance(command, ShowRequest):
-        record_of = RequestOnRecord(carried_out=table.outcome_of_request(user, command.request))
-        return _shown(table, command.transaction, record_of)
-    coup = table.coup_on_record(command.coup, recalled)
+        position = yield from writer.outcome_of_request(user, command.request)
+        return _shown(writer, command.transaction, RequestOnRecord(carried_out=position))
+    coup = yield from writer.coup_on_record(command.coup, recalled)
     if coup is None:
         text = f"no coup {command.coup!r} was played at this table"
         return refusal_answer(command.transaction, "unknown_coup", text)
@@ -80,10 +81,12 @@ def answer_preview(
         rulebook_hash=coup.rulebook_hash,
         settlements=coup.settlements,
     )
-    return _shown(table, command.transaction, record)
+    return _shown(writer, command.transaction, record)
 
 
-def _preview(table: Table, user: str, command: Preview, recalled: RecalledCoup | None) -> Answer:
+def _preview(
+    writer: TableWriter, user: str, command: Preview, recalled: RecalledCoup | None
+) -> Steps[Answer]:
     asked = parse_command(command.command, msgspec.json.encode(command.body))
     if isinstance(asked, Answer):
         return msgspec.structs.replace(asked, transaction=command.transaction)
@@ -91,11 +94,11 @@ def _preview(table: Table, user: str, command: Preview, recalled: RecalledCoup |
         text = f"there is no preview of {command.command}; only of what puts a coup right"
         return refusal_answer(command.transaction, "no_preview", text)
     asked = msgspec.structs.replace(asked, actor=command.actor)
-    decision = table.preview(user, asked, recalled)
+    decision = yield from writer.preview(user, asked, recalled)
     if isinstance(decision, Answer):
         return msgspec.structs.replace(decision, transaction=command.transaction)
     events = [_event(event) for event in decision]
-    return _shown(table, command.transaction, {"events": events})
+    return _shown(writer, command.transaction, {"events": events})
 
 
 def _event(event: TableEvent) -> dict[str, object]:
@@ -103,10 +106,10 @@ def _event(event: TableEvent) -> dict[str, object]:
     return {"type": event.TYPE, "v": event.VERSION, "data": None if sealed else event}
 
 
-def _shown(table: Table, transaction: str, shown: object) -> Answer:
+def _shown(writer: TableWriter, transaction: str, shown: object) -> Answer:
     return Answer(
         transaction=transaction,
         result=ANSWER_ACCEPTED,
-        position=table.state.position,
+        position=writer.state.position,
         shown=shown,
     )

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from events.mqtt.presence import Presence, Status
 from events.types.shoe_reports import LinkStatus
-from table_core.service.catching_up import DriverHead
-from table_core.service.journal_release import DriverJournal
+from table_core.process.catching_up import DriverHead
+from table_core.process.journal_release import DriverJournal
 from table_core.state.table import Alarm, ShoeLink, TableState
 
 __all__ = ["KnownDriver"]

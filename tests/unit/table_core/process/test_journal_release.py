@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from events.types.shoe_reports import LinkStatus
-from table_core.service.journal_release import DriverJournal
+from table_core.process.journal_release import DriverJournal
 from table_core.state.coup import Phase
 from table_core.state.table import Coup, ShoeLink, TableState
 

@@ -1,10 +1,11 @@
-"""Publishes changes of the active alarms on the `alarm` topic."""
+"""Publishes changes of the active alarms on the `alarm` topic. Pure."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 from msgspec import Struct
 
+from events.mqtt.process import Post, Steps
 from table_core.state.table import Alarm
 
 __all__ = ["AlarmNotice", "AlarmPublisher"]
@@ -32,24 +33,24 @@ class AlarmPublisher:
     """Compares the active alarms with those of the last look.
 
     Args:
-        ring: sends a message; if the broker loses it, `state` still shows the alarm.
+        topic: if the broker loses a message on it, `state` still shows the alarm.
     """
 
-    def __init__(self, ring: Callable[[bytes], object]) -> None:
-        self._ring = ring
+    def __init__(self, topic: str) -> None:
+        self._topic = topic
         self._standing: dict[tuple[str, str | None], Alarm] = {}
 
-    def look(self, alarms: Sequence[Alarm], position: int) -> None:
+    def look(self, alarms: Sequence[Alarm], position: int) -> Steps[None]:
         """Publish every difference since the last look."""
         now = {(alarm.name, alarm.coup): alarm for alarm in alarms}
         before, self._standing = self._standing, now
         for key in before.keys() - now.keys():
-            self._tell(before[key], "cleared", position)
+            yield from self._tell(before[key], "cleared", position)
         for key in now.keys() - before.keys():
-            self._tell(now[key], "raised", position)
+            yield from self._tell(now[key], "raised", position)
 
-    def _tell(self, alarm: Alarm, state: str, position: int) -> None:
+    def _tell(self, alarm: Alarm, state: str, position: int) -> Steps[None]:
         notice = AlarmNotice(
             alarm=alarm.name, state=state, text=alarm.text, coup=alarm.coup, position=position
         )
-        self._ring(msgspec.json.encode(notice))
+        yield from Post(self._topic, msgspec.json.encode(notice))

@@ -1,4 +1,4 @@
-"""The table's history client: it asks the history process for the past that a command needs.
+"""The table's history client: it asks the history process for the past that a command needs. Pure.
 
 The client passes a query on with the position up to which the reader must have read. For a command
 about a coup that the state does not hold, the reader recalls that coup. The table then decides on
@@ -8,25 +8,37 @@ and no decision is made on an outdated coup.
 """
 
 from collections.abc import Callable
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
 
 from events.commands.base import ANSWER_ACCEPTED, Answer, Command, Refusal
 from events.commands.previews import Preview, ShowCoup
 from events.commands.queries import Query
 from events.commands.registry import COMMAND_NAMES
 from events.errors import UnreadableEvent
+from events.mqtt.process import Effect, Steps
 from table_core.decide.authority import authorise
 from table_core.fold.corrections import find_past_coup
 from table_core.fold.snapshot import decode_state
-from table_core.service.coup_recall import RecalledCoup
-from table_core.service.history_child import HistoryQuestion
-from table_core.service.repeated_requests import refusal_answer
-from table_core.service.table_writer import OF_A_COUP, Table, parse_command
+from table_core.process.coup_recall import RecalledCoup
+from table_core.process.log_effects import ReadLog
+from table_core.process.repeated_requests import refusal_answer
+from table_core.process.table_writer import OF_A_COUP, TableWriter, parse_command
 from table_core.state.table import TableState
 
-__all__ = ["RECALL", "DecideNow", "HistoryClient", "HistoryReader"]
+__all__ = [
+    "ANSWER_BYTES",
+    "RECALL",
+    "AskHistory",
+    "DecideNow",
+    "HistoryClient",
+    "HistoryQuestion",
+]
+
+ANSWER_BYTES: Final = 4 * 1024 * 1024
+"""The maximum size of an answer: half of what a broker carries."""
 
 RECALL: Final = "recall"
 """The question that recalls a coup for a correction: the answer is an encoded state, or `null`."""
@@ -34,45 +46,50 @@ RECALL: Final = "recall"
 # Recalls of one coup, where each time an event about its shoe precedes the decision.
 _ATTEMPTS: Final = 3
 
-DecideNow = Callable[[RecalledCoup | None], Answer]
+DecideNow = Callable[[RecalledCoup | None], Steps[Answer]]
 """Decides on the command now, with the coup recalled for it."""
 
 
-class HistoryReader(Protocol):
-    """Reads the past; see `table_core.service.history_child`."""
+class HistoryQuestion(Struct, frozen=True):
+    """A question to the reader.
 
-    async def ask(self, question: HistoryQuestion) -> bytes | Refusal:
-        """Return the answer's bytes, or the refusal."""
+    Args:
+        name: of the query, or `recall`.
+        to: the position up to which the reader must have read.
+        body: the query.
+    """
 
-    async def run(self) -> None:
-        """Serve until cancelled."""
+    name: str
+    to: int
+    body: Any
+
+
+class AskHistory(Effect[bytes | Refusal], frozen=True):
+    """Return the reader's answer to a question, or its refusal. Waits."""
+
+    question: HistoryQuestion
 
 
 class HistoryClient:
     """Knows which commands need the past, and asks the history reader for it.
 
     Args:
-        table: decides on commands.
-        reader: reads the past; None where the table reads it itself.
+        writer: decides on commands.
+        has_reader: whether there is a history reader; else the table reads its log itself.
     """
 
-    def __init__(self, table: Table, reader: HistoryReader | None) -> None:
-        self._table = table
-        self._reader = reader
+    def __init__(self, writer: TableWriter, *, has_reader: bool) -> None:
+        self._writer = writer
+        self._has_reader = has_reader
         self._out: set[tuple[str, str, bytes]] = set()
-
-    async def run(self) -> None:
-        """Keep the reader running until cancelled."""
-        if self._reader is not None:
-            await self._reader.run()
 
     def needs(self, user: str, command: Command) -> bool:
         """Return whether a command waits for the reader; one its user may not give never does."""
-        if self._reader is None:
+        if not self._has_reader:
             return False
-        table = self._table
-        of_actor = frozenset() if command.actor is None else table.roles(command.actor)
-        if authorise(table.roles(user), command, of_actor) is not None:
+        writer = self._writer
+        of_actor = frozenset() if command.actor is None else writer.roles(command.actor)
+        if authorise(writer.roles(user), command, of_actor) is not None:
             return False
         return isinstance(command, Query) or self._missing(command) is not None
 
@@ -80,7 +97,7 @@ class HistoryClient:
         """Return whether a user's command still waits for the reader, so its outcome is unknown."""
         return any(key[:2] == (user, transaction) for key in self._out)
 
-    async def answer(self, user: str, command: Command, act: DecideNow) -> Answer | None:
+    def answer(self, user: str, command: Command, act: DecideNow) -> Steps[Answer | None]:
         """Return the answer for a command that `needs` the past; None where the same one waits.
 
         A client without an answer in time sends the same command again, and it is not read twice.
@@ -92,14 +109,15 @@ class HistoryClient:
         self._out.add(key)
         try:
             if isinstance(command, Query):
-                return await self._shown(command)
-            return await self._on_record(command, act)
+                return (yield from self._shown(command))
+            return (yield from self._on_record(command, act))
         finally:
             self._out.discard(key)
 
-    async def _shown(self, query: Query) -> Answer:
-        position = self._table.state.position
-        said = await self._ask(COMMAND_NAMES[type(query)], position, query)
+    def _shown(self, query: Query) -> Steps[Answer]:
+        position = self._writer.state.position
+        question = HistoryQuestion(COMMAND_NAMES[type(query)], position, query)
+        said = yield from AskHistory(question)
         if isinstance(said, Refusal):
             return refusal_answer(query.transaction, said)
         return Answer(
@@ -109,30 +127,26 @@ class HistoryClient:
             shown=msgspec.Raw(said),
         )
 
-    async def _on_record(self, command: Command, act: DecideNow) -> Answer:
+    def _on_record(self, command: Command, act: DecideNow) -> Steps[Answer]:
         recalled: RecalledCoup | None = None
         for _ in range(_ATTEMPTS):
             coup = self._missing(command)
             if coup is None:
-                return act(None)
-            if recalled is not None and recalled.holds(self._table.read(recalled.position + 1)):
-                return act(recalled)
-            position = self._table.state.position
-            said = await self._ask(RECALL, position, coup)
+                return (yield from act(None))
+            if recalled is not None and (yield from _still_holds(recalled)):
+                return (yield from act(recalled))
+            position = self._writer.state.position
+            said = yield from AskHistory(HistoryQuestion(RECALL, position, coup))
             if isinstance(said, Refusal):
                 return refusal_answer(command.transaction, said)
             state = _state(said)
             if isinstance(state, Refusal):
                 return refusal_answer(command.transaction, state)
             recalled = RecalledCoup(coup, position, state)
-        if recalled is not None and recalled.holds(self._table.read(recalled.position + 1)):
-            return act(recalled)
+        if recalled is not None and (yield from _still_holds(recalled)):
+            return (yield from act(recalled))
         text = "what is on record of that shoe keeps changing; ask again"
         return refusal_answer(command.transaction, "busy", text)
-
-    async def _ask(self, name: str, position: int, body: Any) -> bytes | Refusal:
-        assert self._reader is not None  # noqa: S101 - else nothing needs it
-        return await self._reader.ask(HistoryQuestion(name, position, body))
 
     def _missing(self, command: Command) -> str | None:
         """Return the coup that a command is about, where the state does not hold it."""
@@ -141,13 +155,17 @@ class HistoryClient:
             return None if isinstance(asked, Answer | Preview) else self._missing(asked)
         if not isinstance(command, (*OF_A_COUP, ShowCoup)) or command.coup is None:
             return None
-        state = self._table.state
+        state = self._writer.state
         last = state.coup is not None and state.coup.id == command.coup
         if find_past_coup(state, command.coup) or (
             last and (state.in_progress or isinstance(command, ShowCoup))
         ):
             return None
         return command.coup
+
+
+def _still_holds(recalled: RecalledCoup) -> Steps[bool]:
+    return recalled.holds((yield from ReadLog(recalled.position + 1)))
 
 
 def _state(said: bytes) -> TableState | Refusal | None:

@@ -1,4 +1,4 @@
-"""Detects that the machine's clock went back. The log's order never depends on it, but people do.
+"""Detects that the machine's clock went back, on which only people depend, not the log. Pure.
 
 A step forward looks like a machine that slept, and the time service silently corrects a second of
 drift. Only a step back is reported: after it, events follow one another with times that do not.
@@ -7,7 +7,7 @@ drift. Only a step back is reported: after it, events follow one another with ti
 from datetime import datetime
 from typing import Final
 
-from events.clock import Clock
+from events.mqtt.process import Instant
 
 __all__ = ["STEP_LEAST_S", "ClockWatch"]
 
@@ -22,20 +22,19 @@ class ClockWatch:
     """Compares the clock with a monotonic one at each look.
 
     Args:
-        clock: both of them.
+        now: on both of them.
         newest: time of the newest event, RFC 3339; empty where there is none.
     """
 
-    def __init__(self, clock: Clock, newest: str) -> None:
-        self._clock = clock
-        self._mono_ns = clock.mono_us() * _NS_PER_US
+    def __init__(self, now: Instant, newest: str) -> None:
+        self._mono_ns = now.mono_us * _NS_PER_US
         then = datetime.fromisoformat(f"{newest[:_TAKEN]}+00:00").timestamp() if newest else 0
         # The time since the newest event is unknown, but never negative.
-        self._utc_ns = int(then * _NS_PER_S) if newest else clock.utc_ns()
+        self._utc_ns = int(then * _NS_PER_S) if newest else now.utc_ns
 
-    def went_back_s(self) -> float:
+    def went_back_s(self, now: Instant) -> float:
         """Return how many seconds the clock went back since the last look; 0 where it did not."""
-        utc_ns, mono_ns = self._clock.utc_ns(), self._clock.mono_us() * _NS_PER_US
+        utc_ns, mono_ns = now.utc_ns, now.mono_us * _NS_PER_US
         back_ns = self._utc_ns + (mono_ns - self._mono_ns) - utc_ns
         self._utc_ns, self._mono_ns = utc_ns, mono_ns
         return back_ns / _NS_PER_S if back_ns >= STEP_LEAST_S * _NS_PER_S else 0.0

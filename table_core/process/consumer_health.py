@@ -1,4 +1,4 @@
-"""The health of durable consumers: each one's position, and whether an acknowledgement is overdue.
+"""The health of durable consumers: each one's position, and whether its acknowledgement is overdue.
 
 A consumer is registered by its first acknowledgement, or by the table's configuration. It stays
 registered across restarts until it reports that it is retired. The oldest settlement that it has
@@ -11,11 +11,11 @@ from typing import Final
 
 from msgspec import Struct
 
-from events.clock import Clock
-from events.log.store import EventLog
+from events.mqtt.process import Instant, Now, Steps
 from events.types.stored import Stored
+from events.types.table import CoupSettled
+from table_core.process.log_effects import FindEvent, MoveCursor, ReadCursors
 from table_core.projections.table_document import ConsumerView
-from table_core.service.publishers import is_settlement
 from table_core.state.table import Alarm
 
 __all__ = ["ACK_OVERDUE_S", "CONSUMERS_MOST", "ConsumerHealth"]
@@ -52,77 +52,74 @@ class ConsumerHealth:
     """Tracks the durable consumers.
 
     Args:
-        log: stores each consumer's position.
-        clock: for ages.
         expected: consumers that must acknowledge, even before their first acknowledgement.
     """
 
-    def __init__(self, log: EventLog, clock: Clock, expected: Iterable[str] = ()) -> None:
-        self._log, self._clock = log, clock
-        self._consumers = {name: _Consumer(_NOTHING) for name in expected} | {
-            name.removeprefix(_PREFIX): _Consumer(position)
-            for name, position in log.cursors(_PREFIX).items()
-        }
+    def __init__(self, expected: Iterable[str] = ()) -> None:
+        self._consumers = {name: _Consumer(_NOTHING) for name in expected}
+
+    def start(self) -> Steps[None]:
+        """Read how far each consumer had acknowledged."""
+        for name, position in (yield from ReadCursors(_PREFIX)).items():
+            self._consumers[name.removeprefix(_PREFIX)] = _Consumer(position)
         for consumer in self._consumers.values():
-            consumer.owed = self._first_after(consumer.position)
+            consumer.owed = yield from self._first_after(consumer.position)
 
     def admits(self, name: str) -> bool:
         """Return whether `<user>/<consumer>` is registered, or there is room for it."""
         return name in self._consumers or len(self._consumers) < CONSUMERS_MOST
 
-    def acknowledged(self, name: str, position: int) -> None:
+    def acknowledged(self, name: str, position: int) -> Steps[None]:
         """Note that `<user>/<consumer>` has stored every event up to `position`.
 
         Raises:
             LogUnwritable: it could not be kept.
         """
-        self._log.move_cursor(_PREFIX + name, position)
+        yield from MoveCursor(_PREFIX + name, position)
         consumer = self._consumers.setdefault(name, _Consumer(position))
         before, consumer.position = consumer.position, position
-        consumer.heard_us = self._clock.mono_us()
+        consumer.heard_us = (yield from Now()).mono_us
         owed = consumer.owed
         if owed is None or owed.position <= position or position < before:
-            consumer.owed = self._first_after(position)
+            consumer.owed = yield from self._first_after(position)
 
-    def retired(self, name: str) -> None:
+    def retired(self, name: str) -> Steps[None]:
         """Remove `<user>/<consumer>`: it acknowledges no more, and nothing waits for it.
 
         Raises:
             LogUnwritable: it could not be kept.
         """
-        self._log.move_cursor(_PREFIX + name, None)
+        yield from MoveCursor(_PREFIX + name, None)
         self._consumers.pop(name, None)
 
-    def settled(self, stored: Stored) -> bool:
-        """Note an event that is about to be published; return True where it is a settlement."""
-        if not is_settlement(stored):
-            return False
+    def settled(self, stored: Stored, now: Instant) -> None:
+        """Note a settlement that is about to be published."""
         for consumer in self._consumers.values():
             if consumer.owed is None and stored.position > consumer.position:
-                consumer.owed = _Owed(stored.position, stored.at, self._clock.mono_us())
-        return True
+                consumer.owed = _Owed(stored.position, stored.at, now.mono_us)
 
-    def view(self) -> tuple[ConsumerView, ...]:
+    def view(self, now: Instant) -> tuple[ConsumerView, ...]:
         """Return the consumers for displays, by name."""
-        now = self._clock.mono_us()
+        now_us = now.mono_us
         return tuple(
             ConsumerView(
                 name=name,
                 position=each.position,
-                waiting_s=_age_s(each.owed.at, self._clock.utc_ns()) if each.owed else None,
-                heard_s=None if each.heard_us is None else (now - each.heard_us) // _MICROSECONDS,
-                overdue=self._overdue(each, now),
+                waiting_s=_age_s(each.owed.at, now.utc_ns) if each.owed else None,
+                heard_s=None
+                if each.heard_us is None
+                else (now_us - each.heard_us) // _MICROSECONDS,
+                overdue=self._overdue(each, now_us),
             )
             for name, each in sorted(self._consumers.items())
         )
 
-    def alarms(self) -> Iterator[Alarm]:
+    def alarms(self, now: Instant) -> Iterator[Alarm]:
         """Yield an alarm while a consumer owes an acknowledgement longer than `ACK_OVERDUE_S`."""
-        now = self._clock.mono_us()
         late = [
             f"{name} has not acknowledged the settlement at position {each.owed.position}"
             for name, each in sorted(self._consumers.items())
-            if each.owed and self._overdue(each, now)
+            if each.owed and self._overdue(each, now.mono_us)
         ]
         if late:
             yield Alarm(name="settlement_unacknowledged", text="; ".join(late))
@@ -131,10 +128,10 @@ class ConsumerHealth:
         owed = consumer.owed
         return owed is not None and now_us - owed.since_us >= ACK_OVERDUE_S * _MICROSECONDS
 
-    def _first_after(self, position: int) -> _Owed | None:
+    def _first_after(self, position: int) -> Steps[_Owed | None]:
         """Return the oldest settlement after `position`; it lies within the next coup or two."""
-        found = next(filter(is_settlement, self._log.read(position + 1)), None)
-        return _Owed(found.position, found.at, self._clock.mono_us()) if found else None
+        found = yield from FindEvent(position + 1, frozenset({CoupSettled.TYPE}))
+        return _Owed(found.position, found.at, (yield from Now()).mono_us) if found else None
 
 
 def _age_s(at: str, utc_ns: int) -> int:

@@ -15,8 +15,9 @@ from events.mqtt.topics import Topics
 from events.types.envelope import MAX_EVENT_BYTES, decode_data, decode_envelope
 from events.types.shoe_reports import AnyReport, BurnCard, DeviceResult, FirstCard, LinkOpen, LinkUp
 from events.types.table import CoupSettled
+from table_core.process.table_writer import ShoeEventResult
 from table_core.rulebooks.shipped import load_rulebook
-from table_core.service.table_writer import ShoeEventResult, Table
+from table_core.service.table import Table
 from tests.support.table.coups import ORDER, SHOE, drawn, shoe_event
 
 WAGERS = 10_000

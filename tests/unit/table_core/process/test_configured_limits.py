@@ -15,7 +15,7 @@ from events.types.envelope import decode_envelope
 from events.types.shoe_reports import LinkOpen, LinkUp
 from events.types.wagers import BetLimits, LimitsSet
 from table_core.rulebooks.shipped import load_rulebook
-from table_core.service.table_writer import Table
+from table_core.service.table import Table
 from tests.support.table.coups import SHOE, shoe_event
 from tests.unit.baccarat.config.test_table import GOOD, written
 from tests.unit.table_core.test_commands_and_reports import ROLES_OF, StoppedClock, ask
@@ -44,7 +44,7 @@ def start(path: Path, limits: LimitsSet | None, *, coup: bool = False) -> Table:
 
 
 def stop(table: Table) -> None:
-    table._log.close()
+    table.log.close()
 
 
 def told(path: Path) -> list[tuple[str, int]]:
@@ -109,7 +109,7 @@ def test_in_mid_coup_it_waits_for_the_coups_end(path: Path) -> None:
 def test_a_log_that_is_not_trusted_gets_no_limits(path: Path) -> None:
     stop(start(path, None, coup=True))
     table = start(path, None)
-    table.start_lockdown("seen elsewhere")
+    table.writer.start_lockdown("seen elsewhere")
     table.configure_limits(A)
     assert table.state.limits == LimitsSet()
     stop(table)

@@ -18,8 +18,7 @@ from events.commands.shoe import LoadShoe
 from events.commands.wagers import PlaceWager, WagerRequest
 from events.log.store import EventLog
 from events.types.shoe_reports import DeviceResult, LinkOpen, LinkUp
-from table_core.service.previews import answer_preview
-from table_core.service.table_writer import Table
+from table_core.service.table import Table
 from tests.support.table.coups import SHOE, cards, drawn, shoe_event
 from tests.unit.table_core.test_commands_and_reports import table_on
 
@@ -68,7 +67,7 @@ def shown(answer: Answer) -> Any:
 
 
 def test_a_coup_is_shown_with_its_wagers_and_its_settlement(settled: Table) -> None:
-    found = shown(answer_preview(settled, "dealer", ShowCoup(transaction="s", coup=COUP)))
+    found = shown(settled.show("dealer", ShowCoup(transaction="s", coup=COUP)))
     assert [card["card"] for card in found["coup"]["cards"]] == ["9S", "7D", "KH", "KC"]
     assert [wager["id"] for wager in found["coup"]["wagers"]] == ["wagers/w/0", "wagers/w/1"]
     assert [line["paid"] for line in found["settlements"][0]["lines"]] == [0, 4000]
@@ -77,17 +76,17 @@ def test_a_coup_is_shown_with_its_wagers_and_its_settlement(settled: Table) -> N
 
 def test_a_coup_that_was_not_played_is_not_shown(settled: Table) -> None:
     for name in (f"{SHOE}/2", "20990101-01/1", "nonsense"):
-        answer = answer_preview(settled, "dealer", ShowCoup(transaction="s", coup=name))
+        answer = settled.show("dealer", ShowCoup(transaction="s", coup=name))
         assert (answer.result, answer.code) == ("refused", "unknown_coup")
 
 
 def test_a_request_is_shown_to_its_own_user_and_nothing_is_done_for_it(settled: Table) -> None:
     def fate(user: str, request: str) -> Any:
-        return shown(answer_preview(settled, user, ShowRequest(transaction="s", request=request)))
+        return shown(settled.show(user, ShowRequest(transaction="s", request=request)))
 
     end = settled.state.position
     carried_out = fate("wagers", "w")["carried_out"]
-    placed = next(each for each in settled.read(1) if each.type == "wagers_placed")
+    placed = next(each for each in settled.log.read(1) if each.type == "wagers_placed")
     assert carried_out == placed.position
     assert fate("dealer", "w") == fate("wagers", "never sent") == {"carried_out": None}
     refused = settled.ask("wagers", PlaceWager(transaction="r", wagers=()), caught_up=True)
@@ -103,7 +102,7 @@ def test_a_preview_says_who_gains_and_who_gives_back_and_is_what_the_command_doe
         transaction="h", coup=COUP, player=cards("6S KH"), banker=cards("7D KC"), reason="camera"
     )
     before = settled.state
-    events = shown(answer_preview(settled, "supervisor", preview(command)))["events"]
+    events = shown(settled.show("supervisor", preview(command)))["events"]
     assert settled.state is before
     revised = next(each for each in events if each["type"] == "coup_settled")
     # Banker's 7 beats 6: 1,000 and 950 to seat 1 that lost its stake; seat 2 gives 4,000 back.
@@ -112,7 +111,7 @@ def test_a_preview_says_who_gains_and_who_gives_back_and_is_what_the_command_doe
         {"seat": 2, "staked": 0, "paid": -4000, "commission": 0},
     ]
     answer = settled.ask("supervisor", command, caught_up=True)
-    appended = [msgspec.json.decode(each.stored) for each in settled.read(before.position + 1)]
+    appended = [msgspec.json.decode(each.stored) for each in settled.log.read(before.position + 1)]
     assert answer.position == before.position + len(events)
     assert [(each["type"], each["data"]) for each in appended] == [
         (each["type"], each["data"]) for each in events
@@ -123,32 +122,27 @@ def test_a_preview_is_refused_as_the_command_would_be(settled: Table) -> None:
     same = CorrectHands(
         transaction="h", coup=COUP, player=cards("9S KH"), banker=cards("7D KC"), reason="camera"
     )
-    answer = answer_preview(settled, "supervisor", preview(same))
+    answer = settled.show("supervisor", preview(same))
     assert (answer.transaction, answer.result, answer.code) == ("p", "refused", "changes_nothing")
-    bare = answer_preview(
-        settled, "supervisor", preview(VoidCoup(transaction="v", reason="", coup=COUP))
-    )
+    bare = settled.show("supervisor", preview(VoidCoup(transaction="v", reason="", coup=COUP)))
     assert bare.code == "reason_required"
 
 
 def test_only_what_puts_a_coup_right_has_a_preview(settled: Table) -> None:
     shows_a_face = ResolveIrregularity(transaction="x", kind="excess_card", seen=True, reason="x")
-    assert answer_preview(settled, "supervisor", preview(shows_a_face)).code == "no_preview"
-    unknown = answer_preview(settled, "supervisor", preview(shows_a_face, name="deal_again"))
+    assert settled.show("supervisor", preview(shows_a_face)).code == "no_preview"
+    unknown = settled.show("supervisor", preview(shows_a_face, name="deal_again"))
     assert (unknown.transaction, unknown.code) == ("p", "unknown_command")
 
 
 def test_a_dealer_looks_and_does_not_preview(settled: Table) -> None:
     command = VoidCoup(transaction="v", reason="misdeal", coup=COUP)
-    assert answer_preview(settled, "dealer", preview(command)).code == "not_allowed"
-    assert (
-        answer_preview(settled, "display", ShowCoup(transaction="s", coup=COUP)).code
-        == "not_allowed"
-    )
+    assert settled.show("dealer", preview(command)).code == "not_allowed"
+    assert settled.show("display", ShowCoup(transaction="s", coup=COUP)).code == "not_allowed"
 
 
 def test_hands_that_no_deal_could_have_made_have_no_preview(settled: Table) -> None:
     command = CorrectHands(
         transaction="h", coup=COUP, player=(Card.S9,), banker=cards("7D KC"), reason="camera"
     )
-    assert answer_preview(settled, "supervisor", preview(command)).code == "excess_card"
+    assert settled.show("supervisor", preview(command)).code == "excess_card"

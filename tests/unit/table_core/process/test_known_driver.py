@@ -5,7 +5,7 @@ import pytest
 from events.clock import rfc3339
 from events.mqtt.presence import Status, read_status
 from events.types.shoe_reports import LinkStatus
-from table_core.service.known_driver import KnownDriver
+from table_core.process.known_driver import KnownDriver
 from table_core.state.table import ShoeLink
 
 NOON = 1_796_040_000 * 10**9

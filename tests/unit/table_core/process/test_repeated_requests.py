@@ -4,7 +4,7 @@ import pytest
 
 from events.commands.coup import OpenBetting
 from events.types.stored import AcceptedRequest
-from table_core.service.repeated_requests import (
+from table_core.process.repeated_requests import (
     encode_request_body,
     repeated_answer,
     transaction_of,

@@ -1,0 +1,171 @@
+"""Signed checkpoints of the log: made after money has moved, stored in the log, published.
+
+A checkpoint is due after every settlement, void and end of a shoe, and some time after other
+events. It is made once the settlement is on its way, and covers every event until then: the money
+never waits for a signature. If a kill prevents one, the next start makes it.
+
+The first signer is the key in force. Where another key signed the log's newest checkpoint first, an
+event announces the new key. Where the old key is still available, it signs once next to the new
+one. So a holder of the old public key can trust the new one. Pure.
+"""
+
+from contextlib import suppress
+from typing import Final, NamedTuple
+
+from events.errors import LogUnwritable
+from events.mqtt.process import LogLine, Now, Publish, Signal, Steps, Wait
+from events.proof.checkpoint import Checkpoint, parse_checkpoint, signed_checkpoint
+from events.proof.merkle import MerkleTree
+from events.proof.note import SigningKey, signed_by
+from events.types.snapshot_anchor import BooksClosed
+from events.types.table import CoupSettled, CoupVoided, ShoeEnded
+from table_core.process.log_effects import (
+    DescribeLog,
+    FindEvent,
+    ReadCheckpoint,
+    StoreCheckpoint,
+)
+from table_core.process.table_writer import TableWriter
+
+__all__ = ["CheckpointKeys", "Checkpoints"]
+
+_LANDMARKS: Final = frozenset({CoupSettled.TYPE, CoupVoided.TYPE, ShoeEnded.TYPE, BooksClosed.TYPE})
+# Seconds: events in quick succession share a checkpoint, and the settlement is sent first.
+_GATHER_S: Final = 0.01
+_LOOK_EVERY_S: Final = 1.0
+_MICROSECONDS: Final = 1_000_000
+
+
+class CheckpointKeys(NamedTuple):
+    """The keys that sign checkpoints, and the interval.
+
+    Args:
+        signing: the key in force from now on.
+        retiring: the key in force until now, where it is still available.
+        every_s: how long events without money wait for a checkpoint, seconds.
+    """
+
+    signing: SigningKey
+    retiring: SigningKey | None
+    every_s: int
+
+
+class Checkpoints:
+    """Makes, stores and publishes checkpoints.
+
+    Args:
+        writer: announces a new key in the log.
+        keys: to sign with.
+
+    Attributes:
+        newest: the newest checkpoint; None before the first.
+    """
+
+    def __init__(self, writer: TableWriter, keys: CheckpointKeys) -> None:
+        self._writer = writer
+        self._keys = keys
+        self._every_us = keys.every_s * _MICROSECONDS
+        self._kick = Signal(is_set=True)
+        self._size = self._looked = 0
+        self.newest: bytes | None = None
+        self._published: bytes | None = None
+        self._made_us = 0
+        self._refused = False
+
+    def start(self) -> Steps[None]:
+        """Announce the key, if it is a new one, and sign by it.
+
+        Raises:
+            LogUnwritable: the announcement or the first checkpoint could not be stored.
+        """
+        self._size, self.newest = (yield from ReadCheckpoint()) or (0, None)
+        self._looked = self._size
+        self._made_us = (yield from Now()).mono_us
+        signing, retiring = self._keys.signing, self._keys.retiring
+        if self._writer.fault is None and not self._in_force(signing):
+            key = str(signing.verifier)
+            yield from self._writer.announce_key(key)
+            handed_over = {"key": key, "handed_over": retiring is not None}
+            yield from LogLine("info", "checkpoint.key", handed_over)
+            yield from self._make((signing, retiring) if retiring else (signing,))
+
+    def kick(self, *, again: bool = False) -> None:
+        """Look soon: events came; or, `again`, the broker may have lost the newest checkpoint."""
+        if again:
+            self._published = None
+        self._kick.set()
+
+    def look(self) -> Steps[None]:
+        """Make a checkpoint if one is due.
+
+        Raises:
+            LogUnwritable: the checkpoint could not be stored; it stays due.
+        """
+        if (yield from self._due()):
+            yield from self._make((self._keys.signing,))
+
+    def make_last(self) -> Steps[None]:
+        """Make a checkpoint that is due when the service ends; the next start can make it too."""
+        with suppress(LogUnwritable):
+            yield from self.look()
+
+    def run(self) -> Steps[None]:
+        """Make and publish checkpoints for ever.
+
+        Raises:
+            LogUnwritable: the log must be opened again.
+        """
+        while True:
+            yield from Wait(_LOOK_EVERY_S, self._kick)
+            self._kick.clear()
+            yield from Wait(_GATHER_S)
+            yield from self._try()
+            yield from self._offer()
+
+    def _try(self) -> Steps[None]:
+        try:
+            yield from self.look()
+        except LogUnwritable as error:
+            if (yield from DescribeLog()).closed:
+                raise
+            if not self._refused:
+                yield from LogLine("error", "checkpoint.unwritable", {"reason": str(error)})
+            self._refused = True
+        else:
+            self._refused = False
+
+    def _offer(self) -> Steps[None]:
+        newest = self.newest
+        if newest is None or newest is self._published:
+            return
+        self._published = newest  # before sending: the broker may disconnect and return meanwhile
+        if not (yield from Publish(self._writer.topics.checkpoint, newest, retain=True)):
+            self._published = None
+
+    def _due(self) -> Steps[bool]:
+        position = self._writer.state.position
+        if position == self._size or self._writer.fault is not None:
+            return False  # nothing to cover, or a log that must not be signed for
+        if (yield from Now()).mono_us - self._made_us >= self._every_us:
+            return True
+        if (yield from FindEvent(self._looked + 1, _LANDMARKS)) is not None:
+            return True
+        self._looked = position
+        return False
+
+    def _make(self, signers: tuple[SigningKey, ...]) -> Steps[None]:
+        tail = yield from DescribeLog()
+        root = MerkleTree(tail.position, tail.peaks).root()
+        made = signed_checkpoint(Checkpoint(tail.origin, tail.position, root), signers)
+        yield from StoreCheckpoint(made)
+        self._size = self._looked = tail.position
+        self.newest = made
+        self._made_us = (yield from Now()).mono_us
+
+    def _in_force(self, key: SigningKey) -> bool:
+        """Return whether the newest checkpoint was signed by `key`, and first by it."""
+        if self.newest is None:
+            return False
+        _, note = parse_checkpoint(self.newest)
+        first = note._replace(signatures=note.signatures[:1])
+        return bool(signed_by(first, (key.verifier,)))

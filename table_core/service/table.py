@@ -1,0 +1,132 @@
+"""A table on its open log, with plain methods: whoever needs no broker calls them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from events.clock import Clock
+from events.commands.base import Answer, Command
+from events.commands.previews import Preview, ShowCoup, ShowRequest
+from events.log.store import EventLog
+from events.mqtt.process import Steps
+from events.mqtt.process_shell import AtOnce, clock_and_log_lines, no_probe, perform_at_once
+from events.mqtt.topics import Topics
+from events.types.shoe_reports import ShoeAck, ShoeEvent
+from events.types.wagers import LimitsSet
+from table_core.process.checkpoints import CheckpointKeys, Checkpoints
+from table_core.process.log_effects import CiteProfile
+from table_core.process.previews import answer_preview
+from table_core.process.table_writer import ShoeEventResult, TableWriter
+from table_core.rules.rulebook import Rulebook
+from table_core.service.log_performers import log_performers
+from table_core.state.table import TableState
+
+__all__ = ["Table"]
+
+_T = TypeVar("_T")
+
+
+class Table:
+    """Performs the steps of a `TableWriter` at once.
+
+    Args:
+        log: the table's event log, which this object owns.
+        topics: site and table.
+        rulebook: see `TableWriter`, as the following ones.
+        clock: for the timestamps of appended events.
+        roles: user to roles.
+        result_required: whether the table waits for the shoe's own result.
+        library: other rulebooks, by which a settled coup can be judged again.
+        probe: called with the name of each step around the append.
+
+    Attributes:
+        checkpoints: of the log; None before `sign_checkpoints`.
+        on_profile_cited: called with the hash of the wire profile that read a shoe event, before
+            the event is appended; raises LogUnwritable where it must not be appended.
+    """
+
+    def __init__(
+        self,
+        log: EventLog,
+        topics: Topics,
+        rulebook: Rulebook,
+        clock: Clock,
+        *,
+        roles: Mapping[str, frozenset[str]],
+        result_required: bool = True,
+        library: Sequence[Rulebook] = (),
+        probe: Callable[[str], None] = no_probe,
+    ) -> None:
+        self.log, self.clock, self.probe = log, clock, probe
+        self.on_profile_cited: Callable[[str], None] = no_probe
+        self.checkpoints: Checkpoints | None = None
+        self.performers: AtOnce = {
+            **clock_and_log_lines(clock),
+            **log_performers(log, probe),
+            CiteProfile: lambda it: self.on_profile_cited(it.profile_hash),
+        }
+        self.writer = TableWriter(
+            topics, rulebook, roles=roles, result_required=result_required, library=library
+        )
+        self.perform(self.writer.start())
+
+    @property
+    def state(self) -> TableState:
+        """The state after the newest event."""
+        return self.writer.state
+
+    @property
+    def rulebook(self) -> Rulebook:
+        """The rulebook in force."""
+        return self.writer.rulebook
+
+    @property
+    def shoe_ack(self) -> ShoeAck:
+        """See `TableWriter.shoe_ack`."""
+        return self.writer.shoe_ack
+
+    def perform(self, steps: Steps[_T]) -> _T:
+        """Run steps of which no effect waits, and return their result."""
+        return perform_at_once(steps, self.performers, self.probe)
+
+    def hear(self, event: ShoeEvent) -> ShoeEventResult:
+        """See `TableWriter.hear`."""
+        return self.perform(self.writer.hear(event))
+
+    def ask(self, user: str, command: Command, *, caught_up: bool) -> Answer:
+        """See `TableWriter.ask`."""
+        return self.perform(self.writer.ask(user, command, caught_up=caught_up))
+
+    def show(self, user: str, command: ShowCoup | ShowRequest | Preview) -> Answer:
+        """See `answer_preview`."""
+        return self.perform(answer_preview(self.writer, user, command))
+
+    def close_books(self) -> None:
+        """See `TableWriter.close_books`."""
+        self.perform(self.writer.close_books())
+
+    def report_clock(self) -> None:
+        """See `TableWriter.report_clock`."""
+        self.perform(self.writer.report_clock())
+
+    def report_overdue(self, waited_s: int) -> None:
+        """See `TableWriter.report_overdue`."""
+        self.perform(self.writer.report_overdue(waited_s))
+
+    def configure_limits(self, limits: LimitsSet | None) -> None:
+        """See `TableWriter.configure_limits`."""
+        self.perform(self.writer.configure_limits(limits))
+
+    def append_due_limits(self) -> None:
+        """See `TableWriter.append_due_limits`."""
+        self.perform(self.writer.append_due_limits())
+
+    def sign_checkpoints(self, keys: CheckpointKeys) -> Checkpoints:
+        """Sign checkpoints of the log from now on; see `Checkpoints.start`."""
+        self.checkpoints = Checkpoints(self.writer, keys)
+        self.perform(self.checkpoints.start())
+        return self.checkpoints
+
+    def make_due_checkpoint(self) -> None:
+        """See `Checkpoints.look`."""
+        if self.checkpoints is not None:
+            self.perform(self.checkpoints.look())
