@@ -29,6 +29,9 @@ from simulators.world.parts.waiting import FOREVER_US
 
 __all__ = ["WorldShell"]
 
+# How often others act between two messages that came together.
+_RESTS: Final = 0.2
+
 
 class _Paused(NamedTuple):
     """Steps that wait, and what they are sent when they go on."""
@@ -139,16 +142,20 @@ class WorldShell:
         self._ready.append(_Paused(steps, handles_message=False))
 
     def _hear(self) -> None:
-        message = self.client.inbox.popleft()
-        handle = self.process.subscriptions.get(message.topic)
-        if handle is None:
-            handle = next(
-                handle
-                for name, handle in self.process.subscriptions.items()
-                if matches(name, message.topic)
-            )
-        self._handling = True
-        self._go_on(_Paused(handle(message), handles_message=True))
+        """Hand over a message, and mostly the next ones too, up to one whose handling waits."""
+        while True:
+            message = self.client.inbox.popleft()
+            handle = self.process.subscriptions.get(message.topic)
+            if handle is None:
+                handle = next(
+                    handle
+                    for name, handle in self.process.subscriptions.items()
+                    if matches(name, message.topic)
+                )
+            self._handling = True
+            self._go_on(_Paused(handle(message), handles_message=True))
+            if self._handling or not self.client.inbox or self._rng.random() < _RESTS:
+                return
 
     def _go_on(self, paused: _Paused) -> None:
         """Resume steps, and perform their effects up to one that waits."""
