@@ -13,6 +13,9 @@ from typing import Final
 
 from msgspec import Struct
 
+from cage.process import CageProcess
+from displays.live import LiveState
+from displays.process import DisplayProcess
 from events.commands.staff import AssignDealer
 from events.errors import LogUnwritable, OurBug
 from events.mqtt.topics import Topics
@@ -36,17 +39,18 @@ from simulators.world.parts.broker import FakeBroker
 from simulators.world.parts.clock import MICROSECONDS, WorldClock
 from simulators.world.parts.fault_injector import ArmedFaults, Killed
 from simulators.world.parts.journal_disk import JournalDisk
+from simulators.world.parts.ledger import WorldLedger
 from simulators.world.parts.log_disk import LogDisk
 from simulators.world.parts.port import WorldPort
 from simulators.world.parts.process_slot import Actor, ProcessSlot
 from simulators.world.parts.shoe import WorldShoe
 from simulators.world.parts.waiting import SimulatedPerson, Waiting
+from simulators.world.parts.world_shell import WorldShell
 from simulators.world.people.dealer_and_supervisor import Staff, StaffCoup
 from simulators.world.people.desk import WorldConsole, WorldView
 from simulators.world.people.float_keeper import COUNT_ROOM
-from simulators.world.processes.consumers import CageProcess, DisplayProcess, WorldLedger
 from simulators.world.processes.driver import DriverProcess
-from simulators.world.processes.table import PEOPLE, TableProcess, signing_key
+from simulators.world.processes.table import CONSUMER, PEOPLE, TableProcess, signing_key
 from table_core.fold.snapshot import encode_state
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.state.table import TableState
@@ -108,7 +112,7 @@ class World:
         self._journals = JournalDisk(rng, self._trouble)
         self._log_disk = LogDisk(folder / f"{seed}.sqlite", f"{_SITE}/{_TABLE}", self._trouble)
         self._port = WorldPort()
-        self._ledger = WorldLedger(f"{_SITE}/{_TABLE}")
+        self._ledger = WorldLedger(f"{_SITE}/{_TABLE}", rng, self._trouble)
         self._auditor = Auditor(_TABLE, self._rulebook.id)
         self._witness = PublicationWitness(
             self._topics,
@@ -194,18 +198,40 @@ class World:
         self._compare_with_live(process.table.state)
         return process
 
-    def _make_cage(self) -> CageProcess:
-        return CageProcess(
+    def _make_cage(self) -> WorldShell:
+        process = CageProcess(
             self._topics,
-            self._ledger,
+            position=self._ledger.position,
+            utc_ns=self._clock.utc_ns(),
+            session=self._seats[2].lives,
+            consumer=CONSUMER,
+        )
+        return WorldShell(
+            process,
             self._courier,
             self._clock,
-            self._seats[2].lives,
-            self._mischief.probe("cage"),
+            self._rng,
+            at_once=self._ledger.at_once,
+            waiting=self._ledger.waiting,
+            probe=self._mischief.probe("cage"),
         )
 
-    def _make_display(self) -> DisplayProcess:
-        return DisplayProcess(self._topics, self._courier, self._clock)
+    def _make_display(self) -> WorldShell:
+        process = DisplayProcess(
+            self._topics,
+            LiveState(self._clock),
+            utc_ns=self._clock.utc_ns(),
+            session=self._seats[3].lives,
+        )
+        return WorldShell(
+            process,
+            self._courier,
+            self._clock,
+            self._rng,
+            at_once={},
+            waiting={},
+            probe=lambda _: None,
+        )
 
     def _people(self, disclosure: Disclosure, faults: Sequence[str]) -> None:
         waiting = Waiting(self._clock)
@@ -353,7 +379,8 @@ class World:
     def _standing(self) -> dict[str, int]:
         """Return everybody's position."""
         display = self._seats[3].process
-        document = display.live.document if isinstance(display, DisplayProcess) else None
+        shown = display.process if isinstance(display, WorldShell) else None
+        document = shown.live.document if isinstance(shown, DisplayProcess) else None
         return {
             "log": self._auditor.position,
             "cage": self._ledger.position,

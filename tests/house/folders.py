@@ -40,7 +40,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("history",),
         ("service",),
     ),
-    "cage": (("ledger",), ("feed", "reports"), ("service",)),
+    "cage": (("ledger",), ("reorder_buffer", "reports"), ("process",), ("service",)),
     "property": (("background_tasks", "hub"), ("archive", "uplink", "witness"), ("board",)),
 }
 

@@ -1,3 +1,3 @@
-"""The processes of the world: table, driver, cage, run without waiting. Imported by the world."""
+"""The processes of the world: table and driver, run without waiting. Imported by the world."""
 
 __all__: list[str] = []
