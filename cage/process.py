@@ -28,9 +28,9 @@ from events.mqtt.request_client import RequestClient, Retry
 from events.mqtt.topics import Topics
 from events.types.table import BettingOpened, ShoeLoaded, WagersPlaced, WagersWithdrawn
 
-__all__ = ["SERVICE", "Book", "CageCounters", "CageProcess", "CloseLedger", "OpenLedger"]
+__all__ = ["Book", "CageCounters", "CageProcess", "CloseLedger", "OpenLedger"]
 
-SERVICE: Final = "cage"
+_SERVICE: Final = "cage"
 
 # Most events of one commit: the cage books a long backlog in steps.
 _BATCH: Final = 512
@@ -131,7 +131,7 @@ class CageProcess:
         self.inflow = ReorderBuffer(position)
         self._live = topics.event
         self._user, self._consumer, self._session = user, consumer, session
-        self._presence = PresencePublisher(topics.status(SERVICE), session, utc_ns)
+        self._presence = PresencePublisher(topics.status(_SERVICE), session, utc_ns)
         self._requests = RequestClient(topics)
         self._replayed = 0  # the newest position received in this replay
         self._reread_due, self._ack_due = Signal(), Signal()
@@ -143,7 +143,7 @@ class CageProcess:
             topics.replayed(user): self._on_event,
             topics.event: self._on_event,
             topics.state: self._on_state,
-            topics.status(SERVICE): self._presence.on_own_status,
+            topics.status(_SERVICE): self._presence.on_own_status,
         }
 
     def running(self) -> Iterable[Steps[None]]:

@@ -380,7 +380,9 @@ class World:
         """Return everybody's position."""
         display = self._seats[3].process
         shown = display.process if isinstance(display, WorldShell) else None
-        document = shown.live.document if isinstance(shown, DisplayProcess) else None
+        document = None
+        if isinstance(shown, DisplayProcess) and shown.live.health().reason != "bus":
+            document = shown.live.document
         return {
             "log": self._auditor.position,
             "cage": self._ledger.position,
