@@ -1,4 +1,4 @@
-"""The newest state of the table, and whether screens may show it as live. No I/O.
+"""The newest state of the table, and whether screens may show it as live. Pure.
 
 **Liveness.** A state is live only while three conditions hold. The broker is connected. The table's
 heartbeat arrived in time (see `events.mqtt.presence`). A state of the table's present run arrived
@@ -9,7 +9,6 @@ arrives after a live one is dropped. So is a lower position from the same run of
 that goes offline, or that publishes with another session number, may return with another log.
 """
 
-import asyncio
 from collections.abc import Callable
 from typing import Final, Literal
 
@@ -198,12 +197,6 @@ class LiveState:
     def _wake(self) -> None:
         for wake in tuple(self._changed):
             wake()
-
-    async def run(self, every: float = 0.25) -> None:
-        """Check liveness for ever, every `every` seconds."""
-        while True:
-            self.look()
-            await asyncio.sleep(every)
 
 
 def _another_run(before: Status, now: Status) -> bool:

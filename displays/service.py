@@ -5,7 +5,6 @@ scoreboard alone. Both may run at the same time.
 """
 
 import asyncio
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -14,24 +13,19 @@ from msgspec import Struct
 
 from displays.app import IDLE_SECONDS, make_app
 from displays.auth.accounts import UserAccounts
-from displays.consoles.request_client import USER as CONSOLE
 from displays.consoles.request_client import ConsoleRequestClient
 from displays.http.certificate import Certificate
 from displays.http.server import WebServer
 from displays.live import LiveState
+from displays.process import DisplayProcess
 from events.clock import Clock
-from events.mqtt.bus import Bus, BusSettings, Handler
-from events.mqtt.messages import Message
-from events.mqtt.presence import PresencePublisher
-from events.mqtt.process_shell import Performer
+from events.mqtt.bus import BusSettings
+from events.mqtt.process_shell import ProcessShell
+from events.mqtt.request_client import RequestClient
 from events.mqtt.topics import Topics
 
-__all__ = ["DISPLAY", "DisplayService", "DisplaySettings"]
+__all__ = ["DisplayService", "DisplaySettings"]
 
-DISPLAY: Final = "display"
-_TABLE: Final = "table"
-
-_FAREWELL_S: Final = 1.0
 # Seconds between two checks for a renewed certificate.
 _RENEW_S: Final = 60.0
 
@@ -92,32 +86,18 @@ class DisplayService:
     ) -> None:
         accounts = UserAccounts(settings.users) if settings.users else None
         self.live = LiveState(clock, betting_s=settings.betting_s)
-        self._topics = topics
-        self._presence = PresencePublisher(
-            topics.status(CONSOLE if accounts else DISPLAY), session, clock.utc_ns()
+        requests = RequestClient(topics) if accounts else None
+        process = DisplayProcess(
+            topics, self.live, utc_ns=clock.utc_ns(), session=session, requests=requests
         )
-        self._desk = ConsoleRequestClient(topics, self._post) if accounts else None
-        subscriptions: dict[str, Handler] = {
-            topics.state: self._on_state,
-            topics.status(_TABLE): self._on_table,
-            self._presence.topic: self._on_own_status,
-        }
-        if self._desk:
-            subscriptions[topics.response(CONSOLE)] = self._on_answer
-        self._bus = Bus(
-            bus,
-            will=self._presence.will,
-            subscriptions=subscriptions,
-            on_connect=self._on_connect,
-            on_disconnect=self.live.disconnected,
-        )
-        self._performer = Performer(self._bus, clock)
+        self._shell = ProcessShell(process, bus, clock)
+        perform = self._shell.performer.perform
         self._certificate = _certificate(settings)
         app = make_app(
             self.live,
             clock,
             accounts=accounts,
-            desk=self._desk,
+            desk=ConsoleRequestClient(requests, perform) if requests else None,
             secure=self._certificate is not None,
             idle_s=settings.idle_s,
             names=settings.names,
@@ -136,18 +116,9 @@ class DisplayService:
         _log.info("displays.listening", address=self.address)
         async with asyncio.TaskGroup() as group:
             serving = group.create_task(self._server.serve())
-            tasks = [
-                group.create_task(self._bus.run()),
-                group.create_task(self.live.run()),
-                group.create_task(self._performer.perform(self._presence.beat())),
-                group.create_task(self._renew()),
-            ]
-            await stop.wait()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_FAREWELL_S):
-                    await self._performer.perform(self._presence.publish_offline())
-            for task in tasks:
-                task.cancel()
+            renewing = group.create_task(self._renew())
+            await self._shell.run(stop)
+            renewing.cancel()
             self.live.close()
             self._server.stop()
             await serving
@@ -156,26 +127,6 @@ class DisplayService:
         while self._certificate is not None:
             await asyncio.sleep(_RENEW_S)
             self._certificate.renew()
-
-    async def _on_connect(self) -> None:
-        self.live.connected()
-        self._performer.perform_at_once(self._presence.announce())
-
-    async def _on_own_status(self, message: Message) -> None:
-        self._performer.perform_at_once(self._presence.on_own_status(message))
-
-    async def _on_state(self, message: Message) -> None:
-        self.live.on_state(message.payload, retain=message.retain)
-
-    async def _on_table(self, message: Message) -> None:
-        self.live.on_status(message.payload, retain=message.retain)
-
-    async def _on_answer(self, message: Message) -> None:
-        if self._desk:
-            self._desk.heard(message.payload)
-
-    def _post(self, topic: str, payload: bytes) -> bool:
-        return self._bus.post(topic, payload)
 
 
 def _certificate(settings: DisplaySettings) -> Certificate | None:

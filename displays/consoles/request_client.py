@@ -7,22 +7,22 @@ closes the transaction: the client does not send a copy of the command that arri
 browser or its network (docs/adr/0058).
 """
 
-import asyncio
 import re
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
 import msgspec
 
+from displays.process import CONSOLE
 from events.commands.base import ANSWER_ACCEPTED, ANSWER_REFUSED, Answer, Command
 from events.commands.previews import ShowRequest
 from events.commands.registry import COMMANDS, ROWS, Decider
-from events.mqtt.topics import Topics
+from events.mqtt.process import Post, Steps
+from events.mqtt.request_client import RequestClient
 
-__all__ = ["ANSWER_SECONDS", "USER", "ConsoleRequestClient", "MalformedCommand", "NoAnswer"]
+__all__ = ["ANSWER_SECONDS", "ConsoleRequestClient", "MalformedCommand", "NoAnswer"]
 
-USER: Final = "console"
 ANSWER_SECONDS: Final = 3.0
 # What programs ask for themselves, and no page for its person.
 _PROGRAMS_OWN: Final = frozenset(
@@ -47,14 +47,14 @@ class ConsoleRequestClient:
     """Sends commands to the table on behalf of people.
 
     Args:
-        topics: the table's topics.
-        post: publishes a payload to a topic; returns False without a connection to the broker.
+        requests: sends them, and receives the answers.
+        perform: runs steps on the bus.
     """
 
-    def __init__(self, topics: Topics, post: Callable[[str, bytes], bool]) -> None:
-        self._topics = topics
-        self._post = post
-        self._waiting: dict[str, set[asyncio.Future[Answer]]] = {}
+    def __init__(
+        self, requests: RequestClient, perform: Callable[[Steps[Answer]], Awaitable[Answer]]
+    ) -> None:
+        self._requests, self._perform = requests, perform
         self._given_up: dict[str, None] = {}  # in order of giving up
 
     async def ask(self, actor: str, name: str, fields: Mapping[str, object]) -> Answer:
@@ -82,7 +82,7 @@ class ConsoleRequestClient:
             text = "this came when its page had given it up"
             answer = Answer(transaction="", result=ANSWER_REFUSED, code="given_up", text=text)
         else:
-            answer = await self._exchange(name, command)
+            answer = await self._perform(self._exchange(command))
         return msgspec.structs.replace(answer, transaction=str(own))
 
     async def fate(self, actor: str, own: str) -> Answer:
@@ -108,7 +108,7 @@ class ConsoleRequestClient:
         question = ShowRequest(
             transaction=_of(actor, secrets.token_hex(16)), actor=actor, request=transaction
         )
-        said = await self._exchange("show_request", question)
+        said = await self._perform(self._exchange(question))
         if said.result != ANSWER_ACCEPTED:
             raise NoAnswer(said.text or "the table does not say")
         position = said.shown["carried_out"]
@@ -117,34 +117,16 @@ class ConsoleRequestClient:
             return Answer(transaction=own, result=ANSWER_REFUSED, code="not_done", text=text)
         return Answer(transaction=own, result=ANSWER_ACCEPTED, position=position)
 
-    async def _exchange(self, name: str, command: Command) -> Answer:
-        transaction, body = command.transaction, msgspec.json.encode(command)
-        if sum(map(len, self._waiting.values())) >= _WAITING_MOST:
+    def _exchange(self, command: Command) -> Steps[Answer]:
+        if self._requests.in_flight >= _WAITING_MOST:
             raise NoAnswer("too many commands wait for the table")
-        waiting = self._waiting.setdefault(transaction, set())
-        answered: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        waiting.add(answered)
-        try:
-            if not self._post(self._topics.request(USER, name), body):
+        with self._requests.pending(CONSOLE, command) as request:
+            if not (yield from Post(request.topic, request.body)):
                 raise NoAnswer("the table cannot be reached: nothing was sent")
-            async with asyncio.timeout(ANSWER_SECONDS):
-                return await answered
-        except TimeoutError as error:
-            raise NoAnswer("the table has not answered: send the same again") from error
-        finally:
-            waiting.discard(answered)
-            if not waiting:
-                self._waiting.pop(transaction, None)
-
-    def heard(self, payload: bytes) -> None:
-        """Handle an answer on `response/console`."""
-        try:
-            answer = msgspec.json.decode(payload, type=Answer)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            return
-        for waiting in self._waiting.get(answer.transaction, ()):
-            if not waiting.done():
-                waiting.set_result(answer)
+            answer = yield from request.next_answer(ANSWER_SECONDS)
+        if answer is None:
+            raise NoAnswer("the table has not answered: send the same again")
+        return answer
 
 
 def _of(actor: str, own: object) -> str:

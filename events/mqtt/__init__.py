@@ -1,4 +1,4 @@
-"""MQTT: the bus, one connection, topic names and presence.
+"""MQTT: the bus, one connection, topic names, presence and requests.
 
 Services of every room may import it; topic names are pure.
 """

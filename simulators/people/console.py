@@ -1,51 +1,22 @@
-"""A console: sends requests to the table over the bus, and repeats each until it is answered.
+"""A console: sends several users' requests to the table over the bus, until each is answered."""
 
-The broker may lose a request or its answer. The console therefore sends the same transaction with
-the same body until an answer comes; the table answers `exists` to a request that it has already
-carried out. A refusal is an answer too, except `catching_up`: the table is still reading the shoe's
-reports, and the console repeats the request a little later.
-"""
-
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Final
 
-import msgspec
-from msgspec import Struct
-
+from events.clock import SystemClock
 from events.commands.base import ANSWER_REFUSED, Answer, Command
-from events.commands.registry import COMMAND_NAMES
 from events.errors import OurBug, TableError
 from events.mqtt.bus import Bus, BusSettings, Handler
 from events.mqtt.messages import Message
+from events.mqtt.process import Steps
+from events.mqtt.process_shell import Performer
+from events.mqtt.request_client import USUAL_RETRY, RequestClient, Retry
 from events.mqtt.topics import Topics
 
-__all__ = ["CATCHING_UP", "Console", "ConsoleTimeouts", "RequestRefused", "refused"]
-
-CATCHING_UP: Final = "catching_up"
-_ANSWERS_KEPT: Final = 16  # unread answers to one request: one a try; more would be noise
-
-_encoder: Final = msgspec.json.Encoder()
-_answers: Final = msgspec.json.Decoder(Answer)
+__all__ = ["Console", "RequestRefused", "refused"]
 
 
 class RequestRefused(TableError):  # noqa: N818 - named for what happened
     """The table refused a necessary request, for a reason that does not pass."""
-
-
-class ConsoleTimeouts(Struct, frozen=True, kw_only=True):
-    """Waiting times of a console, in seconds.
-
-    Args:
-        answer: for an answer, before the same request is sent again; well over the few milliseconds
-            of a healthy table, short enough to bridge a broker's restart.
-        back_off: before the first repetition when there is no broker, or the table catches up.
-        back_off_most: the doubled back-off ends here.
-    """
-
-    answer: float = 1.0
-    back_off: float = 0.05
-    back_off_most: float = 1.0
 
 
 def refused(answer: Answer) -> bool:
@@ -62,7 +33,7 @@ class Console:
         users: the users whose answers it subscribes to.
         subscriptions: further topics, for a caller that also watches the table.
         on_connect: called after every connect; must not wait for an answer.
-        waits: the waiting times.
+        retry: when a request is sent again.
     """
 
     def __init__(
@@ -73,19 +44,23 @@ class Console:
         *,
         subscriptions: Mapping[str, Handler] | None = None,
         on_connect: Callable[[], Awaitable[None]] | None = None,
-        waits: ConsoleTimeouts | None = None,
+        retry: Retry = USUAL_RETRY,
     ) -> None:
-        self.resent = 0
-        self._topics = topics
-        self._waits = waits or ConsoleTimeouts()
-        self._users = {topics.response(user): user for user in users}
-        self._asked: dict[tuple[str, str], asyncio.Queue[Answer]] = {}
-        answers: dict[str, Handler] = dict.fromkeys(self._users, self._answered)
+        self._users = tuple(users)
+        self._requests = RequestClient(topics)
+        self._retry = retry
         self._bus = Bus(
             settings,
-            subscriptions=answers | dict(subscriptions or {}),
+            subscriptions={topics.response(user): self._answered for user in users}
+            | dict(subscriptions or {}),
             on_connect=on_connect,
         )
+        self._performer = Performer(self._bus, SystemClock())
+
+    @property
+    def resent(self) -> int:
+        """Repeated requests since the start."""
+        return self._requests.resent
 
     @property
     def connected(self) -> bool:
@@ -102,20 +77,11 @@ class Console:
         Raises:
             OurBug: the same transaction is already in flight, or `user` is not this console's.
         """
-        key = (user, command.transaction)
-        if key in self._asked or user not in self._users.values():
+        if user not in self._users or self._requests.is_pending(user, command):
             raise OurBug(
                 f"{user} cannot ask for {command.transaction!r} here, or not twice at once"
             )
-        answers = self._asked[key] = asyncio.Queue(_ANSWERS_KEPT)
-        try:
-            return await self._ask(
-                self._topics.request(user, COMMAND_NAMES[type(command)]),
-                _encoder.encode(command),
-                answers,
-            )
-        finally:
-            del self._asked[key]
+        return await self._perform(self._requests.ask(user, command, self._retry))
 
     async def must(self, user: str, command: Command) -> Answer:
         """As `request`, for a command that must succeed.
@@ -129,31 +95,8 @@ class Console:
             raise RequestRefused(f"{name} {command.transaction}: {answer.code}: {answer.text}")
         return answer
 
-    async def _ask(self, topic: str, body: bytes, answers: asyncio.Queue[Answer]) -> Answer:
-        back_off = self._waits.back_off
-        while True:
-            taken = await self._bus.publish(topic, body)
-            answer = await _next(answers, self._waits.answer if taken else back_off)
-            while answer is not None and answer.code == CATCHING_UP:
-                answer = await _next(answers, back_off)
-            if answer is not None:
-                return answer
-            self.resent += 1
-            back_off = min(2 * back_off, self._waits.back_off_most)
+    async def _perform(self, steps: Steps[Answer]) -> Answer:
+        return await self._performer.perform(steps)
 
     async def _answered(self, message: Message) -> None:
-        try:
-            answer = _answers.decode(message.payload)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            return  # junk from the bus answers nothing; the request is sent again
-        asked = self._asked.get((self._users[message.topic], answer.transaction))
-        if asked is not None and not asked.full():
-            asked.put_nowait(answer)
-
-
-async def _next(answers: asyncio.Queue[Answer], wait_s: float) -> Answer | None:
-    try:
-        async with asyncio.timeout(wait_s):
-            return await answers.get()
-    except TimeoutError:
-        return None
+        self._performer.perform_at_once(self._requests.on_answer(message))

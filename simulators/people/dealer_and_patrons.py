@@ -17,11 +17,12 @@ from events.commands.base import Answer, Command
 from events.commands.coup import CloseBetting, FreeHand, OpenBetting
 from events.commands.wagers import PlaceWager, WithdrawWager
 from events.mqtt.bus import BusSettings
+from events.mqtt.request_client import USUAL_RETRY, Retry
 from events.mqtt.topics import Topics
 from simulators.device.script import DealerCall
 from simulators.faults.registry import OF_PEOPLE, FaultPlan
 from simulators.people import patrons
-from simulators.people.console import Console, ConsoleTimeouts, RequestRefused, refused
+from simulators.people.console import Console, RequestRefused, refused
 from simulators.people.shoe_changes import DEALER, ShoeChanges
 from simulators.people.supervisor import (
     SHOE_ERROR,
@@ -111,7 +112,7 @@ class Croupier:
         game: the game at the table.
         speed: 1 is a live table's pace, 0 as fast as possible.
         on_coup: called with every coup that is over; must not wait.
-        waits: waiting times of the requests.
+        retry: when a request is sent again.
     """
 
     def __init__(
@@ -124,7 +125,7 @@ class Croupier:
         game: Game | None = None,
         speed: float = 1.0,
         on_coup: Callable[[PlayedCoup], None] | None = None,
-        waits: ConsoleTimeouts | None = None,
+        retry: Retry = USUAL_RETRY,
     ) -> None:
         self.tally = GameTally()
         self.view = TableView()
@@ -142,7 +143,7 @@ class Croupier:
             topics,
             (DEALER, _WAGERS, SUPERVISOR),
             subscriptions={topics.state: self.view.on_state},
-            waits=waits,
+            retry=retry,
         )
         self._supervisor = Supervisor(
             self._console,

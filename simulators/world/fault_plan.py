@@ -12,6 +12,7 @@ from events.errors import InputError
 from simulators.faults.registry import FAULTS
 from simulators.world.parts.fault_injector import ArmedFaults, Killed
 from simulators.world.parts.journal_disk import JOURNAL_FULL, JOURNAL_SYNC_FAILED
+from simulators.world.parts.ledger import LEDGER_AWAY
 from simulators.world.parts.log_disk import (
     DISK_FULL,
     SNAPSHOT_LOST,
@@ -44,6 +45,7 @@ WORLD_FAULTS: Final[dict[str, str]] = {
     SNAPSHOT_LOST: "the snapshot beside the log is gone",
     SNAPSHOT_OLD: "the snapshot beside the log is an earlier one",
     SNAPSHOT_TORN: "the snapshot beside the log ends too early",
+    LEDGER_AWAY: "the ledger's database is away; the batch on its way may be booked",
     JOURNAL_FULL: "the journal's disk is full",
     JOURNAL_SYNC_FAILED: "the journal's fsync fails",
     DISK_FULL: "the log's disk is full",
@@ -57,7 +59,14 @@ _EVERY_STEPS: Final = 450  # on average; a coup takes some hundred
 # table that fails twice a minute would, rightly, never finish.
 _QUIET, _QUIET_US = 0.03, 90_000_000
 # Chances in a row that a fault spoils: a bad broker is bad for a while, and so is a full disk.
-_ROWS: Final = {"bus_drop": 4, "bus_duplicate": 6, "bus_reorder": 6, DISK_FULL: 3, JOURNAL_FULL: 3}
+_ROWS: Final = {
+    "bus_drop": 4,
+    "bus_duplicate": 6,
+    "bus_reorder": 6,
+    DISK_FULL: 3,
+    JOURNAL_FULL: 3,
+    LEDGER_AWAY: 3,
+}
 _FUSE: Final = 10  # its own steps that a process still takes before it dies
 
 

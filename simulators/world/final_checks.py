@@ -11,9 +11,9 @@ from shoe_driver.journal.records import RecordReader
 from shoe_driver.profiles.profile import Profile
 from simulators.world.auditor.audited_coup import Violation
 from simulators.world.parts.journal_disk import JournalDisk
+from simulators.world.parts.ledger import WorldLedger
 from simulators.world.parts.log_disk import LogDisk
 from simulators.world.people.float_keeper import FloatKeeper
-from simulators.world.processes.consumers import WorldLedger
 from table_core.fold.dispatch import fold
 from table_core.fold.snapshot import encode_state
 from table_core.state.table import TableState

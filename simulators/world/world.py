@@ -13,10 +13,13 @@ from typing import Final
 
 from msgspec import Struct
 
+from cage.process import CageProcess
+from displays.live import LiveState
+from displays.process import DisplayProcess
 from events.commands.staff import AssignDealer
 from events.errors import LogUnwritable, OurBug
-from events.mqtt.process_shell import perform_at_once
 from events.mqtt.presence import PresencePublisher
+from events.mqtt.process_shell import perform_at_once
 from events.mqtt.topics import Topics
 from events.types.envelope import decode_entry
 from events.types.stored import Stored
@@ -41,6 +44,7 @@ from simulators.world.parts.clock import MICROSECONDS, WorldClock
 from simulators.world.parts.driver_effects import DriverEffects
 from simulators.world.parts.fault_injector import ArmedFaults, Killed
 from simulators.world.parts.journal_disk import JournalDisk
+from simulators.world.parts.ledger import WorldLedger
 from simulators.world.parts.log_disk import LogDisk
 from simulators.world.parts.port import WorldPort
 from simulators.world.parts.process_slot import Actor, ProcessSlot
@@ -51,7 +55,6 @@ from simulators.world.people.dealer_and_supervisor import Staff, StaffCoup
 from simulators.world.people.desk import WorldConsole, WorldView
 from simulators.world.people.float_keeper import COUNT_ROOM
 from simulators.world.people.logins import CAGE, CONSUMER, PEOPLE, ROLES, signing_key
-from simulators.world.processes.consumers import CageProcess, DisplayProcess, WorldLedger
 from table_core.fold.snapshot import encode_state
 from table_core.process.checkpoints import CheckpointKeys
 from table_core.process.table_process import SERVICE, InspectLog, TableProcess
@@ -117,7 +120,7 @@ class World:
         self._journals = JournalDisk(rng, self._trouble)
         self._log_disk = LogDisk(folder / f"{seed}.sqlite", f"{_SITE}/{_TABLE}", self._trouble)
         self._port = WorldPort()
-        self._ledger = WorldLedger(f"{_SITE}/{_TABLE}")
+        self._ledger = WorldLedger(f"{_SITE}/{_TABLE}", rng, self._trouble)
         self._auditor = Auditor(_TABLE, self._rulebook.id)
         self._witness = PublicationWitness(
             self._topics,
@@ -222,18 +225,40 @@ class World:
             probe=probe,
         )
 
-    def _make_cage(self) -> CageProcess:
-        return CageProcess(
+    def _make_cage(self) -> WorldShell:
+        process = CageProcess(
             self._topics,
-            self._ledger,
+            position=self._ledger.position,
+            utc_ns=self._clock.utc_ns(),
+            session=self._seats[2].lives,
+            consumer=CONSUMER,
+        )
+        return WorldShell(
+            process,
             self._courier,
             self._clock,
-            self._seats[2].lives,
-            self._mischief.probe("cage"),
+            self._rng,
+            at_once=self._ledger.at_once,
+            waiting=self._ledger.waiting,
+            probe=self._mischief.probe("cage"),
         )
 
-    def _make_display(self) -> DisplayProcess:
-        return DisplayProcess(self._topics, self._courier, self._clock)
+    def _make_display(self) -> WorldShell:
+        process = DisplayProcess(
+            self._topics,
+            LiveState(self._clock),
+            utc_ns=self._clock.utc_ns(),
+            session=self._seats[3].lives,
+        )
+        return WorldShell(
+            process,
+            self._courier,
+            self._clock,
+            self._rng,
+            at_once={},
+            waiting={},
+            probe=lambda _: None,
+        )
 
     def _people(self, disclosure: Disclosure, faults: Sequence[str]) -> None:
         waiting = Waiting(self._clock)
@@ -382,7 +407,10 @@ class World:
     def _standing(self) -> dict[str, int]:
         """Return everybody's position."""
         display = self._seats[3].process
-        document = display.live.document if isinstance(display, DisplayProcess) else None
+        shown = display.process if isinstance(display, WorldShell) else None
+        document = None
+        if isinstance(shown, DisplayProcess) and shown.live.health().reason != "bus":
+            document = shown.live.document
         return {
             "log": self._auditor.position,
             "cage": self._ledger.position,

@@ -42,7 +42,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("process",),
         ("service",),
     ),
-    "cage": (("ledger",), ("feed", "reports"), ("service",)),
+    "cage": (("ledger",), ("reorder_buffer", "reports"), ("process",), ("service",)),
     "property": (("background_tasks", "hub"), ("archive", "uplink", "witness"), ("board",)),
 }
 

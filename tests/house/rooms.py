@@ -10,7 +10,6 @@ from tests.house.sources import MAY_IMPORT, Source
 # In these rooms a module is pure unless it is named here: whoever adds a shell says so.
 PURE_ROOMS = frozenset({"cage", "events", "property", "shoe_driver", "table_core"})
 SHELLS = (
-    "cage.feed.request_client",  # asks the table over the bus
     "cage.ledger.database",  # SQLite and PostgreSQL
     "cage.ledger.reading",  # reads a ledger
     "cage.ledger.sql_tables",  # what it is made of, in SQLAlchemy's words

@@ -14,6 +14,7 @@ from baccarat.config.table import load_config
 from events.cards import Card
 from events.log.store import EventLog
 from events.log.verify import verify
+from events.mqtt.request_client import Retry
 from events.types.envelope import decode_data, decode_envelope
 from events.types.table import (
     BettingOpened,
@@ -27,7 +28,6 @@ from events.types.table import (
 )
 from simulators.cage.service import Cage
 from simulators.device.pty_port import PtyPort
-from simulators.people.console import ConsoleTimeouts
 from simulators.people.dealer_and_patrons import Croupier, PlayedCoup
 from simulators.people.supervisor import GameTally
 from simulators.shoe.dealing import DealingShoe
@@ -41,7 +41,7 @@ FIRST_SHOE = "20261127-01"
 # An undisturbed coup takes some 50 ms; a killed service needs half a second to be back.
 PATIENCE_S = 300.0
 # The real waits are for people; a test's croupier asks again sooner.
-WAITS = ConsoleTimeouts(answer=0.25, back_off=0.02, back_off_most=0.2)
+RETRY = Retry(answer_s=0.25, back_off_s=0.02, back_off_most_s=0.2)
 
 CONFIG = """\
 site = "test"
@@ -143,7 +143,7 @@ class Game:
             seed=SEED,
             speed=0,
             on_coup=played.append,
-            waits=WAITS,
+            retry=RETRY,
         )
         cage = Cage(
             self.config.bus_settings("cage"), self.config.topics, path=self._folder / "cage.sqlite"

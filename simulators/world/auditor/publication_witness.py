@@ -1,9 +1,9 @@
 """Compares every message sent to the broker with the events that were stored by then.
 
 Nothing is sent before it is stored: no event, no settlement, no acknowledgement. A message has
-exactly the stored content, without faces that nobody may see yet. Each settlement is sent at least
-once. A checkpoint is signed, and is of this very log. The witness parses the tree and the note by
-their definitions alone (RFC 6962, 2.1; docs/log.md).
+exactly the stored content, without faces that nobody may see yet. Each settlement is sent, and
+acknowledged by the cage, at least once. A checkpoint is signed, and is of this very log. The
+witness parses the tree and the note by their definitions alone (RFC 6962, 2.1; docs/log.md).
 """
 
 import hashlib
@@ -53,7 +53,7 @@ class PublicationWitness:
         self._stored: list[Stored] = []
         self._true: dict[bytes, Stored] = {}  # messages that match a stored event
         self._owed: set[int] = set()  # settlements that were not published
-        self._paid = 0  # the newest settlement's position
+        self._paid = self._acknowledged = 0  # the newest settlement; what the cage says it booked
         self._tree = _Tree()
         self._notes: dict[bytes, int] = {}  # checkpoints that were verified, and their sizes
         self._hearers: dict[str, Callable[[bytes], None]] = {
@@ -87,11 +87,14 @@ class PublicationWitness:
 
     @property
     def lacks(self) -> str:
-        """The settlements not published or signed by now; empty when all are."""
+        """The settlements not published, signed or acknowledged by now; empty when all are."""
         if self._owed:
             return f"settlements at {sorted(self._owed)} were told to nobody"
         signed = max(self._notes.values(), default=0)
-        return "" if signed >= self._paid else f"the settlement at {self._paid} is signed nowhere"
+        if signed < self._paid:
+            return f"the settlement at {self._paid} is signed nowhere"
+        booked = self._acknowledged >= self._paid
+        return "" if booked else f"the cage never acknowledges the settlement at {self._paid}"
 
     def _checkpoint(self, note: bytes) -> None:
         """Check that it is of this log, and signed by its key."""
@@ -148,6 +151,7 @@ class PublicationWitness:
         booked = self._booked()
         if ack.position > booked:
             raise Violation(f"the cage acknowledges {ack.position}, and has booked {booked}")
+        self._acknowledged = max(self._acknowledged, ack.position)
 
 
 class _Tree:

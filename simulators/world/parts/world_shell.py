@@ -43,6 +43,9 @@ def clock_and_silence(clock: WorldClock) -> AtOnce:
 # Nothing has changed before and after these: dying there is dying at the effect before.
 _CHANGES_NOTHING: Final = frozenset({IsConnected, LogLine, Now, Wait})
 
+# How often others act between two messages that came together.
+_RESTS: Final = 0.2
+
 
 class _Paused(NamedTuple):
     """Steps that wait, and what they are sent when they go on."""
@@ -155,16 +158,20 @@ class WorldShell:
         self._ready.append(_Paused(steps, handles_message=False))
 
     def _hear(self) -> None:
-        message = self.client.inbox.popleft()
-        handle = self._handlers.get(message.topic)
-        if handle is None:
-            handle = self._handlers[message.topic] = next(
-                handle
-                for name, handle in self.process.subscriptions.items()
-                if matches(name, message.topic)
-            )
-        self._handling = True
-        self._go_on(_Paused(handle(message), handles_message=True))
+        """Hand over a message, and mostly the next ones too, up to one whose handling waits."""
+        while True:
+            message = self.client.inbox.popleft()
+            handle = self._handlers.get(message.topic)
+            if handle is None:
+                handle = self._handlers[message.topic] = next(
+                    handle
+                    for name, handle in self.process.subscriptions.items()
+                    if matches(name, message.topic)
+                )
+            self._handling = True
+            self._go_on(_Paused(handle(message), handles_message=True))
+            if self._handling or not self.client.inbox or self._rng.random() < _RESTS:
+                return
 
     def _go_on(self, paused: _Paused) -> None:
         """Resume steps, and perform their effects up to one that waits."""
@@ -199,7 +206,8 @@ class WorldShell:
                 if isinstance(effect, Publish)
                 else (effect.payloads, False)
             )
-            sent = all([self.client.post(effect.topic, each, retain) for each in payloads])
+            posted = [self.client.post(effect.topic, each, retain) for each in payloads]
+            sent = all(posted)
             (self._published if sent else self._ready).append(_Paused(steps, handles, sent))
             return
         try:

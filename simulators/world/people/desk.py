@@ -1,16 +1,20 @@
 """The people's console and screen, over the world's broker."""
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from events.commands.base import Answer, Command
 from events.commands.registry import COMMAND_NAMES
+from events.errors import OurBug
 from events.mqtt.bus import BusSettings
 from events.mqtt.messages import Message
+from events.mqtt.process import Effect, LogLine, Publish, Signal, Steps, Wait
+from events.mqtt.process_shell import AtOnce, perform_at_once
+from events.mqtt.request_client import CATCHING_UP, Retry
 from events.mqtt.topics import Topics
-from simulators.people.console import CATCHING_UP, Console
+from simulators.people.console import Console
 from simulators.people.view import TableSeen, TableView
 from simulators.world.parts.broker import FakeBroker, FakeClient
 from simulators.world.parts.clock import MICROSECONDS
@@ -18,14 +22,12 @@ from simulators.world.parts.waiting import FOREVER_US, Waiting
 
 __all__ = ["WorldConsole", "WorldView"]
 
-_ANSWER_US: Final = MICROSECONDS
-_BACK_OFF_US: Final = MICROSECONDS // 20
 # A full disk may have room in a moment: the console repeats the request.
-_PASSING: Final = frozenset({CATCHING_UP, "log_unwritable"})
+_RETRY: Final = Retry(back_off_most_s=0.05, passing=(CATCHING_UP, "log_unwritable"))
+_NO_LOG: Final[AtOnce] = {LogLine: lambda _: None}
 _NOWHERE: Final = BusSettings("world", 0, "people")
 
 _encoder: Final = msgspec.json.Encoder()
-_answers: Final = msgspec.json.Decoder(Answer)
 _documents: Final = msgspec.json.Decoder(TableSeen)
 
 
@@ -82,11 +84,10 @@ class WorldConsole(Console):
         waiting: Waiting,
         view: WorldView,
     ) -> None:
-        super().__init__(_NOWHERE, topics, users)
+        super().__init__(_NOWHERE, topics, users, retry=_RETRY)
         self.client = FakeClient(courier, (topics.state, *map(topics.response, users)))
-        self._state = topics.state
+        self._topics = topics
         self._waiting, self._view = waiting, view
-        self._came: dict[str, list[Answer]] = {}
 
     @property
     def wakes_us(self) -> int:
@@ -103,10 +104,10 @@ class WorldConsole(Console):
         newest: bytes | None = None
         while self.client.inbox:
             message: Message = self.client.inbox.popleft()
-            if message.topic == self._state:
+            if message.topic == self._topics.state:
                 newest = message.payload
             else:
-                self._hear_answer(message.payload)
+                perform_at_once(self._requests.on_answer(message), _NO_LOG)
         if newest is not None:
             self._view.hear(newest)
 
@@ -122,23 +123,23 @@ class WorldConsole(Console):
         topic = self._topics.request(user, COMMAND_NAMES[type(command)])
         return self.client.post(topic, _encoder.encode(command))
 
-    async def request(self, user: str, command: Command) -> Answer:
-        """See `Console.request`."""
-        answers = self._came[command.transaction] = []
+    async def _perform(self, steps: Steps[Answer]) -> Answer:
         try:
+            effect = next(steps)
             while True:
-                taken = self.post(user, command)
-                patience = _ANSWER_US if taken else _BACK_OFF_US
-                if await self._waiting.until(lambda: bool(answers), patience):
-                    answer = answers.pop()
-                    if answer.code not in _PASSING:
-                        return answer
-                    await self._waiting.pause(_BACK_OFF_US)
-                self.resent += 1
+                effect = steps.send(await self._perform_effect(effect))
+        except StopIteration as ended:
+            answer: Answer = ended.value
+            return answer
         finally:
-            del self._came[command.transaction]
+            steps.close()
 
-    def _hear_answer(self, payload: bytes) -> None:
-        answer = _answers.decode(payload)
-        if (waiting := self._came.get(answer.transaction)) is not None:
-            waiting.append(answer)
+    async def _perform_effect(self, effect: Effect[Any]) -> bool:
+        match effect:
+            case Publish():
+                return self.client.post(effect.topic, effect.payload)
+            case Wait(seconds=float(seconds), signal=Signal() as signal):
+                patience_us = round(seconds * MICROSECONDS)
+                return await self._waiting.until(lambda: signal.is_set, patience_us)
+            case _:
+                raise OurBug(f"{type(effect).__name__}: a request does not need it")

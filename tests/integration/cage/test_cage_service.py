@@ -130,7 +130,7 @@ async def test_a_replay_that_loses_some_is_asked_for_again(
     nats: Broker, sqlite: str, log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # That a replay stands still is another matter, and on a starved machine it may.
-    monkeypatch.setattr("cage.service._STALLED_S", LIMIT_S)
+    monkeypatch.setattr("cage.process._STALLED_S", LIMIT_S)
     messages = messages_of(log)
     async with feed_table(nats, messages, head=len(messages)) as table:
         table.lost_replays = {7, 8, 100}

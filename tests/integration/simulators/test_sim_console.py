@@ -14,14 +14,15 @@ from events.commands.shoe import LoadShoe
 from events.commands.wagers import PlaceWager, WagerRequest
 from events.errors import OurBug
 from events.mqtt.bus import BusSettings
-from simulators.people.console import Console, ConsoleTimeouts
+from events.mqtt.request_client import Retry
+from simulators.people.console import Console
 from tests.support.brokers.brokers import Broker
 from tests.support.service.small_table import HOST, LIMIT_S, TOPICS, small_table, until
 
 LOAD = LoadShoe(transaction="l-1", shoe="20261127-01")
-QUICK = ConsoleTimeouts(answer=0.1, back_off=0.02, back_off_most=0.1)
+QUICK = Retry(answer_s=0.1, back_off_s=0.02, back_off_most_s=0.1)
 # Where what was sent is counted: an answer that is merely late must not be asked for again.
-PATIENT = ConsoleTimeouts(answer=LIMIT_S, back_off=0.02, back_off_most=0.1)
+PATIENT = Retry(answer_s=LIMIT_S, back_off_s=0.02, back_off_most_s=0.1)
 
 Reply = Callable[[list[bytes]], dict[str, Any] | bytes | None]
 """What the table answers, given all bodies it got so far; None is silence."""
@@ -41,11 +42,9 @@ async def _table(broker: Broker, reply: Reply) -> AsyncIterator[list[bytes]]:
 
 
 @asynccontextmanager
-async def _console(
-    broker: Broker, *users: str, waits: ConsoleTimeouts = QUICK
-) -> AsyncIterator[Console]:
+async def _console(broker: Broker, *users: str, retry: Retry = QUICK) -> AsyncIterator[Console]:
     settings = BusSettings(HOST, broker.port, "console")
-    console = Console(settings, TOPICS, users or ("dealer",), waits=waits)
+    console = Console(settings, TOPICS, users or ("dealer",), retry=retry)
     running = asyncio.create_task(console.run())
     try:
         async with asyncio.timeout(LIMIT_S):
@@ -62,7 +61,7 @@ def _accepted(transaction: str = "l-1") -> dict[str, Any]:
 async def test_a_request_is_answered(broker: Broker) -> None:
     async with (
         _table(broker, lambda _: _accepted()) as bodies,
-        _console(broker, waits=PATIENT) as console,
+        _console(broker, retry=PATIENT) as console,
     ):
         answer = await console.request("dealer", LOAD)
     assert answer == Answer(transaction="l-1", result="accepted", position=7)
@@ -87,7 +86,7 @@ async def test_a_table_that_is_catching_up_is_asked_again_until_it_has(nats: Bro
             return {"transaction": "l-1", "result": "refused", "code": "catching_up", "text": ""}
         return _accepted()
 
-    async with _table(nats, reply) as bodies, _console(nats, waits=PATIENT) as console:
+    async with _table(nats, reply) as bodies, _console(nats, retry=PATIENT) as console:
         assert (await console.request("dealer", LOAD)).result == "accepted"
     assert len(bodies) == 4
 
@@ -96,7 +95,7 @@ async def test_any_other_refusal_is_the_answer(nats: Broker) -> None:
     no = Answer(transaction="l-1", result="refused", code="shoe_in_play", text="no")
     async with (
         _table(nats, lambda _: msgspec.json.encode(no)) as bodies,
-        _console(nats, waits=PATIENT) as console,
+        _console(nats, retry=PATIENT) as console,
     ):
         answer = await console.request("dealer", LOAD)
         again = await console.request("dealer", LOAD)
@@ -132,7 +131,7 @@ async def test_users_and_transactions_are_told_apart_when_asked_at_once(broker: 
     wager = WagerRequest(seat=1, bet="player", stake=100)
     async with (
         _table(broker, reply) as bodies,
-        _console(broker, "dealer", "wagers", waits=PATIENT) as console,
+        _console(broker, "dealer", "wagers", retry=PATIENT) as console,
     ):
         await until(lambda: console.connected)  # before that each tries again by itself
         asks = [console.request("dealer", LOAD)]

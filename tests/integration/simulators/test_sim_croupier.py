@@ -13,11 +13,12 @@ from baccarat.services.shoe import serve as serve_shoe
 from baccarat.services.table import serve as serve_table
 from events.cards import Card, Hand
 from events.log.store import EventLog
+from events.mqtt.request_client import Retry
 from events.types.envelope import decode_data, decode_envelope
 from events.types.table import CardDealt, CoupSettled, CoupVoided, ShoeEnded, ShoeLoaded, TableEvent
 from simulators.cage.service import Anomalies, Cage
 from simulators.device.pty_port import Pace, PtyPort
-from simulators.people.console import ConsoleTimeouts, RequestRefused
+from simulators.people.console import RequestRefused
 from simulators.people.dealer_and_patrons import Croupier, Game, PlayedCoup
 from simulators.people.patrons import wagers
 from simulators.people.view import TableSeen
@@ -84,7 +85,7 @@ class Pit:
             game=Game(decks=decks, quiet_s=QUIET_S),
             speed=0,
             on_coup=self.played.append,
-            waits=ConsoleTimeouts(answer=0.5),
+            retry=Retry(answer_s=0.5),
         )
 
     def cage(self) -> Cage:

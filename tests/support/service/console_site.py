@@ -15,6 +15,11 @@ from displays.app import make_app
 from displays.auth.accounts import UserAccount, UserAccounts, save_accounts
 from displays.consoles.request_client import ConsoleRequestClient
 from displays.live import LiveState
+from events.mqtt.bus import Bus, BusSettings
+from events.mqtt.messages import Message
+from events.mqtt.process import Post
+from events.mqtt.process_shell import Performer
+from events.mqtt.request_client import RequestClient
 from events.mqtt.topics import Topics
 from tests.support.table.evidence import HandClock
 
@@ -34,6 +39,7 @@ PASSWORD: Final = "eight decks of cards"  # noqa: S105 - of people who exist in 
 PEOPLE: Final = {"dora": "dealer", "sam": "supervisor", "tec": "technician"}
 NAMES: Final = ("b7.casino.example",)
 IDLE_S: Final = 600
+TOPICS: Final = Topics("site", "t1")
 HERE: Final = "http://127.0.0.1"
 
 
@@ -58,28 +64,34 @@ class Site:
         self.sent: list[tuple[str, dict[str, object]]] = []
         self.answers = True
         self.carried_out: int | None = None  # what it says of any request
-        self.desk = ConsoleRequestClient(Topics("site", "t1"), self._post)
+        self.requests = RequestClient(TOPICS)
+        bus = Bus(BusSettings("127.0.0.1", 1, "console"), subscriptions={})
+        self._performer = Performer(bus, self.clock, at_once={Post: self._post})
         self.live = LiveState(self.clock)
         self.app = make_app(
             self.live,
             self.clock,
             accounts=UserAccounts(self.users) if consoles else None,
-            desk=self.desk,
+            desk=ConsoleRequestClient(self.requests, self._performer.perform),
             secure=secure,
             idle_s=IDLE_S,
             names=NAMES,
         )
 
-    def _post(self, topic: str, payload: bytes) -> bool:
-        body = json.loads(payload)
-        self.sent.append((topic, body))
+    def _post(self, post: Post) -> bool:
+        body = json.loads(post.payload)
+        self.sent.append((post.topic, body))
         answer = {"transaction": body["transaction"], "result": "accepted", "position": 7}
-        if topic.endswith("/show_request"):
+        if post.topic.endswith("/show_request"):
             answer["shown"] = {"carried_out": self.carried_out}
         if self.answers:
             # The bus answers a moment later, from the loop.
-            asyncio.get_running_loop().call_soon(self.desk.heard, json.dumps(answer).encode())
+            said = Message(TOPICS.response("console"), json.dumps(answer).encode(), retain=False)
+            asyncio.get_running_loop().call_soon(self._answered, said)
         return self.answers
+
+    def _answered(self, message: Message) -> None:
+        self._performer.perform_at_once(self.requests.on_answer(message))
 
     @asynccontextmanager
     async def browser(self, at: str = "127.0.0.1") -> AsyncIterator[httpx.AsyncClient]:

@@ -13,7 +13,8 @@ from cage.ledger.database import parse_ledger_url
 from cage.ledger.received_event import LedgerEvent, decode_stored_event
 from cage.ledger.store import LedgerStore
 from events.errors import LedgerError
-from simulators.world.processes.consumers import WorldLedger
+from simulators.world.parts.fault_injector import ArmedFaults
+from simulators.world.parts.ledger import WorldLedger
 from simulators.world.world import World
 from tests.support.cage.ledgers import accounts_of
 
@@ -51,7 +52,7 @@ class RealBook:
 
 class WorldBook:
     def __init__(self) -> None:
-        self._ledger = WorldLedger(STREAM)
+        self._ledger = WorldLedger(STREAM, Random(), ArmedFaults())
 
     def book(self, facts: list[LedgerEvent]) -> int:
         return len(self._ledger.book(facts))

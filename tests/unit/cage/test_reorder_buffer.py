@@ -5,8 +5,8 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cage.feed.reorder_buffer import AHEAD_MOST, READY_MOST, ReorderBuffer
 from cage.ledger.received_event import LedgerEvent
+from cage.reorder_buffer import AHEAD_MOST, READY_MOST, ReorderBuffer
 from tests.support.cage.feed_table import disorder
 
 

@@ -1,0 +1,87 @@
+"""What a display does on the bus: it keeps the live state, and receives answers. Pure."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+from displays.live import LiveState
+from events.mqtt.messages import Message
+from events.mqtt.presence import PresencePublisher
+from events.mqtt.process import Steps, Wait
+from events.mqtt.request_client import RequestClient
+from events.mqtt.topics import Topics
+
+__all__ = ["CONSOLE", "DISPLAY", "DisplayProcess"]
+
+CONSOLE: Final = "console"
+"""The service, and the user, of a display at which people may log in."""
+
+DISPLAY: Final = "display"
+"""The service that serves the scoreboard alone."""
+
+_TABLE: Final = "table"
+# Seconds between two checks of liveness.
+_LOOK_S: Final = 0.25
+
+
+class DisplayProcess:
+    """Keeps one table's live state.
+
+    Args:
+        topics: the table's topics.
+        live: the state for the screens.
+        utc_ns: now, nanoseconds since 1970 UTC.
+        session: the session number of the service's status, larger than at the last start.
+        requests: receives the answers to people's commands; None serves the scoreboard alone.
+    """
+
+    def __init__(
+        self,
+        topics: Topics,
+        live: LiveState,
+        *,
+        utc_ns: int,
+        session: int,
+        requests: RequestClient | None = None,
+    ) -> None:
+        self.live = live
+        self._presence = PresencePublisher(
+            topics.status(CONSOLE if requests else DISPLAY), session, utc_ns
+        )
+        self.will = self._presence.will
+        self.subscriptions: Mapping[str, Callable[[Message], Steps[None]]] = {
+            topics.state: self._on_state,
+            topics.status(_TABLE): self._on_table,
+            self._presence.topic: self._presence.on_own_status,
+            **({topics.response(CONSOLE): requests.on_answer} if requests else {}),
+        }
+
+    def running(self) -> Iterable[Steps[None]]:
+        """See `Process.running`."""
+        return self._presence.beat(), self._look()
+
+    def on_connect(self) -> Steps[None]:
+        """Record the broker's connection, and announce the display."""
+        self.live.connected()
+        yield from self._presence.announce()
+
+    def on_disconnect(self) -> Steps[None]:
+        """Record the loss of the broker."""
+        yield from ()
+        self.live.disconnected()
+
+    def ending(self) -> Steps[None]:
+        """Report the end."""
+        yield from self._presence.publish_offline()
+
+    def _look(self) -> Steps[None]:
+        while True:
+            self.live.look()
+            yield from Wait(_LOOK_S)
+
+    def _on_state(self, message: Message) -> Steps[None]:
+        yield from ()
+        self.live.on_state(message.payload, retain=message.retain)
+
+    def _on_table(self, message: Message) -> Steps[None]:
+        yield from ()
+        self.live.on_status(message.payload, retain=message.retain)

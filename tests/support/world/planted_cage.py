@@ -1,0 +1,125 @@
+"""Mistakes in what the cage, a display and a request client do: a seeded world must find each.
+
+After each is the number of seeds that the world needed, of `sim world --seeds 0.. --coups 20
+--faults all`.
+"""
+
+from typing import Final
+
+__all__ = ["MISTAKES"]
+
+_CAGE: Final = "cage/process.py"
+_ORDER: Final = "cage/reorder_buffer.py"
+_DISPLAY: Final = "displays/process.py"
+_REQUESTS: Final = "events/mqtt/request_client.py"
+
+MISTAKES: Final = (
+    (
+        "acknowledge before the batch is booked",
+        _CAGE,
+        "            yield from self._book(batch)\n",
+        (
+            "            self.booked = batch[-1].position\n"
+            "            self._ack_due.set()\n"
+            "            yield from self._book(batch)\n"
+        ),
+    ),
+    (
+        "acknowledge what was received instead of what is booked",
+        _CAGE,
+        "            position = self.booked\n",
+        "            position = self.inflow.taken\n",
+    ),
+    (
+        "never acknowledge a settlement",
+        _CAGE,
+        (
+            "            if not all(isinstance(fact.data, _ACKNOWLEDGED_LATER) for fact in batch):\n"
+            "                self._ack_due.set()\n"
+        ),
+        "",
+    ),
+    (
+        "watch for silence no more",
+        _CAGE,
+        "            self._watch_for_silence(),\n",
+        "",
+    ),
+    (
+        "request the replay one event too late",
+        _CAGE,
+        "start=read + 1",
+        "start=read + 2",
+    ),
+    (
+        "drop the events that arrived while a batch was booked",
+        _CAGE,
+        "            for _ in batch:\n                self.inflow.ready.popleft()\n",
+        "            self.inflow.ready.clear()\n",
+    ),
+    (
+        "drop the batch in flight when the database goes away",
+        _CAGE,
+        "                yield from self._reopen(error)\n",
+        "                yield from self._reopen(error)\n                return\n",
+    ),
+    (
+        "give up when the database is still away",
+        _CAGE,
+        "            except LedgerUnavailable:\n                continue\n",
+        "            except LedgerUnavailable:\n                return\n",
+    ),
+    (
+        "read nothing again after a connect, a gap or an overflow",
+        _CAGE,
+        "            self._reread(),\n",
+        "",
+    ),
+    (
+        "forget an early event once it is in order",
+        _ORDER,
+        "        elif len(self._ahead) < AHEAD_MOST:\n            self._ahead[position] = fact\n",
+        (
+            "        elif len(self._ahead) < AHEAD_MOST:\n"
+            "            self.taken = position\n"
+            "            self.ready.append(fact)\n"
+        ),
+    ),
+    (
+        "send a request once",
+        _REQUESTS,
+        "wait_s = retry.answer_s if sent else back_off_s",
+        "wait_s = 1e6",
+    ),
+    (
+        "give an answer to every request of the user",
+        _REQUESTS,
+        (
+            "        for request in self._pending.get((message.topic, answer.transaction), ()):\n"
+            "            request.add(answer)\n"
+        ),
+        (
+            "        for requests in self._pending.values():\n"
+            "            for request in requests:\n"
+            "                request.add(answer)\n"
+        ),
+    ),
+    (
+        "take a refusal that passes for the answer",
+        _REQUESTS,
+        "if answer.code not in retry.passing:",
+        "if answer is not None:",
+    ),
+    (
+        "show a new connection's state as if the broker were away",
+        _DISPLAY,
+        "        self.live.connected()\n",
+        "",
+    ),
+    (
+        "show no state",
+        _DISPLAY,
+        "            topics.state: self._on_state,\n",
+        "",
+    ),
+)
