@@ -310,8 +310,10 @@ class World:
                 self._do(due)
         part = self._next()
         if part is None:
-            clock.until(min(part.wakes_us for part in self._parts))
-            return
+            clock.until(min([part.wakes_us for part in self._parts]))
+            part = self._next()
+            if part is None:
+                return
         try:
             part.work()
         except Killed as death:

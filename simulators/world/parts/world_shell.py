@@ -6,7 +6,7 @@ go on, a message comes, the broker is lost, or the process dies.
 
 from collections.abc import Callable
 from random import Random
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, TypeAlias
 
 from events.mqtt.bus import matches
 from events.mqtt.process import (
@@ -47,13 +47,8 @@ _CHANGES_NOTHING: Final = frozenset({IsConnected, LogLine, Now, Wait})
 _RESTS: Final = 0.2
 
 
-class _Paused(NamedTuple):
-    """Steps that wait, and what they are sent when they go on."""
-
-    steps: Steps[None]
-    handles_message: bool
-    result: object = None
-    error: Exception | None = None
+_Paused: TypeAlias = tuple[Steps[None], bool, object, Exception | None]
+"""Steps that wait, whether they handle a message, and the result or error that they go on with."""
 
 
 class WorldShell:
@@ -138,12 +133,12 @@ class WorldShell:
         """Connect to the broker; the process does what a new connection needs."""
         self.client.connect()
         self._handling = True
-        self._go_on(_Paused(self.process.on_connect(), handles_message=True))
+        self._go_on((self.process.on_connect(), True, None, None))
 
     def disconnected(self) -> None:
         """Note that the broker is gone: nobody knows whether it had the last messages."""
         lost, self._published = self._published, []
-        self._ready += [paused._replace(result=False) for paused in lost]
+        self._ready += [(steps, handles, False, None) for steps, handles, _, _ in lost]
         self.perform_at_once(self.process.on_disconnect())
 
     def die(self) -> None:
@@ -155,7 +150,7 @@ class WorldShell:
         return perform_at_once(steps, self._at_once)
 
     def _begin(self, steps: Steps[None]) -> None:
-        self._ready.append(_Paused(steps, handles_message=False))
+        self._ready.append((steps, False, None, None))
 
     def _hear(self) -> None:
         """Hand over a message, and mostly the next ones too, up to one whose handling waits."""
@@ -169,7 +164,7 @@ class WorldShell:
                     if matches(name, message.topic)
                 )
             self._handling = True
-            self._go_on(_Paused(handle(message), handles_message=True))
+            self._go_on((handle(message), True, None, None))
             if self._handling or not self.client.inbox or self._rng.random() < _RESTS:
                 return
 
@@ -185,6 +180,9 @@ class WorldShell:
                     self._probe(name.__name__)
                 perform = self._at_once.get(name)
                 if perform is None:
+                    if isinstance(effect, Wait) and effect.signal and effect.signal.is_set:
+                        result = True
+                        continue
                     self._pause(steps, handles, effect)
                     return
                 try:
@@ -208,22 +206,17 @@ class WorldShell:
             )
             posted = [self.client.post(effect.topic, each, retain) for each in payloads]
             sent = all(posted)
-            (self._published if sent else self._ready).append(_Paused(steps, handles, sent))
+            (self._published if sent else self._ready).append((steps, handles, sent, None))
             return
         try:
-            paused = _Paused(steps, handles, self._waiting[type(effect)](effect))
+            self._ready.append((steps, handles, self._waiting[type(effect)](effect), None))
         except Exception as error:  # noqa: BLE001 - the process decides what it means
-            paused = _Paused(steps, handles, error=error)
-        self._ready.append(paused)
+            self._ready.append((steps, handles, None, error))
 
     # ---- waits ----
 
     def _wait(self, steps: Steps[None], handles: bool, effect: Wait) -> None:
-        signal = effect.signal
-        if signal is not None and signal.is_set:
-            self._ready.append(_Paused(steps, handles, result=True))
-            return
-        limit_us = FOREVER_US
+        signal, limit_us = effect.signal, FOREVER_US
         if effect.seconds is not None:
             limit_us = self._clock.now_us + int(effect.seconds * MICROSECONDS)
         self._waits[steps] = limit_us, handles, signal
@@ -235,11 +228,11 @@ class WorldShell:
         _, handles, signal = self._waits.pop(steps)
         if signal is not None:
             signal.on_set = None
-        self._ready.append(_Paused(steps, handles, result=came))
+        self._ready.append((steps, handles, came, None))
 
     def _wake(self) -> None:
         now_us = self._clock.now_us
         for steps, (limit_us, _, _) in list(self._waits.items()):
             if limit_us <= now_us:
                 self._end_wait(steps, came=False)
-        self._wakes_us = min((wait[0] for wait in self._waits.values()), default=FOREVER_US)
+        self._wakes_us = min([wait[0] for wait in self._waits.values()], default=FOREVER_US)
