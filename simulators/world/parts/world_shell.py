@@ -192,7 +192,7 @@ class WorldShell:
                 if isinstance(effect, Publish)
                 else (effect.payloads, False)
             )
-            sent = all([self.client.post(effect.topic, each, retain) for each in payloads])
+            sent = all(self.client.post(effect.topic, each, retain) for each in payloads)
             (self._published if sent else self._ready).append(_Paused(steps, handles, sent))
             return
         try:
