@@ -32,10 +32,6 @@ from simulators.world.parts.waiting import FOREVER_US
 __all__ = ["WorldShell"]
 
 
-# Nothing has changed before and after these: dying there is dying at the effect before.
-_CHANGES_NOTHING: Final = frozenset({IsConnected, LogLine, Now, Wait})
-
-
 class _Paused(NamedTuple):
     """Steps that wait, and what they are sent when they go on."""
 
@@ -55,8 +51,7 @@ class WorldShell:
         rng: decides what goes on next.
         at_once: performs the service's own effects that do not wait.
         waiting: performs its own effects that wait; other steps may go on before the result comes.
-        probe: called before and after each effect that may change anything; it may kill the
-            process there.
+        probe: called before and after each effect; it may kill the process there.
 
     Attributes:
         client: the process's place on the bus.
@@ -166,9 +161,7 @@ class WorldShell:
             while True:
                 effect = steps.throw(error) if error else steps.send(result)
                 name, error, result = type(effect), None, None
-                matters = name not in _CHANGES_NOTHING
-                if matters:
-                    self._probe(name.__name__)
+                self._probe(name.__name__)
                 perform = self._at_once.get(name)
                 if perform is None:
                     self._pause(steps, handles, effect)
@@ -177,8 +170,7 @@ class WorldShell:
                     result = perform(effect)
                 except Exception as refused:  # noqa: BLE001 - the process decides what it means
                     error = refused
-                if matters:
-                    self._probe(name.__name__)
+                self._probe(name.__name__)
         except StopIteration:
             self._handling = self._handling and not handles
 

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from events.commands.base import Answer, Command
+from events.commands.consumers import Ack, Replay
 from events.commands.coup import CloseBetting, OpenBetting
 from events.commands.queries import Query, ShowTable
 from events.commands.registry import COMMAND_NAMES
@@ -17,7 +18,17 @@ from events.mqtt.presence import PresencePublisher
 from events.mqtt.process import Publish, Steps, Wait
 from events.mqtt.process_shell import perform_at_once
 from events.mqtt.topics import Topics
-from events.types.shoe_reports import AnyReport, LinkOpen, LinkStatus, LinkUp, ShoeAck, ShoeEvent
+from events.types.shoe_reports import (
+    AnyReport,
+    ErrorCleared,
+    ErrorRaised,
+    LinkOpen,
+    LinkStatus,
+    LinkUp,
+    ShoeAck,
+    ShoeEvent,
+)
+from table_core.process.alarm_publisher import AlarmNotice
 from table_core.process.history_client import AskHistory
 from table_core.process.table_process import RESULT_OVERDUE_S, InspectLog, TableProcess
 from table_core.process.table_writer import TableWriter
@@ -27,7 +38,7 @@ from tests.support.service.steps_by_hand import StepsByHand
 from tests.support.table.coups import NATURAL_NINE, ORDER, SHOE, drawn, shoe_event
 
 TOPICS = Topics("s", "t")
-ROLES = {name: frozenset({name}) for name in ("dealer", "supervisor")}
+ROLES = {name: frozenset({name}) for name in ("dealer", "supervisor", "cage")}
 
 
 class Bench:
@@ -63,7 +74,7 @@ class Bench:
         self.hand_over(topic, msgspec.json.encode(command))
         return msgspec.json.decode(self.log.posted[-1].payload, type=Answer)
 
-    def links(self, head: int) -> None:
+    def links(self, head: int, *, retain: bool = False) -> None:
         """The driver is there, and its newest event is `head`."""
         status = LinkStatus(
             state="up",
@@ -78,7 +89,7 @@ class Bench:
             head=head,
             reason="",
         )
-        self.hand_over(TOPICS.link_shoe, msgspec.json.encode(status))
+        self.hand_over(TOPICS.link_shoe, msgspec.json.encode(status), retain=retain)
 
     def due(self, name: str) -> bool:
         """Whether steps would go on now."""
@@ -190,18 +201,26 @@ def test_a_duplicate_is_acknowledged_again_and_a_gap_is_not_appended(bench: Benc
 @pytest.mark.parametrize(
     ("topic", "payload", "line"),
     [
-        (TOPICS.shoe_event, b"{", "shoe_event.unreadable"),
-        (TOPICS.shoe_event, b"\xff" * 70_000, "shoe_event.too_large"),
-        (TOPICS.link_shoe, b"[]", "link.unreadable"),
-        (TOPICS.request("dealer", "load_shoe"), b"{", "command.refused"),
-    ],
+        (topic, body, line)
+        for body in (b"\xff", b"[" * 50_000, b"null", b'{"transaction": "t"')
+        for topic, line in (
+            (TOPICS.shoe_event, "shoe_event.unreadable"),
+            (TOPICS.link_shoe, "link.unreadable"),
+            (TOPICS.request("dealer", "load_shoe"), "command.refused"),
+        )
+    ]
+    + [(TOPICS.shoe_event, b" " * 70_000, "shoe_event.too_large")],
 )
 def test_what_cannot_be_read_is_logged_and_changes_nothing(
     bench: Bench, topic: str, payload: bytes, line: str
 ) -> None:
     before = len(bench.log.stored)
     bench.hand_over(topic, payload)
+    bench.hand_over(TOPICS.status("shoe"), payload)
     assert (bench.log.lines, len(bench.log.stored)) == ([line], before)
+    assert [msgspec.json.decode(post.payload)["code"] for post in bench.log.posted] == [
+        "invalid_request"
+    ] * (line == "command.refused")
 
 
 def test_the_service_ends_with_its_cursors_stored_and_offline_as_its_last_word(
@@ -232,17 +251,30 @@ def in_play(bench: Bench) -> None:
 def test_nobody_bets_before_the_table_has_the_drivers_newest_event(bench: Bench) -> None:
     bench.ask(LoadShoe(transaction="l", shoe=SHOE))
     bench.say(FIRST)
+    bench.links(1, retain=True)  # which is history
+    assert bench.ask(OpenBetting(transaction="o0")).code == "catching_up"
     bench.links(2)
     assert bench.ask(OpenBetting(transaction="o1")).code == "catching_up"
     bench.say(SECOND)
+    bench.links(3)  # the driver has a card that has not come yet
+    assert bench.ask(OpenBetting(transaction="o2")).code == "catching_up"
+    bench.say(shoe_event(3, LinkUp()))
     bench.log.connected = False  # and the rest of the inbox is still handled
     bench.hand_over(
         TOPICS.request("dealer", "open_betting"),
-        msgspec.json.encode(OpenBetting(transaction="o2")),
+        msgspec.json.encode(OpenBetting(transaction="o5")),
     )
     assert bench.writer.state.coup is None
     bench.log.connected = True
-    assert bench.ask(OpenBetting(transaction="o3")).result == "accepted"
+    driver = PresencePublisher(TOPICS.status("shoe"), 1, START_NS)
+    bench.hand_over(driver.topic, driver.will.payload)
+    assert bench.ask(OpenBetting(transaction="o3")).code == "catching_up"
+    assert b'"catching_up":true' in bench.publishes("state")
+    bench.log.posted.clear()
+    bench.perform(driver.announce())
+    bench.hand_over(driver.topic, bench.log.posted[-1].payload)
+    bench.links(3)
+    assert bench.ask(OpenBetting(transaction="o4")).result == "accepted"
 
 
 def test_a_repeated_request_is_answered_as_before_and_appends_nothing(bench: Bench) -> None:
@@ -290,3 +322,38 @@ def test_a_question_about_the_past_waits_for_the_reader_and_nobody_else_does() -
     first.answer(b"{}")
     answer = msgspec.json.decode(bench.log.posted[-1].payload, type=Answer)
     assert (answer.transaction, answer.result) == ("q", "accepted")
+
+
+def test_a_retained_request_is_refused_and_cleared(bench: Bench) -> None:
+    body = msgspec.json.encode(Replay(transaction="old", start=1))
+    topic = TOPICS.request("cage", "replay")
+    assert bench.hand_over(topic, body, retain=True) == ["Post", "LogLine", "Post"]
+    cleared, answer = bench.log.posted
+    assert (cleared.topic, cleared.payload, cleared.retain) == (topic, b"", True)
+    assert b'"retained_request"' in answer.payload
+
+
+def test_a_consumers_acknowledgement_is_kept_and_checked(bench: Bench) -> None:
+    for user, position, result in (
+        ("cage", 1, "accepted"),
+        ("cage", 10**6, "unknown_position"),
+        ("dealer", 1, "not_allowed"),
+    ):
+        ack = Ack(transaction="a", consumer="main", position=position)
+        bench.hand_over(TOPICS.request(user, "ack"), msgspec.json.encode(ack))
+        answer = msgspec.json.decode(bench.log.posted[-1].payload, type=Answer)
+        assert (answer.code or answer.result) == result
+    assert bench.log.cursors == {"consumer/cage/main": 1}
+
+
+def test_an_alarm_is_told_when_it_is_raised_and_when_it_is_cleared(bench: Bench) -> None:
+    raised = ErrorRaised(code="cannot_read", latched=False)
+    said: list[AnyReport] = [LinkUp(), raised, ErrorCleared(code="cannot_read")]
+    rung: list[AlarmNotice] = []
+    for number, report in enumerate(said, start=1):
+        bench.say(shoe_event(number, report))
+        bench.publishes("state")
+        rung += [msgspec.json.decode(post.payload, type=AlarmNotice) for post in bench.log.posted]
+        bench.log.posted.clear()
+    states = [(each.alarm, each.state) for each in rung if each.alarm.startswith("shoe_error")]
+    assert states == [("shoe_error_cannot_read", "raised"), ("shoe_error_cannot_read", "cleared")]
