@@ -55,6 +55,7 @@ class WorldShell:
 
     Attributes:
         client: the process's place on the bus.
+        live: topics of which a message came on this connection that the broker had not retained.
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class WorldShell:
         self._ready: list[_Paused] = []
         self._published: list[_Paused] = []  # the broker's acknowledgement is on its way
         self._waits: dict[Steps[None], tuple[int, bool, Signal | None]] = {}
+        self.live: set[str] = set()
         self._handling = False
         self._handlers = dict(process.subscriptions)  # by topic
         self._wakes_us = FOREVER_US
@@ -122,6 +124,7 @@ class WorldShell:
     def connect(self) -> None:
         """Connect to the broker; the process does what a new connection needs."""
         self.client.connect()
+        self.live.clear()
         self._handling = True
         self._go_on(_Paused(self.process.on_connect(), handles_message=True))
 
@@ -144,6 +147,8 @@ class WorldShell:
 
     def _hear(self) -> None:
         message = self.client.inbox.popleft()
+        if not message.retain:
+            self.live.add(message.topic)
         handle = self._handlers.get(message.topic)
         if handle is None:
             handle = self._handlers[message.topic] = next(
