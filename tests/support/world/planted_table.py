@@ -3,9 +3,9 @@
 from typing import Final
 
 _WRITER: Final = "table_core/process/table_writer.py"
-_PROCESS: Final = "table_core/process/table_process.py"
 _PUBLISHERS: Final = "table_core/process/publishers.py"
 _REPLAYS: Final = "table_core/process/event_replays.py"
+_HEALTH: Final = "table_core/process/log_health.py"
 _CHECKPOINTS: Final = "table_core/process/checkpoints.py"
 
 MISTAKES: Final = (
@@ -41,34 +41,6 @@ MISTAKES: Final = (
         yield from ReadRequest(key)
         known = None
 """,
-    ),
-    (
-        "no hello is sent on a new connection",
-        _PROCESS,
-        """\
-        yield from self._presence.announce()
-        yield from self._hello()
-""",
-        """\
-        yield from self._presence.announce()
-""",
-    ),
-    (
-        "a driver's head is believed after the connection was lost",
-        _PROCESS,
-        """\
-        self._driver.disconnected()
-        yield from ()
-""",
-        """\
-        yield from ()
-""",
-    ),
-    (
-        "a wager does not wait for the driver's newest event",
-        _PROCESS,
-        "        return connected and self._driver.is_covered_by(self._writer.state.link)\n",
-        "        return connected\n",
     ),
     (
         "the cursor is stored before the broker has accepted the message",
@@ -119,6 +91,17 @@ MISTAKES: Final = (
         """\
         self._looked = position
         return (yield from FindEvent(self._looked + 1, _LANDMARKS)) is not None
+""",
+    ),
+    (
+        "a log that must be opened again is not opened again",
+        _HEALTH,
+        """\
+        if (yield from DescribeLog()).closed:
+            raise error
+""",
+        """\
+        yield from DescribeLog()
 """,
     ),
 )
