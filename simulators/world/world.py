@@ -69,6 +69,7 @@ _FIRST_SHOE: Final = "20261127-01"
 _STEP_US: Final = 100
 _SHORTEST, _LONGEST = 90, 330  # cards of a shoe before its cut card
 _REPLAYED: Final = 0.02  # share of coups after which the whole log is replayed, besides every start
+_BETS: Final = frozenset({"betting_opened", "wagers_placed"})
 _SIGNED_S: Final = 300  # at the latest so long after an event without money
 _REST_US: Final = 120 * MICROSECONDS  # time in which all must have caught up once no fault comes
 # A coup that takes this long is left alone: it must end once no fault comes any more.
@@ -339,6 +340,14 @@ class World:
                 self._hash.update(each.stored)
                 self._witness.stored(each)
                 self._auditor.hear(each.position, decode_entry(each.stored).data)
+                if each.type in _BETS:
+                    self._require_driver(each)
+
+    def _require_driver(self, stored: Stored) -> None:
+        """Nobody bets before the driver has told this connection of the table its newest event."""
+        table = self._seats[1].process
+        if isinstance(table, WorldShell) and self._topics.link_shoe not in table.live:
+            raise Violation(f"{stored.type} at {stored.position}, and the driver is not known")
 
     def _heard(self, topic: str, payload: bytes) -> None:
         """Check a message to the broker, after taking the events stored by then."""

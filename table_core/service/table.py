@@ -104,21 +104,9 @@ class Table:
         """See `TableWriter.close_books`."""
         self.perform(self.writer.close_books())
 
-    def report_clock(self) -> None:
-        """See `TableWriter.report_clock`."""
-        self.perform(self.writer.report_clock())
-
-    def report_overdue(self, waited_s: int) -> None:
-        """See `TableWriter.report_overdue`."""
-        self.perform(self.writer.report_overdue(waited_s))
-
     def configure_limits(self, limits: LimitsSet | None) -> None:
         """See `TableWriter.configure_limits`."""
         self.perform(self.writer.configure_limits(limits))
-
-    def append_due_limits(self) -> None:
-        """See `TableWriter.append_due_limits`."""
-        self.perform(self.writer.append_due_limits())
 
     def sign_checkpoints(self, keys: CheckpointKeys) -> Checkpoints:
         """Sign checkpoints of the log from now on; see `Checkpoints.start`."""

@@ -1,9 +1,10 @@
 """Compares every message sent to the broker with the events that were stored by then.
 
 Nothing is sent before it is stored: no event, no settlement, no acknowledgement. A message has
-exactly the stored content, without faces that nobody may see yet. Each settlement is sent, and
-acknowledged by the cage, at least once. A checkpoint is signed, and is of this very log. The
-witness parses the tree and the note by their definitions alone (RFC 6962, 2.1; docs/log.md).
+exactly the stored content, without faces that nobody may see yet. Each event is sent at least once,
+and each settlement once more as one, which the cage acknowledges. A checkpoint is signed, and is of
+this very log. The witness parses the tree and the note by their definitions alone (RFC 6962, 2.1;
+docs/log.md).
 """
 
 import hashlib
@@ -53,6 +54,7 @@ class PublicationWitness:
         self._stored: list[Stored] = []
         self._true: dict[bytes, Stored] = {}  # messages that match a stored event
         self._owed: set[int] = set()  # settlements that were not published
+        self._untold: set[int] = set()  # events that were not published
         self._paid = self._acknowledged = 0  # the newest settlement; what the cage says it booked
         self._tree = _Tree()
         self._notes: dict[bytes, int] = {}  # checkpoints that were verified, and their sizes
@@ -68,6 +70,7 @@ class PublicationWitness:
         """Note that the next event is on the disk."""
         require(stored.position == len(self._stored) + 1, f"stored at {stored.position}")
         self._stored.append(stored)
+        self._untold.add(stored.position)
         if stored.type not in _SEALED:  # the envelope, and the hash as its last field (docs/bus.md)
             said = b'%b,"hash":"%b"}' % (stored.stored[:-1], stored.hash.hex().encode())
             self._true[said] = stored
@@ -87,9 +90,11 @@ class PublicationWitness:
 
     @property
     def lacks(self) -> str:
-        """The settlements not published, signed or acknowledged by now; empty when all are."""
+        """What is not published, signed or acknowledged by now; empty when all is."""
         if self._owed:
             return f"settlements at {sorted(self._owed)} were told to nobody"
+        if self._untold:
+            return f"events at {sorted(self._untold)[:10]} were told to nobody"
         signed = max(self._notes.values(), default=0)
         if signed < self._paid:
             return f"the settlement at {self._paid} is signed nowhere"
@@ -116,7 +121,7 @@ class PublicationWitness:
         self._notes[note] = size
 
     def _event(self, payload: bytes) -> None:
-        self._hold(payload)
+        self._untold.discard(self._hold(payload).position)
 
     def _settlement(self, payload: bytes) -> None:
         stored = self._hold(payload)

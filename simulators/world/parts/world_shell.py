@@ -40,9 +40,6 @@ def clock_and_silence(clock: WorldClock) -> AtOnce:
     }
 
 
-# Nothing has changed before and after these: dying there is dying at the effect before.
-_CHANGES_NOTHING: Final = frozenset({IsConnected, LogLine, Now, Wait})
-
 # How often others act between two messages that came together.
 _RESTS: Final = 0.2
 
@@ -61,11 +58,11 @@ class WorldShell:
         rng: decides what goes on next.
         at_once: performs the service's own effects that do not wait.
         waiting: performs its own effects that wait; other steps may go on before the result comes.
-        probe: called before and after each effect that may change anything; it may kill the
-            process there.
+        probe: called before and after each effect; it may kill the process there.
 
     Attributes:
         client: the process's place on the bus.
+        live: topics of which a message came on this connection that the broker had not retained.
     """
 
     def __init__(
@@ -85,6 +82,7 @@ class WorldShell:
         self._ready: list[_Paused] = []
         self._published: list[_Paused] = []  # the broker's acknowledgement is on its way
         self._waits: dict[Steps[None], tuple[int, bool, Signal | None]] = {}
+        self.live: set[str] = set()
         self._handling = False
         self._handlers = dict(process.subscriptions)  # by topic
         self._wakes_us = FOREVER_US
@@ -132,6 +130,7 @@ class WorldShell:
     def connect(self) -> None:
         """Connect to the broker; the process does what a new connection needs."""
         self.client.connect()
+        self.live.clear()
         self._handling = True
         self._go_on((self.process.on_connect(), True, None, None))
 
@@ -156,6 +155,8 @@ class WorldShell:
         """Hand over a message, and mostly the next ones too, up to one whose handling waits."""
         while True:
             message = self.client.inbox.popleft()
+            if not message.retain:
+                self.live.add(message.topic)
             handle = self._handlers.get(message.topic)
             if handle is None:
                 handle = self._handlers[message.topic] = next(
@@ -175,9 +176,7 @@ class WorldShell:
             while True:
                 effect = steps.throw(error) if error else steps.send(result)
                 name, error, result = type(effect), None, None
-                matters = name not in _CHANGES_NOTHING
-                if matters:
-                    self._probe(name.__name__)
+                self._probe(name.__name__)
                 perform = self._at_once.get(name)
                 if perform is None:
                     if isinstance(effect, Wait) and effect.signal and effect.signal.is_set:
@@ -189,8 +188,7 @@ class WorldShell:
                     result = perform(effect)
                 except Exception as refused:  # noqa: BLE001 - the process decides what it means
                     error = refused
-                if matters:
-                    self._probe(name.__name__)
+                self._probe(name.__name__)
         except StopIteration:
             self._handling = self._handling and not handles
 

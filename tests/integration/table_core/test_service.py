@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import msgspec
-import pytest
 
 from events.cards import Hand
 from events.clock import SystemClock
@@ -11,7 +10,6 @@ from events.commands.coup import CloseBetting, OpenBetting
 from events.commands.shoe import LoadShoe
 from events.commands.wagers import PlaceWager, WagerRequest
 from events.mqtt.presence import PresencePublisher, read_status
-from events.types.shoe_reports import LinkUp
 from tests.support.machine.waiting import until
 from tests.support.service.table_service import TOPICS, Table1, play, service
 from tests.support.table.coups import SHOE, drawn, shoe_event
@@ -43,73 +41,6 @@ async def test_every_shoe_report_travels_sealed(table: Table1, tmp_path: Path) -
         await until(lambda: table.events[-1].type == "coup_settled", "events are missing")
     sealed = [bytes(e.data) for e in table.events if e.type == "shoe_reported"]
     assert sealed == [b"null"] * 7
-
-
-async def test_wagers_wait_until_the_core_has_appended_through_the_drivers_head(
-    table: Table1, tmp_path: Path
-) -> None:
-    async with service(table.port, tmp_path):
-        await table.core_comes()
-        refused = await table.ask("dealer", OpenBetting(transaction="o"))
-        assert refused.code == "catching_up"
-        await table.driver_comes()
-        await table.ask("dealer", LoadShoe(transaction="l", shoe=SHOE))
-        await table.link(3)  # the driver has a card that has not come yet
-        # A broker may hand over a request sooner than what came before it on another topic.
-        await until(lambda: table.states[-1].catching_up, "the core does not miss the card")
-        refused = await table.ask("dealer", OpenBetting(transaction="o"))
-        assert refused.code == "catching_up"
-        await table.say(shoe_event(3, LinkUp()))
-        await until(lambda: table.acks[-1].seq == 3, "not acknowledged")
-        assert (await table.ask("dealer", OpenBetting(transaction="o"))).result == "accepted"
-
-
-async def test_a_retained_link_is_history_and_catches_nobody_up(
-    table: Table1, tmp_path: Path
-) -> None:
-    assert table.performer.perform_at_once(table.driver.announce())
-    await table.link(0)  # retained, before the core is there
-    async with service(table.port, tmp_path):
-        await table.core_comes()
-        refused = await table.ask("dealer", OpenBetting(transaction="o"))
-        assert refused.code == "catching_up"
-
-
-async def test_a_driver_that_goes_takes_the_trust_with_it(table: Table1, tmp_path: Path) -> None:
-    async with service(table.port, tmp_path):
-        await table.driver_comes()
-        await table.ask("dealer", LoadShoe(transaction="l", shoe=SHOE))
-        # As its Will has it; and it beats no more.
-        assert await table.performer.perform(table.driver.publish_offline())
-        await until(lambda: table.states[-1].catching_up, "the core still trusts the driver")
-        refused = await table.ask("dealer", OpenBetting(transaction="o"))
-        assert refused.code == "catching_up"
-
-
-@pytest.mark.parametrize("body", [b"\xff", b"[" * 50_000, b"null", b'{"transaction": "t"'])
-async def test_junk_from_the_bus_harms_nobody(body: bytes, table: Table1, tmp_path: Path) -> None:
-    async with service(table.port, tmp_path):
-        await table.core_comes()
-        for topic in (TOPICS.shoe_event, TOPICS.link_shoe, TOPICS.status("shoe")):
-            await table.bus.publish(topic, body)
-        answer = await table.send("wagers", TOPICS.request("wagers", "place_wager"), body, "")
-        assert answer.code == "invalid_request"
-        await table.driver_comes()
-
-
-async def test_a_gap_stops_the_reader_until_the_missing_one_comes(
-    table: Table1, tmp_path: Path
-) -> None:
-    async with service(table.port, tmp_path):
-        await table.driver_comes()
-        await until(lambda: table.acks[-1].seq == 2, "not acknowledged")
-        answered = len(table.acks)
-        await table.say(shoe_event(4, LinkUp()))
-        await until(lambda: len(table.acks) > answered, "no answer to the gap")
-        assert table.acks[-1].seq == 2
-        for seq in (3, 4):
-            await table.say(shoe_event(seq, LinkUp()))
-        await until(lambda: table.acks[-1].seq == 4, "the resent ones were not taken")
 
 
 async def test_a_stopped_service_says_so_and_a_new_one_has_a_higher_session(

@@ -4,15 +4,13 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-import msgspec
-
 from events.commands.consumers import Ack, Replay
 from events.commands.coup import OpenBetting
 from events.commands.shoe import LoadShoe
 from events.log.store import EventLog
-from events.types.shoe_reports import ErrorCleared, ErrorRaised, LinkUp
+from events.types.shoe_reports import LinkUp
 from tests.support.machine.waiting import until
-from tests.support.service.table_service import TOPICS, Table1, play, service
+from tests.support.service.table_service import Table1, play, service
 from tests.support.table.coups import SHOE, shoe_event
 
 
@@ -30,22 +28,6 @@ async def test_events_are_sent_again_from_any_position_in_order(
         await until(lambda: table.events[-1].position == head, "events are missing")
     assert [event.position for event in table.replayed] == list(range(4, head + 1))
     assert table.replayed == table.events[3:]
-
-
-async def test_a_consumers_acknowledgement_is_kept_and_checked(
-    table: Table1, tmp_path: Path
-) -> None:
-    async with service(table.port, tmp_path):
-        await table.driver_comes()
-        await play(table)
-        position = table.settlements[0].position
-        ack = Ack(transaction="a", consumer="cage", position=position)
-        assert (await table.ask("cage", ack)).result == "accepted"
-        beyond = Ack(transaction="b", consumer="cage", position=10**6)
-        assert (await table.ask("cage", beyond)).code == "unknown_position"
-        assert (await table.ask("display", ack)).code == "not_allowed"
-    with EventLog.open(tmp_path / "table.sqlite", "site/t1") as log:
-        assert log.cursor("consumer/cage/cage") == position
 
 
 async def test_the_state_says_how_far_each_consumer_has_come_until_it_is_retired(
@@ -90,33 +72,6 @@ async def test_a_disk_that_refuses_is_told_and_nothing_is_acknowledged_until_it_
         await until(lambda: table.acks[-1].seq == 3, "the disk takes, and nothing is stored")
         assert (await table.ask("dealer", OpenBetting(transaction="o"))).result == "accepted"
         await until(lambda: "log_unwritable" not in _alarms(table), "the alarm still stands")
-
-
-async def test_an_alarm_is_told_when_it_is_raised_and_when_it_is_cleared(
-    table: Table1, tmp_path: Path
-) -> None:
-    async with service(table.port, tmp_path):
-        await table.driver_comes()
-        await table.say(shoe_event(3, ErrorRaised(code="cannot_read", latched=False)))
-        await until(lambda: _rung(table, "shoe_error_cannot_read") == ["raised"], "not raised")
-        await table.say(shoe_event(4, ErrorCleared(code="cannot_read")))
-        await until(lambda: len(_rung(table, "shoe_error_cannot_read")) == 2, "not cleared")
-    assert _rung(table, "shoe_error_cannot_read") == ["raised", "cleared"]
-
-
-async def test_a_retained_request_is_refused_and_cleared(table: Table1, tmp_path: Path) -> None:
-    body = msgspec.json.encode(Replay(transaction="old", start=1))
-    topic = TOPICS.request("display", "replay")
-    await table.bus.publish(topic, body, retain=True)
-    async with service(table.port, tmp_path):
-        await until(lambda: table.answers, "no answer")
-        ((user, answer),) = table.answers
-        assert (user, answer.code) == ("display", "retained_request")
-        await until(lambda: table.requests[-1].payload == b"", "it was not cleared")
-
-
-def _rung(table: Table1, alarm: str) -> list[str]:
-    return [notice.state for notice in table.alarms if notice.alarm == alarm]
 
 
 def _alarms(table: Table1) -> set[str]:

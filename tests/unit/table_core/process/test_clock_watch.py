@@ -69,11 +69,11 @@ def test_the_table_records_it_and_goes_on(tmp_path: Path) -> None:
     with EventLog.open(tmp_path / "table.sqlite", "harbour/b7") as log:
         table = Table(log, Topics("harbour", "b7"), load_rulebook("ez"), clock, roles={})
         before = log.position
-        table.report_clock()
+        table.perform(table.writer.report_clock())
         assert log.position == before
         clock.passes(1, utc=-60)
-        table.report_clock()
-        table.report_clock()
+        table.perform(table.writer.report_clock())
+        table.perform(table.writer.report_clock())
         assert log.position == before + 1
         [stored] = log.read(before + 1)
         assert stored.type == IrregularityRecorded.TYPE
@@ -81,5 +81,5 @@ def test_the_table_records_it_and_goes_on(tmp_path: Path) -> None:
         assert b"went back by 61.0 s" in stored.stored
     with EventLog.open(tmp_path / "table.sqlite", "harbour/b7") as log:
         later = Table(log, Topics("harbour", "b7"), load_rulebook("ez"), clock, roles={})
-        later.report_clock()
+        later.perform(later.writer.report_clock())
         assert log.position == before + 1

@@ -94,14 +94,14 @@ def test_in_mid_coup_it_waits_for_the_coups_end(path: Path) -> None:
     stop(start(path, A, coup=True))
     table = start(path, B)
     assert table.state.limits == A
-    table.append_due_limits()
+    table.perform(table.writer.append_due_limits())
     wagers = (WagerRequest(seat=1, bet="banker", stake=20),)  # below what B asks for
     placed = ask(table, "wagers", PlaceWager(transaction="w", wagers=wagers))
     assert placed.result == "accepted"
     assert ask(table, "supervisor", VoidCoup(transaction="v", reason="seen")).result == "accepted"
-    table.append_due_limits()
+    table.perform(table.writer.append_due_limits())
     assert table.state.limits == B
-    table.append_due_limits()
+    table.perform(table.writer.append_due_limits())
     stop(table)
     assert len(told(path)) == 2
 
