@@ -15,7 +15,11 @@ _DECODE: Final = """        for record in batch:
             self._queue(self.outbox, self.decoder.feed(record))
         yield from self.on_events()
 """
+_LOST: Final = """        \"\"\"Stop publishing: the bus is gone, and so is everything it had.\"\"\"
+        self._connected = False
+"""
 
+# Found by `sim world --faults all` within the first five seeds.
 MISTAKES: Final = (
     (
         "what was read is decoded and sent before it is stored",
@@ -59,12 +63,6 @@ MISTAKES: Final = (
         "self._noted = self.journal, self.decoder.head",
     ),
     (
-        "what was sent counts as acknowledged",
-        _SENDER,
-        "            outbox.sent(seq)\n",
-        "            outbox.acknowledge(seq)\n",
-    ),
-    (
         "what is stuck is not sent again",
         _SENDER,
         "            self._recorder.outbox.resend()\n",
@@ -73,9 +71,8 @@ MISTAKES: Final = (
     (
         "the outbox is emptied when the broker is lost",
         _SENDER,
-        "        self._connected = False\n\n    def on_events",
-        "        self._connected = False\n"
-        "        self._recorder.outbox.acknowledge(self._recorder.outbox.head)\n\n    def on_events",
+        _LOST,
+        _LOST + "        self._recorder.outbox.acknowledge(self._recorder.outbox.head)\n",
     ),
     (
         "the first event is left out when all are sent again",
@@ -112,15 +109,5 @@ MISTAKES: Final = (
         _DRIVER,
         "        yield from self._sender.connected()\n",
         "",
-    ),
-    (
-        "the device is greeted before the journal has the opening",
-        _LINK,
-        """        yield from recorder.happened(RecordKind.OPEN, self._port.transport)
-        yield from _send(recorder.decoder.greeting())
-""",
-        """        yield from _send(recorder.decoder.greeting())
-        yield from recorder.happened(RecordKind.OPEN, self._port.transport)
-""",
     ),
 )
