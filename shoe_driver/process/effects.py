@@ -16,6 +16,7 @@ __all__ = [
     "DropFile",
     "JournalFile",
     "JournalNote",
+    "JournalSegment",
     "ListFiles",
     "LookUpJournal",
     "NoteAcked",
@@ -23,7 +24,6 @@ __all__ = [
     "OpenNewest",
     "OpenPort",
     "ReadJournal",
-    "Segment",
     "StoreRecords",
     "TakeRead",
     "Uniform",
@@ -54,7 +54,7 @@ class OpenJournal(Struct, frozen=True, kw_only=True):
     torn: int = 0
 
 
-class Segment(Struct, frozen=True):
+class JournalSegment(Struct, frozen=True):
     """A journal's next file.
 
     Args:
@@ -139,7 +139,7 @@ class StoreRecords(Effect[int], frozen=True):
     records: Sequence[Record]
 
 
-class BeginSegment(Effect[Segment], frozen=True):
+class BeginSegment(Effect[JournalSegment], frozen=True):
     """Begin the open journal's next file. Raises LogUnwritable: the old file goes on."""
 
     carried: JournalState

@@ -16,13 +16,13 @@ from shoe_driver.process.effects import (
     DropFile,
     JournalFile,
     JournalNote,
+    JournalSegment,
     ListFiles,
     LookUpJournal,
     NoteAcked,
     OpenJournal,
     OpenNewest,
     ReadJournal,
-    Segment,
     StoreRecords,
 )
 from shoe_driver.service.journal_segments import JournalChain
@@ -121,9 +121,9 @@ class JournalStore:
         self._opened.append(effect.records)
         return self._opened.size
 
-    def _go_on(self, effect: BeginSegment) -> Segment:
+    def _go_on(self, effect: BeginSegment) -> JournalSegment:
         state = self._opened.go_on(effect.carried, self._clock)
-        return Segment(self._opened.path.name, self._opened.size, state)
+        return JournalSegment(self._opened.path.name, self._opened.size, state)
 
     def _list(self, _: ListFiles) -> list[JournalFile]:
         if self._folder.on_hold:

@@ -7,9 +7,10 @@ from typing import Final
 from events.types.envelope import decode_entry
 from events.types.shoe_reports import ShoeEvent
 from shoe_driver.decode import Decoder
-from shoe_driver.journal.records import RecordReader
+from shoe_driver.journal.records import RecordKind, RecordReader
+from shoe_driver.link.states import LinkState
 from shoe_driver.profiles.profile import Profile
-from simulators.world.auditor.audited_coup import Violation
+from simulators.world.auditor.audited_coup import Violation, require
 from simulators.world.parts.journal_disk import JournalDisk
 from simulators.world.parts.ledger import WorldLedger
 from simulators.world.parts.log_disk import LogDisk
@@ -18,10 +19,14 @@ from table_core.fold.dispatch import fold
 from table_core.fold.snapshot import encode_state
 from table_core.state.table import TableState
 
-__all__ = ["check_floats", "check_journals", "check_ledger", "check_replay"]
+__all__ = ["check_floats", "check_journals", "check_ledger", "check_notes", "check_replay"]
 
 _CHIPS: Final = frozenset({"seat", "collected", "recovered"})
 """The ledger's accounts of chips received from and given to patrons."""
+_ENDS: Final = frozenset({RecordKind.CLOSE, RecordKind.START})
+_SPEAKING: Final = frozenset({LinkState.OPEN, LinkState.UP})
+_WATCHED_US: Final = 1_000_000
+"""How late a silence may be noticed."""
 
 
 def check_ledger(ledger: WorldLedger, purses: Mapping[int, int]) -> None:
@@ -68,20 +73,41 @@ def check_journals(
 ) -> None:
     """Check that the log's reports are exactly those of the journals' bytes.
 
+    A journal has each end of a link before the next one is opened, and each long silence in time.
+
     Raises:
         Violation: they are not.
     """
     for journal in disk.journals:
         decoder = Decoder(profile, journal)
-        events = [
-            event
-            for record in RecordReader().feed(disk.content(journal))
-            for event in decoder.feed(record)
-        ]
+        events, open_us = list[ShoeEvent](), None
+        for record in RecordReader().feed(disk.content(journal)):
+            if record.kind in _ENDS:
+                open_us = None
+            elif record.kind is RecordKind.OPEN:
+                require(open_us is None, f"{journal}: a link is opened, and the last has no end")
+                open_us = record.mono_us
+            elif open_us is not None and record.kind is RecordKind.DATA:
+                silent_us = record.mono_us - max(open_us, decoder.heard_us or 0)
+                missed = decoder.device_should_send and decoder.link in _SPEAKING
+                late = silent_us > profile.limits.silence_ms * 1_000 + _WATCHED_US
+                require(not (missed and late), f"{journal}: silent for {silent_us} us, unnoticed")
+            events += decoder.feed(record)
         told = list(logged.get(journal, ()))
         if events != told:
             said = f"{len(told)} in the log, {len(events)} in the journal"
             raise Violation(f"the reports of {journal} are not what its bytes say: {said}")
+
+
+def check_notes(acked: Mapping[str, int], logged: Mapping[str, Sequence[ShoeEvent]]) -> None:
+    """Check that the driver has noted as acknowledged only what the log has.
+
+    Raises:
+        Violation: it has noted more.
+    """
+    for journal, seq in acked.items():
+        there = len(logged.get(journal, ()))
+        require(seq <= there, f"{journal}/{seq} is noted as acknowledged, and the log has {there}")
 
 
 def check_replay(disk: LogDisk, live: TableState) -> None:

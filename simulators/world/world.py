@@ -35,10 +35,17 @@ from simulators.people.supervisor import SUPERVISOR
 from simulators.shoe.dealing import DealingShoe
 from simulators.world.auditor.audited_coup import Violation
 from simulators.world.auditor.auditor import Auditor
+from simulators.world.auditor.driver_witness import DriverWitness
 from simulators.world.auditor.publication_witness import PublicationWitness
 from simulators.world.auditor.rules import RULEBOOKS, Hands
 from simulators.world.fault_plan import FaultInjector
-from simulators.world.final_checks import check_floats, check_journals, check_ledger, check_replay
+from simulators.world.final_checks import (
+    check_floats,
+    check_journals,
+    check_ledger,
+    check_notes,
+    check_replay,
+)
 from simulators.world.parts.broker import FakeBroker
 from simulators.world.parts.clock import MICROSECONDS, WorldClock
 from simulators.world.parts.driver_effects import DriverEffects
@@ -129,6 +136,7 @@ class World:
             lambda journal: len(self._auditor.reports.get(journal, ())),
             lambda: self._ledger.position,
         )
+        self._driver_witness = DriverWitness(self._topics, self._clock)
         self._courier.witness = self._heard
         self._stored: list[Stored] = []
         self._hash = hashlib.sha256()
@@ -191,6 +199,7 @@ class World:
             self._journals.next_session(),
             clock.utc_ns(),
         )
+        check_notes(self._journals.acked, self._auditor.reports)
         effects = DriverEffects(self._journals, self._port, clock, rng, probe)
         alone = {**effects.at_once, **effects.waiting, **clock_and_silence(clock)}
         perform_at_once(self._driver.start(), alone)
@@ -354,6 +363,7 @@ class World:
         if self._stored:
             self._audit()
         self._witness.hear(topic, payload)
+        self._driver_witness.hear(topic, payload)
 
     def _kill(self, name: str) -> None:
         seat = next(each for each in self._seats if each.name == name)

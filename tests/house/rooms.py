@@ -52,6 +52,7 @@ SHELLS = (
     "shoe_driver.profiles.catalogue",  # reads profiles from files
     "shoe_driver.service*",  # runs the driver
     "shoe_driver.transports.*_port",  # one kind of port each
+    "shoe_driver.transports.endpoint",  # reads URLs
     "shoe_driver.transports.port",  # opens them
     "table_core.rulebooks*",  # reads the shipped rulebooks
     "table_core.service*",  # runs the core

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from events.errors import InputError
@@ -81,41 +80,6 @@ async def test_what_the_link_says_of_itself(
         assert 0 <= link.last_frame_age_ms < 15_000
 
 
-async def test_a_core_that_says_hello_is_told_the_head_live(
-    broker: Broker, shoe: ShoePort, journals: Path
-) -> None:
-    async with table(broker.port, shoe, journals) as core:
-        await until(lambda: core.log, "the first event")
-        core.seen.clear()
-        core.ack(len(core.log), hello=True)
-        await until(lambda: core.seen, "a live link/shoe in answer")
-        assert core.seen[0] == f"head {len(core.log)}"
-
-
-def told_again(core: Core) -> list[str]:
-    """The events seen, from the second of the log on: another round may have been under way."""
-    told = [text for text in core.seen if text.startswith("event")]
-    return told[told.index("event 2") :] if "event 2" in told else []
-
-
-async def test_a_core_that_appends_nothing_is_told_again_in_order(
-    broker: Broker, shoe: ShoePort, journals: Path
-) -> None:
-    async with table(broker.port, shoe, journals) as core:
-        await until(lambda: core.log, "the first event")
-        core.acknowledges = False
-        shoe.say(stream(COUP))
-        await until(lambda: "event 7" in core.seen, "the coup arrives")
-        assert core.faces == FACES
-        core.seen.clear()
-        await until(lambda: "event 7" in told_again(core), "told again")
-        assert told_again(core)[:6] == [f"event {seq}" for seq in range(2, 8)]
-        core.acknowledges = True
-        core.ack(len(core.log))
-        shoe.say(stream("P", first_seq=6))
-        await until(lambda: core.said[-1] == "shoe_ready", "the line goes on")
-
-
 async def test_a_core_that_was_away_is_told_what_it_missed(
     broker: Broker, shoe: ShoePort, journals: Path
 ) -> None:
@@ -162,49 +126,6 @@ async def test_a_broker_that_is_killed_and_wiped_in_mid_coup_changes_nothing(
         shoe.say(last * 3)
         await until(lambda: core.said == ["link_open", *HEARD], "the result")
         await until(lambda: core.state() == "up", "link/shoe is there again")
-
-
-REFUSED = [
-    b'{"journal":"j20200101t000000-1","seq":1}',
-    b'{"journal":"JOURNAL","seq":999}',
-    b'{"journal":"JOURNAL","seq":-1}',
-    b'{"journal":"JOURNAL","seq":1,"who":"me"}',
-    b"\xff\xfe",
-    b"[" * 100_000,
-]
-
-
-async def test_wrong_acknowledgements_move_nothing(
-    mosquitto: Broker, shoe: ShoePort, journals: Path
-) -> None:
-    async with table(mosquitto.port, shoe, journals) as core:
-        await until(lambda: core.log, "the first event")
-        core.acknowledges = False
-        shoe.say(stream(COUP))
-        await until(lambda: "event 7" in core.seen, "the coup arrives")
-        assert core.faces == FACES
-        core.seen.clear()
-        for payload in REFUSED:
-            core.peer.bus.post(TOPICS.shoe_ack, payload.replace(b"JOURNAL", core.journal.encode()))
-        # The first may come once more, while the right acknowledgement is under way, then never.
-        rounds = 2 * [f"event {seq}" for seq in range(2, 8)]
-        await until(lambda: told_again(core)[-12:] == rounds, "all else is still told again")
-
-
-async def test_a_retained_acknowledgement_is_of_any_age_and_refused(
-    mosquitto: Broker, shoe: ShoePort, journals: Path
-) -> None:
-    async with table(mosquitto.port, shoe, journals) as core:
-        await until(lambda: core.log, "the first event")
-    stale = Peer(mosquitto.port, "stale")
-    async with at_work(stale):
-        payload = msgspec.json.encode({"journal": core.journal, "seq": 1})
-        assert await stale.bus.publish(TOPICS.shoe_ack, payload, retain=True)
-    mute = Core(mosquitto.port, acknowledges=False)
-    (journals / f"{core.journal}.acked").unlink()
-    async with running(driver(mosquitto.port, shoe.url, journals)), at_work(mute.peer):
-        await until(lambda: "event 2" in mute.seen, "told")
-        assert "event 1" in mute.seen
 
 
 async def test_unplugged_in_mid_coup_and_back_under_the_same_name(
@@ -292,15 +213,6 @@ async def test_a_second_driver_on_the_same_folder_refuses_to_start(
     async with table(mosquitto.port, shoe, journals):
         with pytest.raises(InputError, match="in use by another driver"):
             await driver(mosquitto.port, shoe.url, journals).run(asyncio.Event())
-
-
-async def test_half_a_frame_that_does_not_go_on_is_told_as_broken(
-    mosquitto: Broker, shoe: ShoePort, journals: Path, tmp_path: Path
-) -> None:
-    profile = site_profile(tmp_path, partial_ms=50)
-    async with table(mosquitto.port, shoe, journals, profile=str(profile)) as core:
-        shoe.say(frames("D P1 9H")[0][:4])
-        await until(lambda: core.said[-1:] == ["frame_rejected"], "told without another frame")
 
 
 async def test_silence_in_mid_deal_is_a_stall_and_between_coups_is_none(

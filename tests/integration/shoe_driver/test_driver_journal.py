@@ -1,6 +1,5 @@
 """The driver's journal over a long life: in files, without a break; and when its disk lies."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,7 +14,7 @@ from tests.support.brokers.brokers import Broker
 from tests.support.brokers.peers import at_work
 from tests.support.machine.waiting import until
 from tests.support.shoe.shoe_bytes import stream
-from tests.support.shoe.shoe_line import SEED, TOPICS, Core, ShoePort, driver, running
+from tests.support.shoe.shoe_line import SEED, TOPICS, Core, ShoePort, running
 
 COUP = "D P1 9H, D B1 2D, D P2 8S, D B2 KC, G player"
 
@@ -73,40 +72,3 @@ async def test_a_new_life_goes_on_where_the_last_file_ends(
     assert core.faces == ["9H", "2D", "8S", "KC"] * 3
     assert [event.seq for event in core.log] == list(range(1, len(core.log) + 1))
     assert len({event.journal for event in core.log}) == 1
-
-
-async def test_a_core_that_has_more_than_the_driver_gets_a_new_journal(
-    mosquitto: Broker, shoe: ShoePort, journals: Path
-) -> None:
-    """The disk has lost what was acknowledged, and the note of it: numbers are never reused."""
-    core = Core(mosquitto.port)
-    async with at_work(core.peer), running(driver(mosquitto.port, shoe.url, journals)):
-        await until(lambda: core.said == ["link_open"], "the port is open")
-        old = core.journal
-        core.ack(40)  # not a hello: somebody's mistake
-        await asyncio.sleep(0.5)  # nothing is to happen
-        assert core.journal == old
-        core.ack(40, hello=True)
-        await until(lambda: core.journal != old and core.log, "a new journal")
-        assert core.said == ["link_open"]
-        await until(
-            lambda: core.link and f"lost events of journal {old} (" in core.link.hint, "it is said"
-        )
-        shoe.say(stream(COUP))
-        await until(lambda: core.faces == ["9H", "2D", "8S", "KC"], "the line goes on")
-        assert core.log[0].seq == 1
-
-
-async def test_a_torn_tail_is_said_in_the_links_hint(
-    mosquitto: Broker, shoe: ShoePort, journals: Path
-) -> None:
-    core = Core(mosquitto.port)
-    async with at_work(core.peer):
-        async with running(driver(mosquitto.port, shoe.url, journals)):
-            await until(lambda: core.said == ["link_open"], "the port is open")
-        [path] = journals.glob("*.journal")  # noqa: ASYNC240 - a local folder with one file
-        with path.open("ab") as file:
-            file.write(b"\x02\0\0\0")
-        async with running(driver(mosquitto.port, shoe.url, journals)):
-            wanted = f"an unfinished tail of 4 bytes was cut off {path.name}"
-            await until(lambda: core.link and wanted in core.link.hint, "it is said")

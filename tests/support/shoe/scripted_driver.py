@@ -1,6 +1,6 @@
 """A driver's effects performed in memory, each noted, in an order that a test writes down."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import msgspec
@@ -56,8 +56,8 @@ def _nothing() -> None:
     pass
 
 
-class Scripted:
-    """Performs effects.
+class ScriptedDriver:
+    """A driver that was started, on an empty disk.
 
     Attributes:
         now_us: both clocks; a wait moves them.
@@ -73,7 +73,12 @@ class Scripted:
         posts: whether the broker is there.
     """
 
-    def __init__(self, fails: Mapping[type[Effect[Any]], Exception] | None = None) -> None:
+    def __init__(
+        self,
+        profile: str = "enq-bcc",
+        keep: JournalRetention = JournalRetention(),  # noqa: B008 - it is frozen
+        transport: str = "pty:/x",
+    ) -> None:
         self.now_us = 1_000
         self.noted: list[str] = []
         self.lines: list[LogLine] = []
@@ -81,7 +86,7 @@ class Scripted:
         self.files: dict[str, list[Record]] = {}
         self.acked: dict[str, int] = {}
         self.old_files: list[JournalFile] = []
-        self.fails = dict(fails or {})
+        self.fails: dict[type[Effect[Any]], Exception] = {}
         self.before: dict[type[Effect[Any]], Callable[[], object]] = {}
         self.settle_s = 0.0
         self.hangs = False
@@ -112,6 +117,19 @@ class Scripted:
             Uniform: lambda effect: effect.most,
             WritePort: lambda _: self._note("write"),
         }
+
+        self._made = transport, profile_text(profile), keep
+        self.live()
+
+    def live(self) -> None:
+        """Begin another life on the same disk."""
+        self.process = DriverProcess(TOPICS, *self._made, 1, 0)
+        self.do(self.process.start())
+        self.link, self.beat, self.tick, self.tidy = self.process.running()
+
+    def ack(self, seq: int, journal: str = JOURNAL, *, hello: bool = False) -> bytes:
+        """Encode a message of the core."""
+        return msgspec.json.encode(ShoeAck(journal=journal, seq=seq, hello=hello))
 
     def do(self, steps: Steps[_T]) -> _T:
         """Perform steps that wait for nothing."""
@@ -166,10 +184,14 @@ class Scripted:
             self.now_us += int((wait.seconds or 0) * 1_000_000)
             self.begin(steps, False)
 
-    def says(self, *content: bytes | Exception) -> Callable[[], None]:
-        """Return what lets bytes arrive, or the line be lost."""
+    def says(
+        self, *content: bytes | Exception, refusing: Exception | None = None
+    ) -> Callable[[], None]:
+        """Return what lets bytes arrive, or the line be lost, perhaps while the disk refuses."""
 
         def said() -> None:
+            if refusing:
+                self.fails[StoreRecords] = refusing
             self.arriving.extend(content)
             self._arrived.set()
 
@@ -240,29 +262,3 @@ class Scripted:
         else:
             self._note(msgspec.json.decode(effect.payload)["state"])
         return True
-
-
-class ScriptedDriver(Scripted):
-    """A driver that was started, on an empty disk unless there is another's."""
-
-    def __init__(
-        self,
-        profile: str = "enq-bcc",
-        keep: JournalRetention = JournalRetention(),  # noqa: B008 - it is frozen
-        transport: str = "pty:/x",
-        fails: Mapping[type[Effect[Any]], Exception] | None = None,
-    ) -> None:
-        super().__init__(fails)
-        self._made = transport, profile_text(profile), keep
-        self.process = self.live()
-
-    def live(self) -> DriverProcess:
-        """Begin another life on the same disk."""
-        self.process = DriverProcess(TOPICS, *self._made, 1, 0)
-        self.do(self.process.start())
-        self.link, self.beat, self.tick, self.tidy = self.process.running()
-        return self.process
-
-    def ack(self, seq: int, journal: str = JOURNAL, *, hello: bool = False) -> bytes:
-        """Encode a message of the core."""
-        return msgspec.json.encode(ShoeAck(journal=journal, seq=seq, hello=hello))

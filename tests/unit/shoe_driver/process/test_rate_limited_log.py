@@ -2,10 +2,10 @@
 
 from events.mqtt.process import LogLine
 from shoe_driver.process.rate_limited_log import RateLimitedLog
-from tests.support.shoe.scripted_driver import Scripted
+from tests.support.shoe.scripted_driver import ScriptedDriver
 
 
-def said(script: Scripted, times: int, every_us: int) -> list[LogLine]:
+def said(script: ScriptedDriver, times: int, every_us: int) -> list[LogLine]:
     """The lines of a link that is lost so many times."""
     log = RateLimitedLog()
     for _ in range(times):
@@ -16,7 +16,9 @@ def said(script: Scripted, times: int, every_us: int) -> list[LogLine]:
 
 
 def test_a_flood_is_a_handful_of_lines_and_a_count() -> None:
-    *lines, opened = said(Scripted(), 10_000, 10_000)  # a hundred a second, for a hundred seconds
+    *lines, opened = said(
+        ScriptedDriver(), 10_000, 10_000
+    )  # a hundred a second, for a hundred seconds
     assert len(lines) == 7
     assert "unsaid" not in lines[5].fields
     unsaid = lines[6].fields["unsaid"]
@@ -28,4 +30,4 @@ def test_a_flood_is_a_handful_of_lines_and_a_count() -> None:
 
 
 def test_what_happens_seldom_is_always_said() -> None:
-    assert len(said(Scripted(), 100, 61_000_000)) == 101
+    assert len(said(ScriptedDriver(), 100, 61_000_000)) == 101
