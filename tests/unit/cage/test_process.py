@@ -170,6 +170,33 @@ def test_an_event_that_only_the_state_reveals_is_requested(cage: Cage) -> None:
     assert cage.asked[-1] == ("replay", {"transaction": "replay-7-2", "from": 1})
 
 
+def test_a_state_that_promises_too_much_is_asked_about_once(cage: Cage) -> None:
+    cage.hears(TOPICS.state, b'{"position":1000000}')
+    cage.shell.passes(2.1)
+    cage.answer(position=0)
+    cage.shell.passes(20)
+    assert [name for name, _ in cage.asked] == ["replay", "replay"]
+    assert not cage.process.inflow.behind
+
+
+def test_what_a_replay_has_lost_is_requested_a_moment_after_its_end() -> None:
+    cage = Cage()
+    cage.answer(position=3)
+    for position in (1, 3):
+        cage.event(position, replayed=True)
+    cage.shell.passes(0.2)
+    assert [body["from"] for name, body in cage.asked if name == "replay"] == [1, 2]
+
+
+def test_live_events_do_not_hide_that_a_replay_brings_nothing() -> None:
+    cage = Cage()
+    cage.answer(position=2)
+    for position in range(3, 8):
+        cage.event(position)
+        cage.shell.passes(0.45)
+    assert [body["from"] for _, body in cage.asked] == [1, 1]
+
+
 def test_a_database_that_is_away_is_waited_for_and_nothing_acknowledged_meanwhile(
     cage: Cage,
 ) -> None:
