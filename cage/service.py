@@ -1,9 +1,10 @@
 """The cage service: runs the cage's process on asyncio, and its ledger in a thread."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
+from cage.ledger.received_event import LedgerEvent
 from cage.ledger.store import LedgerStore
 from cage.process import Book, CageCounters, CageProcess, CloseLedger, OpenLedger
 from cage.reorder_buffer import ReorderBuffer
@@ -33,6 +34,7 @@ class CageService:
         user: the login's name on the bus, which the table lists as a cage.
         consumer: the name under which the table stores the acknowledged position.
         probe: called at each step.
+        on_booked: called with the events that were booked, each once; must not wait.
     """
 
     def __init__(
@@ -45,9 +47,11 @@ class CageService:
         user: str = "cage",
         consumer: str = "cage",
         probe: Probe = lambda _: None,
+        on_booked: Callable[[Sequence[LedgerEvent]], None] = lambda _: None,
     ) -> None:
-        self._open = open_store
+        self._open, self._on_booked = open_store, on_booked
         self._store = open_store()
+        self._reported = self._store.position
         self._process = CageProcess(
             topics,
             position=self._store.position,
@@ -103,6 +107,8 @@ class CageService:
 
     async def _book(self, effect: Book) -> int:
         await _in_thread(lambda: self._store.book(effect.events))
+        self._on_booked([fact for fact in effect.events if fact.position > self._reported])
+        self._reported = self._store.position
         return self._store.position
 
     async def _reopen(self, _: OpenLedger) -> int:

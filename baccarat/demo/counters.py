@@ -34,16 +34,29 @@ from events.types.table import (
     ShoeReported,
     TableEvent,
 )
-from simulators.cage.service import Receipt
 from simulators.device.printed_rules import next_place
 from simulators.people.dealer_and_patrons import PlayedCoup
 from simulators.people.supervisor import GameTally
 
-__all__ = ["Audit", "DemoStatistics", "Percentiles", "Summary", "audit"]
+__all__ = ["Audit", "DemoStatistics", "Percentiles", "Receipt", "Summary", "audit"]
 
 # A demo that plays for days keeps only the newest of these.
 _LATENCIES_KEPT: Final = 100_000
 _NANOSECONDS_PER_MS: Final = 1_000_000
+
+
+class Receipt(Struct, frozen=True, kw_only=True):
+    """A settlement was booked.
+
+    Args:
+        settlement: the settlement.
+        position: its event's position in the log.
+        booked_ns: `time.monotonic_ns()` when it was on disk.
+    """
+
+    settlement: Settlement
+    position: int
+    booked_ns: int
 
 
 class Percentiles(Struct, frozen=True, kw_only=True):

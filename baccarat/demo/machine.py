@@ -54,15 +54,12 @@ betting_s = {betting_s}
 
 [cage]
 ledger = "{ledger}"
-user = "ledger"
-consumer = "ledger"
 
 [users]
 dealer = ["dealer"]
 supervisor = ["supervisor"]
 wagers = ["wagers"]
 cage = ["cage"]
-ledger = ["cage"]
 display = ["display"]
 console = ["console"]
 """

@@ -2,18 +2,18 @@
 
 import asyncio
 import signal
+import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Final, Protocol, cast
+from typing import TYPE_CHECKING, Final, Protocol, cast
 
-from baccarat.demo.counters import DemoStatistics, Summary, audit
-from baccarat.demo.machine import LEDGER, DemoBroken, DemoOptions, Machine
+from baccarat.demo.counters import DemoStatistics, Receipt, Summary, audit
+from baccarat.demo.machine import DemoBroken, DemoOptions, Machine
 from baccarat.rulebooks.library import site_rulebook
-from events.errors import InputError, LedgerError
 from events.log.store import EventLog
 from events.types.envelope import decode_data, decode_envelope
-from events.types.table import Settlement
-from simulators.cage.service import Cage, Receipt
+from events.types.table import CoupSettled, Settlement
 from simulators.device.profiles import simulated_form
 from simulators.device.pty_port import INSTANT, Pace, PtyPort
 from simulators.device.reports import Disclosure
@@ -23,11 +23,15 @@ from simulators.people.supervisor import GameTally
 from simulators.shoe.dealing import DealingShoe
 from simulators.shoe.player import ShoeSimulator
 
+if TYPE_CHECKING:
+    from cage.ledger.received_event import LedgerEvent
+    from cage.service import CageService
+
 __all__ = ["DemoResult", "GameObserver", "play"]
 
 # How long the cage may take for its last acknowledgement after the last coup, seconds.
 _CAGE_PATIENCE_S: Final = 30.0
-# Interval between two reads of the ledger, seconds.
+# Interval between two looks at the cage, seconds.
 _POLL_S: Final = 0.1
 # Faults come in this part of a short game, per cent.
 _EARLY_PERCENT: Final = 80
@@ -83,7 +87,6 @@ async def play(
         machine.start("shoe")
         machine.start("table")
         machine.start("displays")
-        machine.start("cage")
         acknowledged_to, tally = await _play(
             options, machine, ledger, onlooker, (port, dealing), stop
         )
@@ -129,21 +132,17 @@ async def _play(
         speed=options.speed,
         on_coup=on_coup,
     )
-    cage = Cage(
-        config.bus_settings("payer"),  # the ledger uses the client id of a cage
-        config.topics,
-        path=machine.data / "cage.sqlite",
-        on_receipt=on_receipt,
-    )
-    background = [shoe.run(), croupier.run(), cage.run(), onlooker.run(), machine.watch()]
+    cage = await asyncio.to_thread(_make_cage, machine, on_receipt)
+    background = [
+        *(shoe.run(), croupier.run(), cage.run(asyncio.Event())),
+        *(onlooker.run(), machine.watch()),
+    ]
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(each) for each in background]
-        await _wait_until_booked(machine, 0)  # its start must not delay the first coups
         playing = group.create_task(_until(stop, croupier, options.rounds))
         await playing
         if croupier.view.seen is not None:
-            await _wait_until_acknowledged(cage, croupier.view.seen.position)
-            await _wait_until_booked(machine, croupier.view.seen.position)
+            await _wait_until_acknowledged(cage, croupier.view.seen.position, ledger)
         for task in tasks:
             task.cancel()
     return cage.acknowledged, croupier.tally
@@ -169,42 +168,39 @@ async def _until(stop: asyncio.Event, croupier: Croupier, rounds: int | None) ->
         await playing
 
 
-async def _wait_until_acknowledged(cage: Cage, position: int) -> None:
-    try:
-        async with asyncio.timeout(_CAGE_PATIENCE_S):
-            await cage.caught_up(position)
-    except TimeoutError as error:
-        raise DemoBroken(
-            f"the cage has acknowledged {cage.acknowledged}, not {position}, "
-            f"within {_CAGE_PATIENCE_S:g} s"
-        ) from error
+def _make_cage(machine: Machine, on_receipt: Callable[[Receipt], None]) -> "CageService":
+    """Return the cage, whose settlements are reported as soon as they are booked."""
+    # Importing its packages takes a third of a second, which other commands save.
+    from baccarat.services.cage_ledger import (  # noqa: PLC0415 - as explained above
+        ledger_settings,
+        make_cage,
+    )
+
+    def on_booked(facts: "Sequence[LedgerEvent]") -> None:
+        booked_ns = time.monotonic_ns()
+        for fact in facts:
+            if isinstance(fact.data, CoupSettled):
+                settlement = fact.data.settlement
+                on_receipt(
+                    Receipt(settlement=settlement, position=fact.position, booked_ns=booked_ns)
+                )
+
+    return make_cage(ledger_settings(machine.table), on_booked=on_booked)
 
 
-async def _wait_until_booked(machine: Machine, position: int) -> None:
-    """Wait until the ledger has everything up to `position`."""
-    ledger, origin = str(machine.data / LEDGER), machine.table.origin
+async def _wait_until_acknowledged(
+    cage: "CageService", position: int, ledger: DemoStatistics
+) -> None:
+    """Wait until everything up to a position is booked, and each settlement is acknowledged."""
     try:
         async with asyncio.timeout(_CAGE_PATIENCE_S):
-            while await asyncio.to_thread(_ledger_position, ledger, origin) < position:  # noqa: ASYNC110 - a file tells nobody
+            while cage.booked < position or cage.acknowledged < max(ledger.positions, default=0):  # noqa: ASYNC110 - nobody waits for long
                 await asyncio.sleep(_POLL_S)
     except TimeoutError as error:
         raise DemoBroken(
-            f"the ledger has not booked {position} within {_CAGE_PATIENCE_S:g} s"
+            f"the cage has booked {cage.booked} and acknowledged {cage.acknowledged}, not "
+            f"{position}, within {_CAGE_PATIENCE_S:g} s"
         ) from error
-
-
-def _ledger_position(ledger: str, origin: str) -> int:
-    """Return the ledger's position; less than 0 while there is no ledger."""
-    # Importing its packages takes a third of a second, which the demo's start saves.
-    from cage.ledger.database import parse_ledger_url  # noqa: PLC0415 - as explained above
-    from cage.ledger.reading import open_ledger  # noqa: PLC0415 - the same
-
-    try:
-        with open_ledger(parse_ledger_url(ledger)) as read:
-            place = read.cursor(origin)
-    except (InputError, LedgerError):  # it is being created
-        return -1
-    return place[0] if place else -1
 
 
 def _stopped_by_signals() -> asyncio.Event:

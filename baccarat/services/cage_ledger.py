@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 from urllib.parse import unquote, urlsplit
@@ -13,14 +13,16 @@ from sqlalchemy import URL
 
 from baccarat.config.form import CageConfig, TableConfig
 from cage.ledger.database import parse_ledger_url
+from cage.ledger.received_event import LedgerEvent
 from cage.ledger.store import LedgerStore
 from cage.service import CageService
 from events.clock import SystemClock
 from events.errors import ConfigError, InputError, LedgerUnavailable
 from events.mqtt.bus import BusSettings
+from events.mqtt.process_shell import no_probe
 from events.mqtt.topics import Topics
 
-__all__ = ["LedgerSettings", "ledger_settings", "ledger_settings_at", "serve"]
+__all__ = ["LedgerSettings", "ledger_settings", "ledger_settings_at", "make_cage", "serve"]
 
 _PORT: Final = 1883
 # Interval between two attempts to reach a database that is not there yet, seconds.
@@ -113,6 +115,36 @@ def ledger_settings_at(url: str, ledger: str) -> LedgerSettings:
     )
 
 
+def make_cage(
+    place: LedgerSettings,
+    *,
+    probe: Callable[[str], None] = no_probe,
+    on_booked: Callable[[Sequence[LedgerEvent]], None] = lambda _: None,
+) -> CageService:
+    """Make the consumer.
+
+    Args:
+        place: the table and the ledger.
+        probe: called at each step.
+        on_booked: called with the events that were booked, each once; must not wait.
+
+    Raises:
+        LedgerUnavailable: the database does not answer.
+        LedgerError: another writer has the book, or a newer build has migrated it.
+    """
+    origin = f"{place.topics.site}/{place.topics.table}"
+    return CageService(
+        place.bus,
+        place.topics,
+        partial(LedgerStore.open, place.ledger, origin),
+        SystemClock(),
+        user=place.user,
+        consumer=place.consumer,
+        probe=probe,
+        on_booked=on_booked,
+    )
+
+
 async def serve(
     place: LedgerSettings, stop: asyncio.Event, probe: Callable[[str], None], *, patient: bool
 ) -> None:
@@ -127,22 +159,10 @@ async def serve(
     Raises:
         TableError: the ledger, the broker or the table refuses; one line names it.
     """
-    clock = SystemClock()
-    open_store = partial(
-        LedgerStore.open, place.ledger, f"{place.topics.site}/{place.topics.table}"
-    )
     said = False
     while not stop.is_set():
         try:
-            service = CageService(
-                place.bus,
-                place.topics,
-                open_store,
-                clock,
-                user=place.user,
-                consumer=place.consumer,
-                probe=probe,
-            )
+            service = make_cage(place, probe=probe)
         except LedgerUnavailable as error:
             if not patient:
                 raise

@@ -238,7 +238,7 @@ class World:
     def _make_cage(self) -> WorldShell:
         process = CageProcess(
             self._topics,
-            position=self._ledger.position,
+            position=self._ledger.start(),
             utc_ns=self._clock.utc_ns(),
             session=self._seats[2].lives,
             consumer=CONSUMER,

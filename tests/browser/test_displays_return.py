@@ -86,8 +86,8 @@ def port() -> int:
 
 
 @pytest.fixture
-def screens(monkeypatch: pytest.MonkeyPatch, clock: HandClock, port: int) -> Iterator[Served]:
-    with served(monkeypatch, clock=clock, port=port) as started:
+def screens(clock: HandClock, port: int) -> Iterator[Served]:
+    with served(clock=clock, port=port) as started:
         yield started
 
 
@@ -171,16 +171,14 @@ def test_a_dead_switch_for_an_hour(page: Page, port: int, table: Table) -> None:
                 return
 
 
-def test_the_server_is_away_for_an_hour(
-    page: Page, monkeypatch: pytest.MonkeyPatch, port: int
-) -> None:
+def test_the_server_is_away_for_an_hour(page: Page, port: int) -> None:
     clock = HandClock()
-    with served(monkeypatch, clock=clock, port=port) as screens:
+    with served(clock=clock, port=port) as screens:
         table = Table(screens, clock)
         open_board(page, screens.address, table)
     is_lost(page)
     clock.now_us += HOUR_US
-    with served(monkeypatch, clock=clock, port=port) as screens:
+    with served(clock=clock, port=port) as screens:
         again = Table(screens, clock)
         again.play(3)
         is_right(page, again)
@@ -216,10 +214,10 @@ def log_in(page: Page, address: str) -> None:
 
 @pytest.mark.parametrize("away", ["there", "behind a dead switch"])
 def test_a_console_that_was_left_for_an_hour_wants_a_login(
-    page: Page, monkeypatch: pytest.MonkeyPatch, clock: HandClock, users: Path, away: str
+    page: Page, clock: HandClock, users: Path, away: str
 ) -> None:
     port = free_port()
-    with served(monkeypatch, clock=clock, port=port, users=users) as screens, road_to(port) as road:
+    with served(clock=clock, port=port, users=users) as screens, road_to(port) as road:
         Table(screens, clock)
         log_in(page, f"http://127.0.0.1:{road.port}")
         expect(page.locator("body[data-live=yes]")).to_be_visible()
@@ -231,10 +229,8 @@ def test_a_console_that_was_left_for_an_hour_wants_a_login(
         page.wait_for_url("**/login")
 
 
-def test_logging_out_ends_the_streams_of_every_tab(
-    page: Page, monkeypatch: pytest.MonkeyPatch, users: Path
-) -> None:
-    with served(monkeypatch, users=users) as screens:
+def test_logging_out_ends_the_streams_of_every_tab(page: Page, users: Path) -> None:
+    with served(users=users) as screens:
         log_in(page, screens.address)
         other = page.context.new_page()
         other.goto(f"{screens.address}/dealer")

@@ -105,9 +105,9 @@ def hints(text: str) -> list[list[str]]:
 
 
 @pytest.mark.timeout(180)
-def test_the_roads_on_the_page_are_the_oracles(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_roads_on_the_page_are_the_oracles() -> None:
     texts = shoes(random.Random(SEED))
-    with served(monkeypatch) as screens, chromium() as browser:
+    with served() as screens, chromium() as browser:
         page = browser.new_page(viewport={"width": 1920, "height": 1080})
         said: list[str] = []
         page.on("pageerror", lambda error: said.append(str(error)))

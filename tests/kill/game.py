@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 from baccarat.config.form import TableConfig
 from baccarat.config.table import load_config
+from cage.reports.reconcile import Reconciliation
 from events.cards import Card
 from events.log.store import EventLog
 from events.log.verify import verify
@@ -26,7 +27,6 @@ from events.types.table import (
     SettlementLine,
     TableEvent,
 )
-from simulators.cage.service import Cage
 from simulators.device.pty_port import PtyPort
 from simulators.people.dealer_and_patrons import Croupier, PlayedCoup
 from simulators.people.supervisor import GameTally
@@ -34,6 +34,8 @@ from simulators.shoe.dealing import DealingShoe
 from simulators.shoe.player import ShoeSimulator
 from tests.kill.child import READY_TO_BE_TOLD
 from tests.support.brokers.brokers import Broker
+from tests.support.cage.cages import cage_at
+from tests.support.cage.ledgers import accounts_of, agrees
 
 ROOT = Path(__file__).parents[2]
 SEED = 7
@@ -80,9 +82,9 @@ class Record(NamedTuple):
     played: list[PlayedCoup]
     tally: GameTally
     settlements: list[str]
-    cage: tuple[int, int, int, int]
+    accounts: dict[str, int]
+    booked: Reconciliation
     acknowledged: int
-    conflicts: int
     last_settlement: int
     sprung: list[Kill]
     verdict_ok: bool
@@ -145,16 +147,18 @@ class Game:
             on_coup=played.append,
             retry=RETRY,
         )
-        cage = Cage(
-            self.config.bus_settings("cage"), self.config.topics, path=self._folder / "cage.sqlite"
-        )
+        ledger = str(self._folder / "ledger.sqlite")
+        beside = cage_at(self.config.bus_settings("cage"), self.config.topics, ledger)
         try:
-            async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
+            async with (
+                asyncio.timeout(PATIENCE_S),
+                beside as cage,
+                asyncio.TaskGroup() as group,
+            ):
                 tasks = [
                     group.create_task(each)
                     for each in (
                         croupier.run(),
-                        cage.run(),
                         self._keep("shoe"),
                         self._keep("table"),
                     )
@@ -162,17 +166,11 @@ class Game:
                 await self._rounds(croupier, coups or 3)
                 seen = await croupier.view.quiet(0.3)
                 await cage.caught_up(seen.position)
-                totals = cage.totals()
                 for task in tasks:
                     task.cancel()
         finally:
             port.unplug()
-        return self._record(
-            played,
-            croupier.tally,
-            (totals.settlements, totals.staked, totals.paid, totals.commission),
-            cage,
-        )
+        return self._record(played, croupier.tally, ledger, cage.acknowledged)
 
     async def _rounds(self, croupier: Croupier, more: int) -> None:
         while self.pending:
@@ -227,8 +225,8 @@ class Game:
         self,
         played: list[PlayedCoup],
         tally: GameTally,
-        totals: tuple[int, int, int, int],
-        cage: Cage,
+        ledger: str,
+        acknowledged: int,
     ) -> Record:
         verdict = verify(self.config.log_path)
         with EventLog.open(self.config.log_path, self.config.origin) as log:
@@ -242,9 +240,9 @@ class Game:
             settlements=[
                 event.settlement.settlement_id for event in events if isinstance(event, CoupSettled)
             ],
-            cage=totals,
-            acknowledged=cage.acknowledged,
-            conflicts=cage.anomalies.conflicts,
+            accounts=accounts_of(ledger),
+            booked=agrees(ledger, self.config.log_path),
+            acknowledged=acknowledged,
             last_settlement=settled[-1] if settled else 0,
             sprung=self.sprung,
             verdict_ok=verdict.ok,

@@ -5,6 +5,7 @@ cards and the same lines; one that did not was misaligned, for a stated reason, 
 """
 
 import asyncio
+from collections import Counter
 from pathlib import Path
 from typing import Literal
 
@@ -55,13 +56,10 @@ def _hold(record: Record, undisturbed: dict[str, Coup]) -> None:
             assert fell == sorted(card.value for card in settled[played.coup].cards.values())
     # The cage's books equal the log's settlements, and it acknowledged the last of them.
     lines = [line for coup in settled.values() for line in coup.lines]
-    assert record.cage == (
-        len(settled),
-        sum(line.stake for line in lines),
-        sum(line.paid for line in lines),
-        sum(line.commission for line in lines),
-    )
-    assert record.conflicts == 0
+    assert (record.booked.settlements, record.booked.unbooked) == (len(settled), 0)
+    booked = Counter(record.accounts)
+    assert booked["seat"] + booked["collected"] == sum(line.stake - line.paid for line in lines)
+    assert -booked["commission"] == sum(line.commission for line in lines)
     assert record.acknowledged >= record.last_settlement
 
 

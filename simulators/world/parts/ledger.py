@@ -8,7 +8,7 @@ from cage.ledger.entries import LedgerEntry, Posting, PostingState
 from cage.ledger.posting import post
 from cage.ledger.received_event import LedgerEvent, check_continues_chain
 from cage.process import Book, CloseLedger, OpenLedger
-from events.errors import LedgerError, LedgerUnavailable
+from events.errors import LedgerError, LedgerUnavailable, OurBug
 from events.mqtt.process_shell import AtOnce
 from events.proof.chain import origin_hash
 from simulators.world.parts.fault_injector import ArmedFaults
@@ -37,9 +37,10 @@ class WorldLedger:
         self.stream = stream
         self.position = 0
         self.entries: dict[str, LedgerEntry] = {}
-        self.at_once: AtOnce = {CloseLedger: lambda _: None}
+        self.at_once: AtOnce = {CloseLedger: self._close}
         self.waiting: AtOnce = {Book: self._perform_book, OpenLedger: self._open}
         self._rng, self._trouble = rng, trouble
+        self._closed = False
         self._head = origin_hash(stream)
         self._books = PostingState()
 
@@ -73,7 +74,14 @@ class WorldLedger:
         self.entries.update(made)
         return tuple(made.values())
 
+    def start(self) -> int:
+        """Open the ledger for a cage that was just started; return its position."""
+        self._closed = False
+        return self.position
+
     def _perform_book(self, effect: Book) -> int:
+        if self._closed:
+            raise OurBug("a closed ledger books nothing")
         if self._trouble.trigger(LEDGER_AWAY):
             if self._rng.random() < 0.5:  # noqa: PLR2004 - stored, and the answer was lost
                 self.book(effect.events)
@@ -84,4 +92,7 @@ class WorldLedger:
     def _open(self, _: OpenLedger) -> int:
         if self._trouble.trigger(LEDGER_AWAY):
             raise LedgerUnavailable("the database is away")
-        return self.position
+        return self.start()
+
+    def _close(self, _: CloseLedger) -> None:
+        self._closed = True

@@ -71,7 +71,7 @@ class SimulatedPerson:
     @property
     def wakes_us(self) -> int:
         """The moment when the person's patience is over, microseconds."""
-        return self._wait.limit_us
+        return FOREVER_US if self.over else self._wait.limit_us
 
     @property
     def busy(self) -> bool:

@@ -24,7 +24,6 @@ from events.log.verify import verify
 from events.types.envelope import decode_data, decode_envelope
 from events.types.irregularities import CoupRealigned
 from events.types.table import CoupMisaligned, CoupSettled, CoupVoided, Settlement, TableEvent
-from simulators.cage.book import SettlementBook
 from simulators.device.printed_rules import PrintedOutcome
 from simulators.faults.registry import ALL, parse_faults
 from simulators.people.dealer_and_patrons import PlayedCoup
@@ -32,6 +31,7 @@ from table_core.fold.dispatch import fold_all
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.state.table import TableState
 from tests.integration.baccarat.test_demo import leaves_no_process
+from tests.support.cage.ledgers import accounts_of, agrees
 from tests.support.table.auditor import Auditor
 
 A_SHOE_AND_MORE = 160
@@ -174,9 +174,10 @@ def _everybody_books_the_same_money(game: Game) -> None:
     sums = [sum(getattr(s, what) for s in standing) for what in ("staked", "paid", "commission")]
     assert sums == [told.staked, told.paid, told.commission]
     assert told.staked - told.paid == told.house
-    booked = SettlementBook(game.data / "cage.sqlite").totals()
-    assert [booked.staked, booked.paid, booked.commission] == sums
-    assert booked.settlements == len(standing)
+    ledger = str(game.data / "ledger.sqlite")
+    assert agrees(ledger, Path(told.log)).unbooked == 0
+    booked = Counter(accounts_of(ledger))
+    assert booked["seat"] + booked["collected"] + booked["recovered"] == told.house
     auditor = Auditor(load_rulebook(game.rulebook))
     auditor.hear(game.events)
     auditor.check(fold_all(TableState(), game.events))

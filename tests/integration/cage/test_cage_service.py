@@ -11,14 +11,14 @@ import pytest
 
 from cage.ledger.database import parse_ledger_url
 from cage.ledger.reading import open_ledger
-from events.errors import BusError, LedgerError
+from events.errors import LedgerError
 from tests.support.brokers.brokers import Broker
 from tests.support.cage.cages import cage
 from tests.support.cage.feed_table import FeedTable, disorder, feed_table
 from tests.support.cage.ledgers import STREAM, accounts_of, agrees, messages_of, play_log
 from tests.support.machine.processes import ROOT, environment
 from tests.support.property.postgres import Postgres
-from tests.support.service.small_table import HOST, LIMIT_S, TOPICS, small_table, until
+from tests.support.service.small_table import HOST, LIMIT_S, TOPICS, until
 
 SEED = 20261127
 
@@ -126,20 +126,6 @@ async def test_a_broker_killed_and_wiped_costs_nothing(pair: tuple[Broker, str],
     agrees(ledger, log)
 
 
-async def test_a_replay_that_loses_some_is_asked_for_again(
-    nats: Broker, sqlite: str, log: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # That a replay stands still is another matter, and on a starved machine it may.
-    monkeypatch.setattr("cage.process._STALLED_S", LIMIT_S)
-    messages = messages_of(log)
-    async with feed_table(nats, messages, head=len(messages)) as table:
-        table.lost_replays = {7, 8, 100}
-        async with cage(nats, sqlite) as made:
-            await made.caught_up(len(messages))
-    assert table.replays == [1, 7]
-    agrees(sqlite, log)
-
-
 async def test_a_last_event_that_is_lost_is_missed_by_the_tables_own_screen(
     broker: Broker, sqlite: str, log: Path
 ) -> None:
@@ -155,45 +141,6 @@ async def test_a_last_event_that_is_lost_is_missed_by_the_tables_own_screen(
     # Asked for once; more often where the answer itself is late.
     assert (table.replays[0], set(table.replays[before:])) == (1, {last})
     agrees(sqlite, log)
-
-
-async def test_what_a_stale_screen_says_is_asked_once_and_not_for_ever(
-    nats: Broker, sqlite: str, log: Path
-) -> None:
-    messages = messages_of(log)
-    async with feed_table(nats, messages, head=len(messages)) as table, cage(nats, sqlite) as made:
-        assert table.bus is not None
-        await made.caught_up(len(messages))
-        before = len(table.replays)
-        await table.bus.publish(TOPICS.state, b'{"position":1000000}')
-        await until(lambda: len(table.replays) > before)
-        await until(lambda: not made.inflow.behind)
-    # More often only where the answer itself is late.
-    assert (table.replays[0], set(table.replays[before:])) == (1, {len(messages) + 1})
-
-
-async def test_live_events_do_not_hide_that_a_replay_brings_nothing(
-    nats: Broker, sqlite: str, log: Path
-) -> None:
-    messages = messages_of(log)
-    half = len(messages) // 2
-    async with feed_table(nats, messages, head=half) as table:
-        table.lost_replays = set(range(1, half + 1))
-        async with cage(nats, sqlite) as made:
-            await until(lambda: bool(table.replays))
-            playing = asyncio.create_task(_trickle(table, range(half + 1, len(messages) + 1)))
-            await until(lambda: made.counts.replays > 1)
-            assert not playing.done()
-            await playing
-            await made.caught_up(len(messages))
-    agrees(sqlite, log)
-
-
-async def _trickle(table: FeedTable, positions: range) -> None:
-    """One event after the other, for about five seconds: never silent for long."""
-    for position in positions:
-        await table.append([position])
-        await asyncio.sleep(5 / len(positions))
 
 
 async def test_a_database_that_is_killed_is_waited_for(
@@ -277,18 +224,6 @@ async def test_a_rewritten_log_stops_the_cage_before_anything_of_it_is_booked(
     assert table.acks[-1] == 60
 
 
-async def test_a_log_that_was_cut_stops_the_cage(nats: Broker, sqlite: str, log: Path) -> None:
-    messages = messages_of(log)
-    async with feed_table(nats, messages, head=60) as table:
-        async with cage(nats, sqlite) as made:
-            await made.caught_up(60)
-        table.head = 50
-        with pytest.raises(ExceptionGroup) as stopped:
-            async with cage(nats, sqlite) as made:
-                await made.caught_up(61)
-    assert stopped.group_contains(LedgerError, match="has read 60 events and the table's log ends")
-
-
 async def test_an_event_of_a_newer_build_stops_the_cage_where_it_stands(
     nats: Broker, sqlite: str, log: Path
 ) -> None:
@@ -302,39 +237,3 @@ async def test_an_event_of_a_newer_build_stops_the_cage_where_it_stands(
     # Its bytes are not those that were hashed, which is noticed first.
     assert stopped.group_contains(LedgerError, match=f"event {place} does not follow")
     assert max(table.acks, default=0) < place
-
-
-async def test_junk_on_the_bus_is_counted_and_changes_nothing(
-    nats: Broker, sqlite: str, log: Path
-) -> None:
-    messages = messages_of(log)
-    junk = [b"", b"\xff", b"[" * 50_000, b"{}", messages[1][:-40]]
-    async with (
-        feed_table(nats, messages, head=len(messages)) as table,
-        cage(nats, sqlite) as made,
-    ):
-        assert table.bus is not None
-        await made.caught_up(len(messages))
-        for raw in junk:
-            await table.bus.publish(TOPICS.event, raw)
-        await until(lambda: made.counts.junk == len(junk))
-    agrees(sqlite, log)
-
-
-async def test_a_login_that_may_not_acknowledge_is_told(
-    nats: Broker, sqlite: str, log: Path
-) -> None:
-    messages = messages_of(log)
-    table = FeedTable(messages, len(messages))
-
-    async def refuses(user: str, command: str, body: bytes) -> dict[str, object]:
-        answer = await table.asked(user, command, body)
-        if command == "ack":
-            answer |= {"result": "refused", "code": "not_allowed", "text": "cage may not ack"}
-        return answer
-
-    async with small_table(nats.port, refuses) as table.bus:
-        with pytest.raises(ExceptionGroup) as stopped:
-            async with cage(nats, sqlite) as made:
-                await made.caught_up(len(messages))
-    assert stopped.group_contains(BusError, match="refuses the acknowledgement of .*not_allowed")

@@ -86,10 +86,9 @@ async def drip(line: Line, text: bytes) -> None:
     ],
     ids=["nothing", "a line", "half a head", "nothing more", "half a second head"],
 )
-async def test_a_head_that_does_not_come_is_not_waited_for(
-    short: pytest.MonkeyPatch, head: str
-) -> None:
-    async with serving(short) as started:
+@pytest.mark.usefixtures("short")
+async def test_a_head_that_does_not_come_is_not_waited_for(head: str) -> None:
+    async with serving() as started:
         line = await open_line(started, head)
         # An answer is read before anything drips: what comes behind a close resets the connection,
         # and takes from its reader what was not read by then.
@@ -102,33 +101,34 @@ async def test_a_head_that_does_not_come_is_not_waited_for(
         assert await answers(started) < QUICK_S
 
 
-async def test_a_body_that_drips_is_not_waited_for(
-    short: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+@pytest.mark.usefixtures("short")
+async def test_a_body_that_drips_is_not_waited_for(tmp_path: Path) -> None:
     users = tmp_path / "users.toml"
     save_accounts(users, {})
     head = (
         "POST /login HTTP/1.1\nhost: 127.0.0.1\ncontent-length: 1000\n"
         "content-type: application/x-www-form-urlencoded\n\n"
     )
-    async with serving(short, users=users) as started:
+    async with serving(users=users) as started:
         line = await open_line(started, head)
         dripping = asyncio.ensure_future(drip(line, b"a" * 1_000))
         assert (await ends(line)).startswith(b"HTTP/1.1 408")
         await dripping
 
 
-async def test_a_body_that_nobody_asked_for_holds_no_connection(short: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("short")
+async def test_a_body_that_nobody_asked_for_holds_no_connection() -> None:
     head = "POST / HTTP/1.1\nhost: 127.0.0.1\ncontent-length: 1000000\n\n"
-    async with serving(short) as started:
+    async with serving() as started:
         line = await open_line(started, head)
         dripping = asyncio.ensure_future(drip(line, b"a" * 1_000))
         assert (await ends(line)).startswith(b"HTTP/1.1 405")
         await dripping
 
 
-async def test_dripping_lines_by_the_hundred_slow_nobody(short: pytest.MonkeyPatch) -> None:
-    async with serving(short) as started:
+@pytest.mark.usefixtures("short")
+async def test_dripping_lines_by_the_hundred_slow_nobody() -> None:
+    async with serving() as started:
         lines = [await open_line(started, "GET / HTTP/1.1\nx: ") for _ in range(200)]
         dripping = [asyncio.ensure_future(drip(line, b"a" * 50)) for line in lines]
         assert median([await answers(started) for _ in range(20)]) < QUICK_S / 5
@@ -146,10 +146,8 @@ def files() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("files")
-async def test_beyond_the_most_a_connection_is_cut_and_the_others_go_on(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    async with serving(monkeypatch) as started:
+async def test_beyond_the_most_a_connection_is_cut_and_the_others_go_on() -> None:
+    async with serving() as started:
         watching = await open_line(started, STREAM)
         lines = [await open_line(started) for _ in range(CONNECTIONS_MOST - 1)]
         assert await ends(await open_line(started, GET.format("/"))) == b""
@@ -162,7 +160,7 @@ async def test_beyond_the_most_a_connection_is_cut_and_the_others_go_on(
 
 async def test_one_machine_takes_no_more_than_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "is_here", lambda _: False)
-    async with serving(monkeypatch) as started:
+    async with serving() as started:
         lines = [await open_line(started, STREAM) for _ in range(ADDRESS_MOST)]
         await until(lambda: started.live.screens == ADDRESS_MOST, "all watch")
         assert await ends(await open_line(started, STREAM)) == b""
@@ -172,8 +170,8 @@ async def test_one_machine_takes_no_more_than_its_share(monkeypatch: pytest.Monk
             writer.close()
 
 
-async def test_screens_beyond_the_most_are_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with serving(monkeypatch) as started:
+async def test_screens_beyond_the_most_are_told_so() -> None:
+    async with serving() as started:
         lines = [await open_line(started, STREAM) for _ in range(SCREENS_MOST)]
         await until(lambda: started.live.screens == SCREENS_MOST, "all watch")
         line = await open_line(started, STREAM)
@@ -201,7 +199,7 @@ async def test_a_stuck_screen_is_dropped_and_slows_nobody(short: pytest.MonkeyPa
     patience_s = 8.0
     short.setattr(connection, "UNTAKEN_SECONDS", patience_s)
     short.setattr(web, "_UNTAKEN_MS", round(patience_s * 1_000))
-    async with serving(short) as started:
+    async with serving() as started:
         before = resident_bytes()
         stuck = [stuck_line(started) for _ in range(50)]
         reader, writer = await open_line(started, STREAM)
@@ -223,11 +221,10 @@ async def test_a_stuck_screen_is_dropped_and_slows_nobody(short: pytest.MonkeyPa
             each.close()
 
 
-async def test_a_stuck_screen_is_dropped_when_next_to_nothing_is_said(
-    short: pytest.MonkeyPatch,
-) -> None:
+@pytest.mark.usefixtures("short")
+async def test_a_stuck_screen_is_dropped_when_next_to_nothing_is_said() -> None:
     """What waits then lies with the system alone, which has a bound of its own."""
-    async with serving(short) as started:
+    async with serving() as started:
         stuck = stuck_line(started)
         await until(lambda: started.live.screens == 1, "it watches")
         started.live.on_state(shown("BPTBBP" * 12, 1, table="t" * 30_000), retain=False)
@@ -237,11 +234,11 @@ async def test_a_stuck_screen_is_dropped_when_next_to_nothing_is_said(
 
 @pytest.mark.parametrize("path", ["/", "/events", "/health", "/static/icon.svg"])
 async def test_junk_behind_a_request_ends_it_and_is_no_matter_for_the_log(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, path: str
+    caplog: pytest.LogCaptureFixture, path: str
 ) -> None:
     """A log that anybody can fill is one that hides what matters."""
     head = f"POST {path} HTTP/1.1\nhost: 127.0.0.1\ntransfer-encoding: chunked\n\n"
-    async with serving(monkeypatch) as started:
+    async with serving() as started:
         for junk in (b"ZZ\r\n", b"5\r\nhello\r\nZZ\r\n"):
             for start in (head, head.replace("POST", "GET")):
                 line = await open_line(started, start + junk.decode().replace("\r\n", "\n"))
@@ -270,7 +267,7 @@ async def test_junk_is_answered_in_one_line_and_forgotten(monkeypatch: pytest.Mo
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
     ]
     monkeypatch.setattr(connection, "HEAD_SECONDS", SHORT_S)
-    async with serving(monkeypatch) as started:
+    async with serving() as started:
         for each in junk:
             reader, writer = await open_line(started)
             writer.write(each)

@@ -46,14 +46,12 @@ async def serial_of(started: DisplayService) -> int:
     return x509.load_der_x509_certificate(found).serial_number
 
 
-async def test_a_login_over_tls_has_all_that_keeps_it_there(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, pair: Pair
-) -> None:
+async def test_a_login_over_tls_has_all_that_keeps_it_there(tmp_path: Path, pair: Pair) -> None:
     users = tmp_path / "users.toml"
     save_accounts(
         users, {"sam": UserAccount(password=hash_password(PASSWORD), roles=("supervisor",))}
     )
-    async with serving(monkeypatch, cert=pair.cert, key=pair.key, users=users) as started:
+    async with serving(cert=pair.cert, key=pair.key, users=users) as started:
         assert started.address.startswith("https://127.0.0.1:")
         async with httpx.AsyncClient(
             base_url=started.address, verify=trusting(pair), trust_env=False
@@ -73,9 +71,7 @@ async def test_a_login_over_tls_has_all_that_keeps_it_there(
 
 
 @pytest.mark.parametrize("version", ["TLSv1", "TLSv1_1", "TLSv1_2", "TLSv1_3"])
-async def test_old_tls_is_refused(
-    monkeypatch: pytest.MonkeyPatch, pair: Pair, version: str
-) -> None:
+async def test_old_tls_is_refused(pair: Pair, version: str) -> None:
     lax, client = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     lax.load_cert_chain(pair.cert, pair.key)
     client.load_verify_locations(pair.cert)
@@ -96,7 +92,7 @@ async def test_old_tls_is_refused(
         return found
 
     spoken = version.replace("_", ".")
-    async with serving(monkeypatch, cert=pair.cert, key=pair.key) as started:
+    async with serving(cert=pair.cert, key=pair.key) as started:
         expected = spoken if version in {"TLSv1_2", "TLSv1_3"} else "refused"
         assert await speaks(*address_of(started)) == expected
     # It is the server that refuses: with a lax one this client gets on.
@@ -105,10 +101,8 @@ async def test_old_tls_is_refused(
     other.close()
 
 
-async def test_plain_http_gets_nothing_where_there_is_tls(
-    monkeypatch: pytest.MonkeyPatch, pair: Pair
-) -> None:
-    async with serving(monkeypatch, cert=pair.cert, key=pair.key) as started:
+async def test_plain_http_gets_nothing_where_there_is_tls(pair: Pair) -> None:
+    async with serving(cert=pair.cert, key=pair.key) as started:
         reader, writer = await open_line(started, "GET / HTTP/1.1\nhost: 127.0.0.1\n\n")
         async with asyncio.timeout(PATIENCE_SECONDS):
             assert b"200" not in await reader.read()
@@ -119,7 +113,7 @@ async def test_a_handshake_that_does_not_come_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch, pair: Pair
 ) -> None:
     monkeypatch.setattr(web, "_HANDSHAKE_S", 0.3)
-    async with serving(monkeypatch, cert=pair.cert, key=pair.key) as started:
+    async with serving(cert=pair.cert, key=pair.key) as started:
         reader, writer = await open_line(started)
         async with asyncio.timeout(PATIENCE_SECONDS):
             assert await reader.read() == b""
@@ -132,7 +126,7 @@ async def test_a_renewed_certificate_is_served_without_a_restart(
     monkeypatch.setattr(service, "_RENEW_S", 0.02)
     aside = tmp_path / "new"
     aside.mkdir()
-    async with serving(monkeypatch, cert=pair.cert, key=pair.key) as started:
+    async with serving(cert=pair.cert, key=pair.key) as started:
         assert await serial_of(started) == pair.serial
         new = certify(aside)
         shutil.copyfile(new.cert, pair.cert)  # the key is not there yet

@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-import msgspec
 import pytest
 
 from events.commands.base import Answer
@@ -66,60 +65,6 @@ async def test_a_request_is_answered(broker: Broker) -> None:
         answer = await console.request("dealer", LOAD)
     assert answer == Answer(transaction="l-1", result="accepted", position=7)
     assert [json.loads(body) for body in bodies] == [{"transaction": "l-1", "shoe": "20261127-01"}]
-
-
-async def test_a_lost_answer_makes_it_send_the_very_same_again(nats: Broker) -> None:
-    def reply(bodies: list[bytes]) -> dict[str, Any] | None:
-        return _accepted() | {"result": "exists"} if len(bodies) >= 3 else None
-
-    async with _table(nats, reply) as bodies, _console(nats) as console:
-        answer = await console.request("dealer", LOAD)
-        assert console.resent >= 2
-    assert answer.result == "exists"
-    assert len(bodies) >= 3
-    assert len(set(bodies)) == 1
-
-
-async def test_a_table_that_is_catching_up_is_asked_again_until_it_has(nats: Broker) -> None:
-    def reply(bodies: list[bytes]) -> dict[str, Any]:
-        if len(bodies) < 4:
-            return {"transaction": "l-1", "result": "refused", "code": "catching_up", "text": ""}
-        return _accepted()
-
-    async with _table(nats, reply) as bodies, _console(nats, retry=PATIENT) as console:
-        assert (await console.request("dealer", LOAD)).result == "accepted"
-    assert len(bodies) == 4
-
-
-async def test_any_other_refusal_is_the_answer(nats: Broker) -> None:
-    no = Answer(transaction="l-1", result="refused", code="shoe_in_play", text="no")
-    async with (
-        _table(nats, lambda _: msgspec.json.encode(no)) as bodies,
-        _console(nats, retry=PATIENT) as console,
-    ):
-        answer = await console.request("dealer", LOAD)
-        again = await console.request("dealer", LOAD)
-    assert answer == again == no
-    assert len(bodies) == 2
-
-
-JUNK = (
-    b"\xff\xfe",
-    b"[" * 100_000,
-    b"{}",
-    b"",
-    b'{"transaction":"l-2","result":"accepted"}',
-    b'{"transaction":"l-1"}',
-)
-
-
-async def test_junk_answers_nothing(nats: Broker) -> None:
-    def reply(bodies: list[bytes]) -> dict[str, Any] | bytes:
-        return JUNK[len(bodies) - 1] if len(bodies) <= len(JUNK) else _accepted()
-
-    async with _table(nats, reply) as bodies, _console(nats) as console:
-        assert (await console.request("dealer", LOAD)).position == 7
-    assert len(bodies) > len(JUNK)
 
 
 async def test_users_and_transactions_are_told_apart_when_asked_at_once(broker: Broker) -> None:

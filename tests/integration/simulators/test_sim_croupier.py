@@ -6,7 +6,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from baccarat.config.form import DEFAULT_USERS, BusConfig, ShoeConfig, TableConfig
 from baccarat.services.shoe import serve as serve_shoe
@@ -16,7 +15,6 @@ from events.log.store import EventLog
 from events.mqtt.request_client import Retry
 from events.types.envelope import decode_data, decode_envelope
 from events.types.table import CardDealt, CoupSettled, CoupVoided, ShoeEnded, ShoeLoaded, TableEvent
-from simulators.cage.service import Anomalies, Cage
 from simulators.device.pty_port import Pace, PtyPort
 from simulators.people.console import RequestRefused
 from simulators.people.dealer_and_patrons import Croupier, Game, PlayedCoup
@@ -26,6 +24,8 @@ from simulators.shoe.dealing import DealingShoe
 from simulators.shoe.player import ShoeSimulator
 from table_core.rulebooks.shipped import load_rulebook
 from tests.support.brokers.brokers import Broker
+from tests.support.cage.cages import cage_at
+from tests.support.cage.ledgers import accounts_of, agrees
 from tests.support.service.small_table import until
 
 SEED = 31
@@ -88,9 +88,6 @@ class Pit:
             retry=Retry(answer_s=0.5),
         )
 
-    def cage(self) -> Cage:
-        return Cage(self.config.bus_settings("cage"), self.config.topics)
-
     def log(self) -> list[TableEvent]:
         """What the log holds, once the services have ended."""
         with EventLog.open(self.config.log_path, self.config.origin) as log:
@@ -118,7 +115,7 @@ async def _pit(
 
 
 @asynccontextmanager
-async def _beside(*parts: Croupier | Cage) -> AsyncIterator[None]:
+async def _beside(*parts: Croupier) -> AsyncIterator[None]:
     """Hold the connections of these while the block runs."""
     async with AsyncExitStack() as stack:
         for part in parts:
@@ -144,12 +141,12 @@ async def test_the_log_and_the_cage_hold_exactly_what_happened(
     tmp_path: Path, nats: Broker
 ) -> None:
     async with _pit(tmp_path, nats) as pit:
-        croupier, cage = pit.croupier(), pit.cage()
-        async with _beside(croupier, cage):
+        croupier, ledger = pit.croupier(), str(tmp_path / "ledger.sqlite")
+        bus = pit.config.bus_settings("cage")
+        async with cage_at(bus, pit.config.topics, ledger) as cage, _beside(croupier):
             tally = await croupier.play(20)
             assert croupier.view.seen is not None
             await cage.caught_up(croupier.view.seen.position)
-            booked = cage.totals()
     events = pit.log()
     settled = _settled(events)
     assert [coup.coup for coup in pit.played] == [f"{SHOE}/{n}" for n in range(1, 21)]
@@ -171,11 +168,11 @@ async def test_the_log_and_the_cage_hold_exactly_what_happened(
     assert not tally.refused
     assert not tally.resolved
     assert tally.wagers == sum(len(wagers(SEED, SHOE, n, RULEBOOK)) for n in range(1, 21))
-    assert booked.settlements == 20
-    assert booked.staked == sum(event.settlement.staked for event in settled.values())
-    assert booked.paid == sum(event.settlement.paid for event in settled.values())
-    # The first replay may overlap with what is published meanwhile; nothing else is odd.
-    assert replace(cage.anomalies, repeated=0) == Anomalies()
+    assert agrees(ledger, pit.config.log_path).settlements == 20
+    booked = accounts_of(ledger)
+    assert booked["seat"] + booked["collected"] == sum(
+        event.settlement.staked - event.settlement.paid for event in settled.values()
+    )
     assert pit.port.lost_bytes == 0
     assert pit.port.received() == b"", "the driver only receives"
 

@@ -3,29 +3,37 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from functools import partial
 
+from baccarat.services.cage_ledger import LedgerSettings, make_cage
 from cage.ledger.database import parse_ledger_url
-from cage.ledger.store import LedgerStore
 from cage.service import CageService
-from events.clock import SystemClock
 from events.mqtt.bus import BusSettings
+from events.mqtt.process_shell import no_probe
+from events.mqtt.topics import Topics
 from tests.support.brokers.brokers import Broker
-from tests.support.cage.ledgers import STREAM
 from tests.support.service.small_table import HOST, LIMIT_S, TOPICS
 
-__all__ = ["cage"]
+__all__ = ["cage", "cage_at"]
 
 
 @asynccontextmanager
 async def cage(
-    broker: Broker, ledger: str, probe: Callable[[str], None] = lambda _: None
+    broker: Broker, ledger: str, probe: Callable[[str], None] = no_probe
 ) -> AsyncIterator[CageService]:
-    settings = BusSettings(HOST, broker.port, "cage")
-    open_store = partial(LedgerStore.open, parse_ledger_url(ledger), STREAM)
-    made = CageService(settings, TOPICS, open_store, SystemClock(), probe=probe)
+    bus = BusSettings(HOST, broker.port, "cage")
+    async with asyncio.timeout(LIMIT_S), cage_at(bus, TOPICS, ledger, probe) as made:
+        yield made
+
+
+@asynccontextmanager
+async def cage_at(
+    bus: BusSettings, topics: Topics, ledger: str, probe: Callable[[str], None] = no_probe
+) -> AsyncIterator[CageService]:
+    """A cage of any table."""
+    settings = LedgerSettings(topics=topics, bus=bus, ledger=parse_ledger_url(ledger))
+    made = make_cage(settings, probe=probe)
     stop = asyncio.Event()
-    async with asyncio.timeout(LIMIT_S), asyncio.TaskGroup() as tasks:
+    async with asyncio.TaskGroup() as tasks:
         tasks.create_task(made.run(stop))
         try:
             yield made

@@ -33,7 +33,6 @@ class FeedTable:
         self.head = head
         self.replays: list[int] = []
         self.acks: list[int] = []
-        self.lost_replays: set[int] = set()  # positions that the next replay does not bring
         self.bus: SmallTable | None = None
         self._answers: dict[str, dict[str, Any]] = {}  # of each transaction
         self._replaying: asyncio.Task[None] | None = None
@@ -57,9 +56,8 @@ class FeedTable:
         assert command == "replay"
         self.replays.append(request["from"])
         await self.stop()
-        lost, self.lost_replays = self.lost_replays, set()
-        brought = [each for each in range(request["from"], self.head + 1) if each not in lost]
-        replay = self.send(*brought, topic=TOPICS.replayed("cage"))
+        missed = range(request["from"], self.head + 1)
+        replay = self.send(*missed, topic=TOPICS.replayed("cage"))
         self._replaying = asyncio.create_task(replay)
         return answer | {"position": self.head}
 

@@ -9,9 +9,7 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import msgspec
-import pytest
 
-from displays import service
 from displays.live import LiveState
 from displays.service import DisplayService, DisplaySettings
 from events.clock import Clock, SystemClock
@@ -47,17 +45,13 @@ def shown(results: str, position: int, **more: Any) -> bytes:
 
 
 @asynccontextmanager
-async def serving(
-    monkeypatch: pytest.MonkeyPatch, *, clock: Clock | None = None, **settings: Any
-) -> AsyncIterator[DisplayService]:
+async def serving(*, clock: Clock | None = None, **settings: Any) -> AsyncIterator[DisplayService]:
     """The service, with no broker: what it shows is told to its `live`.
 
     Args:
-        monkeypatch: makes its farewell to nobody a short one.
         clock: its own; the machine's unless said.
         settings: of `DisplaySettings`.
     """
-    monkeypatch.setattr(service, "_FAREWELL_S", 0.01)
     bus = BusSettings(host="127.0.0.1", port=free_port(), client_id="screens")
     started = DisplayService(
         DisplaySettings(**settings), Topics("site", "t1"), bus, clock or SystemClock(), session=1
@@ -121,18 +115,17 @@ class Served:
 
 
 @contextmanager
-def served(monkeypatch: pytest.MonkeyPatch, **settings: Any) -> Iterator[Served]:
+def served(**settings: Any) -> Iterator[Served]:
     """The service, with no broker, in a thread.
 
     Args:
-        monkeypatch: as `serving` takes it.
-        settings: the same.
+        settings: as `serving` takes them.
     """
     ready: Future[Served] = Future()
     loop, stop = asyncio.new_event_loop(), asyncio.Event()
 
     async def serve() -> None:
-        async with serving(monkeypatch, **settings) as started:
+        async with serving(**settings) as started:
             ready.set_result(Served(started, loop))
             await stop.wait()
 

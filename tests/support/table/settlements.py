@@ -1,18 +1,15 @@
-"""A made-up log of settlements between other events, as the table would publish it."""
+"""Made-up settlements."""
 
-import hashlib
 from typing import Final
 
 from msgspec.structs import replace
 
 from events.cards import Card, Winner
-from events.types.envelope import encode_envelope, with_hash
-from events.types.table import BettingClosed, CoupSettled, Settlement, TableEvent
+from events.types.table import Settlement
 
-__all__ = ["EVERY", "SHOE", "publish_log", "published", "settlement"]
+__all__ = ["SHOE", "settlement"]
 
 SHOE: Final = "20261127-01"
-EVERY: Final = 4  # each fourth event is a settlement: positions 4, 8, 12...
 
 
 def settlement(coup: int, *, revision: int = 1, paid: int | None = None) -> Settlement:
@@ -43,32 +40,3 @@ def settlement(coup: int, *, revision: int = 1, paid: int | None = None) -> Sett
         revision=revision,
         reverses=f"t1/{SHOE}/{coup}/2/{revision - 1}",
     )
-
-
-def published(position: int, event: TableEvent) -> bytes:
-    """The event as a message: envelope and hash."""
-    stored = encode_envelope(
-        event,
-        index=0,
-        stream="site/t1",
-        position=position,
-        at="2026-11-27T00:00:00.000000000Z",
-        actor="shoe",
-        cause=f"j1/{position}",
-        correlation="",
-    )
-    return with_hash(stored, hashlib.sha256(stored).digest())
-
-
-def publish_log(coups: int) -> dict[int, bytes]:
-    """Position to message, for so many coups."""
-    log = {}
-    for position in range(1, EVERY * coups + 1):
-        coup, rest = divmod(position, EVERY)
-        event: TableEvent = (
-            BettingClosed(coup=f"{SHOE}/{coup + 1}", by="dealer")
-            if rest
-            else CoupSettled(coup=f"{SHOE}/{coup}", settlement=settlement(coup))
-        )
-        log[position] = published(position, event)
-    return log

@@ -33,11 +33,8 @@ MISTAKES: Final = (
     (
         "never acknowledge a settlement",
         _CAGE,
-        (
-            "            if not all(isinstance(fact.data, _ACKNOWLEDGED_LATER) for fact in batch):\n"
-            "                self._ack_due.set()\n"
-        ),
-        "",
+        "            if not all(isinstance(fact.data",
+        "            if all(isinstance(fact.data",
     ),
     (
         "watch for silence no more",

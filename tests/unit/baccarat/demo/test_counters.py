@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 
-from baccarat.demo.counters import DemoStatistics, audit
+from baccarat.demo.counters import DemoStatistics, Receipt, audit
 from events.cards import Card, Hand
 from events.types.irregularities import CardCorrected, CardEntered, CardMarkedUnreadable
 from events.types.shoe_reports import AnyReport, CardCarriedOver, CardDrawn, CardOutOfGame
@@ -20,7 +20,6 @@ from events.types.table import (
     ShoeReported,
     TableEvent,
 )
-from simulators.cage.service import Receipt
 from simulators.device.printed_rules import outcome
 from simulators.people.dealer_and_patrons import PlayedCoup
 from simulators.shoe.player import DealtCoup
