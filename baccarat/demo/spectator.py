@@ -2,12 +2,11 @@
 
 from typing import TypeVar
 
-import msgspec
-
-from events.errors import UnreadableEvent
+from events.errors import MalformedJson, UnreadableEvent
+from events.json_form import decode_json
 from events.mqtt.bus import Bus, BusSettings, Message
 from events.mqtt.topics import Topics
-from events.types.envelope import Envelope, decode_data
+from events.types.envelope import PublishedEnvelope, decode_data
 from events.types.shoe_reports import LinkStatus
 from events.types.table import CoupSettled, Settlement
 from table_core.projections.table_document import StateView
@@ -15,12 +14,6 @@ from table_core.projections.table_document import StateView
 __all__ = ["Spectator"]
 
 _T = TypeVar("_T")
-
-
-class _Published(Envelope, frozen=True, kw_only=True):
-    """An event as it travels."""
-
-    hash: str
 
 
 class Spectator:
@@ -67,7 +60,7 @@ class Spectator:
         self.link = self._read(message, LinkStatus) or self.link
 
     async def _on_settlement(self, message: Message) -> None:
-        envelope = self._read(message, _Published)
+        envelope = self._read(message, PublishedEnvelope)
         if envelope is None:
             return
         try:
@@ -80,7 +73,7 @@ class Spectator:
 
     def _read(self, message: Message, kind: type[_T]) -> _T | None:
         try:
-            return msgspec.json.decode(message.payload, type=kind)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return decode_json(message.payload, kind)
+        except MalformedJson:
             self.unreadable += 1
             return None

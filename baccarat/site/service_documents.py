@@ -2,7 +2,8 @@
 
 from typing import Any
 
-import msgspec
+from events.errors import MalformedJson
+from events.json_form import decode_json
 
 __all__ = ["read_document"]
 
@@ -10,7 +11,6 @@ __all__ = ["read_document"]
 def read_document(payload: bytes) -> dict[str, Any]:
     """Return the JSON document in a payload; empty where there is none."""
     try:
-        found = msgspec.json.decode(payload)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return decode_json(payload, dict[str, Any])
+    except MalformedJson:
         return {}
-    return found if isinstance(found, dict) else {}

@@ -8,7 +8,7 @@ import msgspec
 
 from benchmarks.instruments.watcher import READY
 from events.errors import TableError
-from events.types.envelope import Envelope
+from events.types.envelope import PublishedEnvelope
 
 __all__ = ["PATIENCE_S", "NotSeenInTime", "SightingReceiver", "Sightings"]
 
@@ -61,12 +61,6 @@ class Sightings(Generic[_At]):
         return self._seen.pop(what)
 
 
-class _Published(Envelope, frozen=True, kw_only=True):
-    """An event as it travels."""
-
-    hash: str
-
-
 class SightingReceiver:
     """Receives the reports; as a context manager it closes its port at the end.
 
@@ -76,7 +70,7 @@ class SightingReceiver:
 
     def __init__(self, settlements: str) -> None:
         self._settlements = settlements
-        self._decoder = msgspec.json.Decoder(_Published)
+        self._decoder = msgspec.json.Decoder(PublishedEnvelope)
         self._seen = Sightings[int]("the watcher has not seen")
         self._line = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._line.bind((_HOST, 0))

@@ -18,6 +18,8 @@ import msgspec
 from events.commands.base import ANSWER_ACCEPTED, ANSWER_REFUSED, Answer, Command
 from events.commands.previews import ShowRequest
 from events.commands.registry import COMMANDS, ROWS, Decider
+from events.errors import MalformedJson
+from events.json_form import decode_json
 from events.mqtt.topics import Topics
 
 __all__ = ["ANSWER_SECONDS", "USER", "ConsoleRequestClient", "MalformedCommand", "NoAnswer"]
@@ -139,8 +141,8 @@ class ConsoleRequestClient:
     def heard(self, payload: bytes) -> None:
         """Handle an answer on `response/console`."""
         try:
-            answer = msgspec.json.decode(payload, type=Answer)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            answer = decode_json(payload, Answer)
+        except MalformedJson:
             return
         for waiting in self._waiting.get(answer.transaction, ()):
             if not waiting.done():

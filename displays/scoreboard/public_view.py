@@ -10,6 +10,9 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from events.errors import MalformedJson
+from events.json_form import decode_json
+
 __all__ = [
     "PublicBet",
     "PublicCard",
@@ -154,15 +157,14 @@ class PublicState(Struct, frozen=True, kw_only=True):
     catching_up: bool = False
 
 
-_decoder: Final = msgspec.json.Decoder(PublicState)
 _encoder: Final = msgspec.json.Encoder()
 
 
 def read_public(payload: bytes) -> PublicState | None:
     """Return the public part of a `state` message, or None if it is invalid or empty."""
     try:
-        return _decoder.decode(payload)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return decode_json(payload, PublicState)
+    except MalformedJson:
         return None
 
 

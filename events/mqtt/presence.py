@@ -17,6 +17,8 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from events.clock import Clock, rfc3339
+from events.errors import MalformedJson
+from events.json_form import decode_json
 from events.mqtt.bus import Bus, Publication
 
 __all__ = [
@@ -55,7 +57,6 @@ class Status(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 _encoder: Final = msgspec.json.Encoder()
-_statuses: Final = msgspec.json.Decoder(Status)
 
 
 def encode_status(status: Status) -> bytes:
@@ -66,8 +67,8 @@ def encode_status(status: Status) -> bytes:
 def read_status(payload: bytes) -> Status | None:
     """Decode a message's payload; None if it holds no status (cleared, or junk)."""
     try:
-        status = _statuses.decode(payload)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        status = decode_json(payload, Status)
+    except MalformedJson:
         return None
     return status if _written_us(status.ts) is not None else None
 

@@ -15,7 +15,8 @@ from msgspec import Struct
 
 from events.commands.base import ANSWER_REFUSED, Answer, Command
 from events.commands.registry import COMMAND_NAMES
-from events.errors import OurBug, TableError
+from events.errors import MalformedJson, OurBug, TableError
+from events.json_form import decode_json
 from events.mqtt.bus import Bus, BusSettings, Handler, Message
 from events.mqtt.topics import Topics
 
@@ -25,7 +26,6 @@ CATCHING_UP: Final = "catching_up"
 _ANSWERS_KEPT: Final = 16  # unread answers to one request: one a try; more would be noise
 
 _encoder: Final = msgspec.json.Encoder()
-_answers: Final = msgspec.json.Decoder(Answer)
 
 
 class RequestRefused(TableError):  # noqa: N818 - named for what happened
@@ -142,8 +142,8 @@ class Console:
 
     async def _answered(self, message: Message) -> None:
         try:
-            answer = _answers.decode(message.payload)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            answer = decode_json(message.payload, Answer)
+        except MalformedJson:
             return  # junk from the bus answers nothing; the request is sent again
         asked = self._asked.get((self._users[message.topic], answer.transaction))
         if asked is not None and not asked.full():
