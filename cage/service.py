@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Final, TypeVar
 
-import msgspec
 import structlog
 from msgspec import Struct
 
@@ -25,7 +24,8 @@ from cage.ledger.store import LedgerStore
 from events.clock import Clock
 from events.commands.base import ANSWER_REFUSED, Answer
 from events.commands.consumers import Ack, Replay
-from events.errors import BusError, LedgerError, LedgerUnavailable, UnreadableEvent
+from events.errors import BusError, LedgerError, LedgerUnavailable, MalformedJson, UnreadableEvent
+from events.json_form import decode_json
 from events.mqtt.bus import Bus, BusSettings, Message
 from events.mqtt.presence import PresencePublisher
 from events.mqtt.topics import Topics
@@ -79,9 +79,6 @@ class _StatePosition(Struct, frozen=True):
     """The part of the retained `state` that the cage reads: the table's position."""
 
     position: int
-
-
-_state_positions: Final = msgspec.json.Decoder(_StatePosition)
 
 
 class CageService:
@@ -178,8 +175,8 @@ class CageService:
 
     async def _on_state(self, message: Message) -> None:
         try:
-            self.inflow.extend_to(_state_positions.decode(message.payload).position)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            self.inflow.extend_to(decode_json(message.payload, _StatePosition).position)
+        except MalformedJson:
             self.counts.junk += 1
 
     async def _on_event(self, message: Message) -> None:

@@ -11,6 +11,8 @@ import structlog
 
 from events.commands.base import Answer, Command
 from events.commands.registry import COMMAND_NAMES
+from events.errors import MalformedJson
+from events.json_form import decode_json
 from events.mqtt.bus import Bus, Message
 from events.mqtt.topics import Topics
 
@@ -20,7 +22,6 @@ __all__ = ["CageRequestClient"]
 _ANSWER_S: Final = 1.0
 
 _encoder: Final = msgspec.json.Encoder()
-_answers: Final = msgspec.json.Decoder(Answer)
 _log: Final = structlog.get_logger()
 
 
@@ -55,8 +56,8 @@ class CageRequestClient:
     async def on_answer(self, message: Message) -> None:
         """Handle a message on `response/<user>`."""
         try:
-            answer = _answers.decode(message.payload)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            answer = decode_json(message.payload, Answer)
+        except MalformedJson as error:
             _log.error("answer.unreadable", topic=message.topic, reason=str(error))
             return
         waiting = self._waiting.get(answer.transaction)

@@ -21,6 +21,8 @@ import structlog
 from msgspec import Struct
 
 from events.clock import Clock
+from events.errors import MalformedJson
+from events.json_form import decode_json
 from events.mqtt.bus import Message
 from events.mqtt.topics import Topics
 from events.types.shoe_reports import LinkStatus, ShoeAck
@@ -197,8 +199,8 @@ class EventSender:
         """Apply a message of the core: an acknowledgement, or a hello."""
         self._probe("ack.received")
         try:
-            ack = msgspec.json.decode(message.payload, type=ShoeAck)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            ack = decode_json(message.payload, ShoeAck)
+        except MalformedJson as error:
             self._refuse(f"unreadable: {error}")
             return
         if message.retain:

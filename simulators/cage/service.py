@@ -12,15 +12,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-import msgspec
 from msgspec import Struct
 
 from events.clock import Clock, SystemClock
 from events.commands.consumers import Ack, Replay
-from events.errors import BusError, UnreadableEvent
+from events.errors import BusError, MalformedJson, UnreadableEvent
+from events.json_form import decode_json
 from events.mqtt.bus import BusSettings, Message
 from events.mqtt.topics import Topics
-from events.types.envelope import Envelope, decode_data
+from events.types.envelope import PublishedEnvelope, decode_data
 from events.types.table import CoupSettled, Settlement
 from simulators.cage.book import Applied, BookTotals, SettlementBook
 from simulators.people.console import Console, refused
@@ -68,15 +68,6 @@ class Anomalies(Struct, kw_only=True):
     junk: int = 0
 
 
-class _Published(Envelope, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An event as it travels: the stored envelope and its hash."""
-
-    hash: str
-
-
-_published: Final = msgspec.json.Decoder(_Published)
-
-
 class Cage:
     """The consumer.
 
@@ -104,7 +95,7 @@ class Cage:
         self._on_receipt = on_receipt
         self._read = self._highest = self._book.position
         self._last_settlement = 0
-        self._ahead: dict[int, _Published] = {}
+        self._ahead: dict[int, PublishedEnvelope] = {}
         self._early: OrderedDict[str, None] = OrderedDict()
         self._session = (clock or SystemClock()).utc_ns()
         self._replays = 0
@@ -193,7 +184,7 @@ class Cage:
         async with self._progress:
             self._progress.notify_all()
 
-    def _take(self, event: _Published) -> None:
+    def _take(self, event: PublishedEnvelope) -> None:
         """Read the event whose turn it is."""
         self._read = event.position
         self._ahead.pop(event.position, None)
@@ -224,14 +215,14 @@ class Cage:
         if self._on_receipt is not None:
             self._on_receipt(receipt)
 
-    def _decode(self, message: Message) -> _Published | None:
+    def _decode(self, message: Message) -> PublishedEnvelope | None:
         try:
-            return _published.decode(message.payload)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return decode_json(message.payload, PublishedEnvelope)
+        except MalformedJson:
             self.anomalies.junk += 1
             return None
 
-    def _settlement(self, event: _Published) -> Settlement | None:
+    def _settlement(self, event: PublishedEnvelope) -> Settlement | None:
         try:
             data = decode_data(event)
         except UnreadableEvent:

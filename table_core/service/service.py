@@ -13,7 +13,8 @@ import msgspec
 import structlog
 
 from events.clock import Clock
-from events.errors import LogUnwritable
+from events.errors import LogUnwritable, MalformedJson
+from events.json_form import decode_json
 from events.log.store import EventLog
 from events.mqtt.bus import Bus, BusSettings, Message
 from events.mqtt.presence import PresencePublisher, read_status
@@ -218,8 +219,8 @@ class TableService:
             _log.error("shoe_event.too_large", bytes=len(message.payload))
             return
         try:
-            event = msgspec.json.decode(message.payload, type=ShoeEvent)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            event = decode_json(message.payload, ShoeEvent)
+        except MalformedJson as error:
             _log.error("shoe_event.unreadable", topic=message.topic, reason=str(error))
             return
         if self._driver.names(event.journal, self._table.state.link):
@@ -239,8 +240,8 @@ class TableService:
 
     async def _on_link(self, message: Message) -> None:
         try:
-            status = msgspec.json.decode(message.payload, type=LinkStatus)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            status = decode_json(message.payload, LinkStatus)
+        except MalformedJson as error:
             _log.error("link.unreadable", topic=message.topic, reason=str(error))
             return
         before = self.caught_up
