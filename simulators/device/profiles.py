@@ -57,14 +57,10 @@ class SimulatedProfile(Struct, frozen=True, kw_only=True):
     linked: bool = False
 
 
-def _enq(disclosure: Disclosure) -> Device:
-    return EnqBccDevice(disclosure=disclosure)
-
-
 PROFILES: Final[Mapping[str, SimulatedProfile]] = {
     profile.id: profile
     for profile in (
-        SimulatedProfile(id="enq-bcc", baud=4800, device=_enq, unfit=_OF_LOCKS),
+        SimulatedProfile(id="enq-bcc", baud=4800, device=EnqBccDevice, unfit=_OF_LOCKS),
         SimulatedProfile(
             id="text-line",
             baud=9600,

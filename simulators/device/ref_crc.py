@@ -8,7 +8,7 @@ from typing import Final
 
 from events.cards import RANKS, Card, Hand, Winner
 from simulators.device.printed_rules import PrintedOutcome, PrintedPlace
-from simulators.device.reports import Copies, Disclosure
+from simulators.device.reports import Copies, Device
 
 __all__ = ["BEAT", "POWER_UP", "RefCrcDevice", "card_code", "place_code"]
 
@@ -58,19 +58,10 @@ def place_code(place: PrintedPlace) -> int:
     return _HAND[place.hand] << 4 | place.number
 
 
-class RefCrcDevice:
-    """See `Device`. Every method returns one message, or two where the second contradicts it.
+class RefCrcDevice(Device):
+    """See `Device`. Every method returns one message, or two where the second contradicts it."""
 
-    Args:
-        disclosure: `deferred` withholds the faces of a coup as they are drawn.
-    """
-
-    gives_result = True
-    tells_places = True
     power_up_noise = bytes.fromhex("00 FF FF 7E 00 C5")
-
-    def __init__(self, disclosure: Disclosure = "immediate") -> None:
-        self.disclosure: Disclosure = disclosure
 
     def power_up(self) -> Copies:
         """POWER_UP: the link begins a new boot_id with it."""
@@ -82,7 +73,7 @@ class RefCrcDevice:
 
     def card_drawn(self, place: PrintedPlace, card: Card) -> Copies:
         """CARD_DRAWN; deferred disclosure withholds its face."""
-        return _message(_CARD_DRAWN, place_code(place), card_code(self._shown(card)))
+        return _message(_CARD_DRAWN, place_code(place), card_code(self.shown(card)))
 
     def card_unread(self, place: PrintedPlace) -> Copies:
         """CARD_UNREADABLE."""
@@ -143,16 +134,13 @@ class RefCrcDevice:
 
     def carried_over(self, place: PrintedPlace, card: Card) -> Copies:
         """CARD_CARRIED_OVER."""
-        return _message(_CARD_CARRIED_OVER, place_code(place), card_code(self._shown(card)))
+        return _message(_CARD_CARRIED_OVER, place_code(place), card_code(self.shown(card)))
 
     def contradicted(self, copies: Copies, which: int, card: Card) -> Copies:
         """Two messages under one number; the wrong one first where `which` is 0."""
         (message,) = copies
         other = message[:-1] + bytes([card_code(card)])
         return (message, other) if which else (other, message)
-
-    def _shown(self, card: Card) -> Card | None:
-        return card if self.disclosure == "immediate" else None
 
 
 def _message(kind: int, *payload: int) -> Copies:

@@ -7,6 +7,7 @@ everything is corrected there.
 
 import random
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from msgspec.structs import replace
@@ -15,7 +16,7 @@ from events.cards import Card, Hand, Winner
 from simulators.device.enq_bcc import POWER_UP_NOISE
 from simulators.device.printed_rules import PrintedPlace
 from simulators.device.reports import Copies, Device
-from simulators.device.script import Act, DealerCall, FallenCard, Script, SendReport, hands_of
+from simulators.device.script import Act, DealerCall, Script, SendReport, hands_of
 from simulators.faults.line import FaultFunction, another_face, insert_check, one_of_the_cards
 
 __all__ = ["DEVICE_FAULTS"]
@@ -25,11 +26,6 @@ _OWN_PLACES: Final = (
     *(PrintedPlace(hand, number) for number in (1, 2) for hand in (Hand.PLAYER, Hand.BANKER)),
     *(PrintedPlace(hand, 3) for hand in (Hand.PLAYER, Hand.BANKER)),
 )
-
-
-def _missing_standby(script: Script, _: random.Random) -> None:
-    """The device does not report standby, which was no boundary anyway."""
-    script.remove("P")
 
 
 def _error_and_clear(script: Script, whims: random.Random) -> None:
@@ -86,7 +82,9 @@ def _tell_another_face(script: Script, number: int, face: Card) -> None:
         index = script.find("RD", number)
         script.acts[index] = script.drawn(number, kind=script.says(index).kind, card=face)
         script.insert(index + 1, DealerCall.LOOK)
-    read = [replace(each, card=face) if i == number else each for i, each in _numbered(script)]
+    read = [
+        replace(each, card=face) if i == number else each for i, each in enumerate(script.cards)
+    ]
     script.acts[script.find("G")] = script.result(hands_of(read))
 
 
@@ -123,11 +121,6 @@ def _wrong_result(script: Script, whims: random.Random) -> None:
     others = [winner for winner in Winner if winner is not dealt.winner]
     told = replace(dealt, winner=whims.choice(others), banker_six=False)
     script.acts[script.find("G")] = script.result(told)
-
-
-def _no_result(script: Script, _: random.Random) -> None:
-    """The device never reports the result; the table notices by itself after 30 s."""
-    script.remove("GP")
 
 
 def _overdraw_carried(script: Script, whims: random.Random) -> None:
@@ -188,29 +181,10 @@ def _contradicting_disclosure(script: Script, whims: random.Random) -> None:
     insert_check(script, index + 1)
 
 
-def _draw_in_error(script: Script, whims: random.Random) -> None:
-    """A card is drawn while the device is in its error mode."""
-    _around_a_card(
-        script,
-        whims,
-        _raised("button_mishandled", latched=True),
-        _cleared("button_mishandled", latched=True),
-    )
-
-
-def _locked_draw(script: Script, whims: random.Random) -> None:
-    """A card is drawn while the device reports that it is locked."""
-    _around_a_card(
-        script,
-        whims,
-        _said("L", lambda device: device.lock_changed(locked=True)),
-        _said("L", lambda device: device.lock_changed(locked=False)),
-    )
-
-
 def _around_a_card(
-    script: Script, whims: random.Random, before: SendReport, after: SendReport
+    before: SendReport, after: SendReport, script: Script, whims: random.Random
 ) -> None:
+    """The device reports something before a card, and its end after it."""
     index = script.find("RD", whims.randrange(len(script.cards)))
     script.insert(index + 1, after)
     script.insert(index, before)
@@ -252,10 +226,6 @@ def _unknown_code(script: Script, whims: random.Random) -> None:
     insert_check(script, index + 1)
 
 
-def _numbered(script: Script) -> list[tuple[int, FallenCard]]:
-    return list(enumerate(script.cards))
-
-
 def _raised(code: str, *, latched: bool = False) -> SendReport:
     return _said("E", lambda device: device.error_raised(code, latched=latched))
 
@@ -270,15 +240,23 @@ def _said(kind: str, report: Callable[[Device], Copies]) -> SendReport:
 
 DEVICE_FAULTS: Final[dict[str, FaultFunction]] = {
     "contradicting_disclosure": _contradicting_disclosure,
-    "draw_in_error": _draw_in_error,
+    "draw_in_error": partial(
+        _around_a_card,
+        _raised("button_mishandled", latched=True),
+        _cleared("button_mishandled", latched=True),
+    ),
     "draw_timeout": _draw_timeout,
     "error_and_clear": _error_and_clear,
     "forced_end": _forced_end,
-    "locked_draw": _locked_draw,
+    "locked_draw": partial(
+        _around_a_card,
+        _said("L", lambda device: device.lock_changed(locked=True)),
+        _said("L", lambda device: device.lock_changed(locked=False)),
+    ),
     "misread_face": _misread_face,
-    "missing_standby": _missing_standby,
+    "missing_standby": lambda script, _: script.remove("P"),
     "ninth_copy": _ninth_copy,
-    "no_result": _no_result,
+    "no_result": lambda script, _: script.remove("GP"),
     "overdraw_burned": _overdraw_burned,
     "overdraw_carried": _overdraw_carried,
     "power_up": _power_up,

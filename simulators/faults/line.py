@@ -8,6 +8,7 @@ follows at once, as by a dealer who compares screen and cards with such a reader
 
 import random
 from collections.abc import Callable
+from functools import partial
 from typing import Final, TypeAlias
 
 from events.cards import Card
@@ -110,17 +111,8 @@ def _silence(script: Script, whims: random.Random) -> None:
     script.insert(index, CableFault.STALL, CableFault.SILENCE, CableFault.FLOW)
 
 
-def _missing_report(script: Script, whims: random.Random) -> None:
-    """Every sending of one card's report is lost: the next report shows the gap."""
-    _never_arrives(script, whims, Wire(lost=EVERY))
-
-
-def _wrong_baud(script: Script, whims: random.Random) -> None:
-    """One card's report arrives as a reader at another speed sees it: as meaningless bytes."""
-    _never_arrives(script, whims, Wire(garbled=EVERY))
-
-
-def _never_arrives(script: Script, whims: random.Random, wire: Wire) -> None:
+def _never_arrives(wire: Wire, script: Script, whims: random.Random) -> None:
+    """One card's report is lost on this wire, whatever is sent of it: the next shows the gap."""
     index = script.find_face(whims.randrange(len(script.cards)))
     script.spoil(index, wire)
     if not script.tells_places:
@@ -143,27 +135,8 @@ def _copy_conflict(script: Script, whims: random.Random) -> None:
     insert_check(script, index + 1)
 
 
-def _unplug(script: Script, whims: random.Random) -> None:
-    """The cable comes out, up to two cards fall unreported, and it is put back."""
-    _out_and(CableFault.IN, script, whims)
-
-
-def _unplug_renamed(script: Script, whims: random.Random) -> None:
-    """The same, and the adapter comes back under another name."""
-    _out_and(CableFault.IN_ELSEWHERE, script, whims)
-
-
-def _port_busy(script: Script, whims: random.Random) -> None:
-    """The same, and another program has the port when the driver comes back to it."""
-    _out_and(CableFault.IN_BUSY, script, whims)
-
-
-def _stale_bytes(script: Script, whims: random.Random) -> None:
-    """The same, and bytes sent meanwhile had been kept, and come when the port is open."""
-    _out_and(CableFault.IN_STALE, script, whims)
-
-
 def _out_and(back_in: CableFault, script: Script, whims: random.Random) -> None:
+    """The cable comes out, up to two cards fall unreported, and it is put back in this way."""
     heard = whims.randint(1, len(script.cards))
     unheard = whims.randint(0, min(2, len(script.cards) - heard))
     back = script.find("RD", heard + unheard - 1) + 1
@@ -228,16 +201,16 @@ LINE_FAULTS: Final[dict[str, FaultFunction]] = {
     "copy_lost": _copy_lost,
     "driver_killed": _driver_killed,
     "driver_killed_mid_frame": _driver_killed_mid_frame,
-    "missing_report": _missing_report,
+    "missing_report": partial(_never_arrives, Wire(lost=EVERY)),
     "noise": _noise,
-    "port_busy": _port_busy,
+    "port_busy": partial(_out_and, CableFault.IN_BUSY),
     "run_together": _run_together,
     "second_reader": _second_reader,
     "silence": _silence,
     "split": _split,
-    "stale_bytes": _stale_bytes,
+    "stale_bytes": partial(_out_and, CableFault.IN_STALE),
     "stall_burst": _stall_burst,
-    "unplug": _unplug,
-    "unplug_renamed": _unplug_renamed,
-    "wrong_baud": _wrong_baud,
+    "unplug": partial(_out_and, CableFault.IN),
+    "unplug_renamed": partial(_out_and, CableFault.IN_ELSEWHERE),
+    "wrong_baud": partial(_never_arrives, Wire(garbled=EVERY)),
 }

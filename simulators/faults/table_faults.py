@@ -51,11 +51,6 @@ def _cut_card_first(script: Script, _: random.Random) -> None:
     script.cut_after = len(script.cards)
 
 
-def _replace_shoe(script: Script, _: random.Random) -> None:
-    """The shoe cannot go on; the coup is void and another shoe takes its place."""
-    script.acts.append(DealerCall.REPLACE)
-
-
 def _replace_shoe_continue(script: Script, _: random.Random) -> None:
     """Other cards are put into the device in the middle of a coup, which goes on from them."""
     assert script.switched_after is not None  # noqa: S101 - `switches_after` has returned when
@@ -67,7 +62,7 @@ COUP_FAULTS: Final[dict[str, FaultFunction]] = {
     "cut_card": _cut_card,
     "cut_card_between": _cut_card_between,
     "cut_card_first": _cut_card_first,
-    "replace_shoe": _replace_shoe,
+    "replace_shoe": lambda script, _: script.acts.append(DealerCall.REPLACE),
     "replace_shoe_continue": _replace_shoe_continue,
     **LINE_FAULTS,
 }
