@@ -14,7 +14,7 @@ from typing import Final
 
 from events.errors import InputError, LogRefused, LogUnwritable
 from events.log.create import RESTORING_SUFFIX
-from events.log.disk import SIDE_FILES, remove_database, sync_file, sync_folder
+from events.log.disk import SIDE_FILES, remove_database, sync
 from events.log.editions import copy_editions
 from events.log.lock import WriterLock
 from events.log.read_only_copy import readable_copy
@@ -59,7 +59,7 @@ def back_up(log: Path, file: Path, inspect: Inspect) -> None:
             raise InputError(f"{file}: is there already; a backup never replaces it") from error
         except OSError:
             part.rename(file)  # a file system without hard links
-        sync_folder(file.parent)
+        sync(file.parent)
 
 
 def restore(file: Path, log: Path, inspect: Inspect, *, replace: bool = False) -> Path | None:
@@ -90,10 +90,10 @@ def restore(file: Path, log: Path, inspect: Inspect, *, replace: bool = False) -
         with _copy(file, log.with_name(log.name + RESTORING_SUFFIX), inspect) as part:
             _require_same_table(part, log)
             _raise_session(part)
-            sync_file(part)
+            sync(part)
             replaced = _move_away(log)
             part.rename(log)
-            sync_folder(log.parent)
+            sync(log.parent)
     except BaseException:
         lock.release(undo=True)
         raise
@@ -124,7 +124,7 @@ def _copy(source: Path, part: Path, inspect: Inspect) -> Iterator[Path]:
                 raise LogRefused(f"{source}: {reason}")
             copy_editions(source, part)
             _require_closed(part)
-            sync_file(part)
+            sync(part)
             yield part
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_NOTADB) & 0xFF
@@ -198,5 +198,5 @@ def _move_away(log: Path) -> Path | None:
         beside = log.with_name(log.name + suffix)
         if beside.exists():
             beside.rename(to.with_name(to.name + suffix))
-    sync_folder(log.parent)
+    sync(log.parent)
     return to

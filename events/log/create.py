@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from events.errors import LogRefused
-from events.log.disk import remove_database, sync_folder
+from events.log.disk import remove_database, sync
 from events.log.schema import APPLICATION_ID, SCHEMA, SCHEMA_VERSION, SCHEMAS
 
 __all__ = ["RESTORING_SUFFIX", "create", "upgrade"]
@@ -56,7 +56,7 @@ def create(path: Path, origin: str) -> None:
             db.execute("COMMIT")
         # The last connection that closes moves the WAL into the file and syncs it.
         new.rename(path)
-        sync_folder(path.parent)
+        sync(path.parent)
     finally:
         remove_database(new)
 

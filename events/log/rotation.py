@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Final
 
 from events.errors import LogRefused
-from events.log.disk import SIDE_FILES, remove_database, sync_file, sync_folder
+from events.log.disk import SIDE_FILES, remove_database, sync
 from events.log.newest_anchor import start_of_file
 from events.log.open_checks import Tail, check_log
 from events.log.schema import APPLICATION_ID, SCHEMA, SCHEMA_VERSION
@@ -77,7 +77,7 @@ def make_next(log: Path, old: sqlite3.Connection, origin: str, position: int) ->
             if name not in tables:
                 db.execute(statement)
         db.execute("COMMIT")
-    sync_file(new)
+    sync(new)
     tail = check_log(new, origin)
     with closing(sqlite3.connect(f"{new.as_uri()}?mode=ro&immutable=1", uri=True)) as db:
         begins = start_of_file(db, origin)
@@ -104,17 +104,17 @@ def put_in_place(log: Path, closed: Path, probe: Callable[[str], None]) -> None:
         raise OSError(f"{wal} is not empty")
     for suffix in SIDE_FILES:
         log.with_name(log.name + suffix).unlink(missing_ok=True)
-    sync_file(log)
-    sync_folder(log.parent)
+    sync(log)
+    sync(log.parent)
     probe("turn.wal_gone")
     os.link(log, closed)
-    sync_folder(closed.parent)
+    sync(closed.parent)
     probe("turn.linked")
     next_file_of(log).rename(log)
     probe("turn.renamed")
-    sync_folder(log.parent)
+    sync(log.parent)
     closed.chmod(_READ_ONLY)
-    sync_file(closed)
+    sync(closed)
     probe("turn.done")
 
 
@@ -131,7 +131,7 @@ def finish_rotation(log: Path, origin: str) -> None:
         status = file.path.lstat()
         if log.exists() and os.path.samestat(status, log.stat()):
             file.path.unlink()  # only the second name: the file is still the log
-            sync_folder(file.path.parent)
+            sync(file.path.parent)
         elif status.st_mode & _WRITE_BITS and status.st_nlink == 1 and not file.path.is_symlink():
             file.path.chmod(_READ_ONLY)
 

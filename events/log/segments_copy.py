@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from events.errors import LogRefused
-from events.log.disk import sync_file, sync_folder
+from events.log.disk import sync
 from events.log.newest_anchor import start_of_file
 from events.log.schema import ORIGIN
 from events.log.segments import find_segments
@@ -50,13 +50,13 @@ def copy_segments(log: Path, source: Path, target: Path) -> tuple[Path, ...]:
         try:
             shutil.copyfile(file.path, part)
             part.chmod(_READ_ONLY)
-            sync_file(part)
+            sync(part)
             part.rename(to)
             copied.append(to)
         finally:
             part.unlink(missing_ok=True)
-    sync_folder(target)
-    sync_folder(target.parent)
+    sync(target)
+    sync(target.parent)
     return tuple(copied)
 
 

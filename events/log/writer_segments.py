@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, Self
 
 from events.errors import LogRefused, LogUnwritable
 from events.log.connections import LogFiles
-from events.log.disk import remove_database, sync_folder
+from events.log.disk import remove_database, sync
 from events.log.idempotency_index import RequestIndex, index_of
 from events.log.rotation import finish_rotation, make_next, put_in_place
 from events.log.segments import Segments, archive_folder, find_segments, segment_name
@@ -108,7 +108,7 @@ class SegmentRotation(NamedTuple):
                 if closed.exists() or closed.is_symlink():
                     raise LogRefused(f"{closed}: is there already; find out whose it is")
                 folder.mkdir(exist_ok=True)
-                sync_folder(self.log.parent)
+                sync(self.log.parent)
                 probe("turn.begun")
                 files.use_connection(lambda db: make_next(self.log, db, self.origin, self.last))
                 probe("turn.made")
