@@ -124,7 +124,7 @@ ROWS: Final = (
     ),
     BenchRow(
         "casino",
-        "benchmarks.casino.row:measure",
+        "benchmarks.casino.figures:measure",
         (
             "casino_1",
             "casino_50",

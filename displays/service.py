@@ -16,8 +16,7 @@ from displays.app import IDLE_SECONDS, make_app
 from displays.auth.accounts import UserAccounts
 from displays.consoles.request_client import USER as CONSOLE
 from displays.consoles.request_client import ConsoleRequestClient
-from displays.http.certificate import Certificate
-from displays.http.server import WebServer
+from displays.http.server import Certificate, WebServer
 from displays.live import LiveState
 from events.clock import Clock
 from events.mqtt.bus import Bus, BusSettings, Handler, Message

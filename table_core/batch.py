@@ -19,7 +19,7 @@ from events.cards import Card, Winner, parse_card
 from events.errors import InputError
 from events.json_form import UNDECODABLE
 from events.types.table import Wager
-from table_core.rules.outcome import DealError, deal_cards
+from table_core.rules.draw import DealError, deal_cards
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.settlement import settle
 from table_core.rules.wager_checks import check_wagers

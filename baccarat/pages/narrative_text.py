@@ -13,7 +13,7 @@ from table_core.narrative.formatting import amount, face, faces
 from table_core.narrative.timeline import TimelineLine
 from table_core.narrative.wager_outcome import WagerNarrative
 from table_core.projections.table_document import StateView
-from table_core.replay.coup_list import CoupLine
+from table_core.replay.coup_events import CoupLine
 
 __all__ = ["list_text", "state_text", "story_text", "what_if_text"]
 

@@ -16,8 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from baccarat.config.form import TableConfig
-from baccarat.site.findings import DoctorFinding, fails, passes, warns
-from baccarat.site.service_documents import read_document
+from baccarat.site.findings import DoctorFinding, fails, passes, read_document, warns
 from events.clock import SystemClock
 from events.errors import BusError, ConfigError
 from events.mqtt.bus import Bus, BusSettings, Message

@@ -15,8 +15,8 @@ from typing import Final
 from benchmarks.instruments.figures import Figure, side_by_side
 from benchmarks.rows import BenchOptions
 from shoe_driver.decode import Decoder
-from shoe_driver.framing.checks import crc_ccitt_false
 from shoe_driver.framing.cobs import cobs_encode
+from shoe_driver.framing.frames import crc_ccitt_false
 from shoe_driver.framing.registry import FramerOptions, make_framer
 from shoe_driver.profiles.catalogue import load_profile
 

@@ -27,8 +27,7 @@ from baccarat.site.pki import Pki
 from benchmarks.rows import Unmeasurable
 from events.errors import BusError
 from events.proof.keys import make_signing_key
-from property.hub.connection import connect
-from property.hub.streams import StreamLimits, ensure_streams
+from property.hub.connection import StreamLimits, connect, ensure_streams
 
 __all__ = ["NODES", "BenchProperty", "Costs", "MeasuredProcess", "running_property", "server_costs"]
 

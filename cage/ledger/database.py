@@ -27,7 +27,7 @@ from sqlalchemy.exc import (
 from sqlalchemy.pool import NullPool
 
 from events.errors import InputError, LedgerError, LedgerUnavailable
-from events.log.schema_rows import SchemaRow, odd_rows, rows_of
+from events.log.schema import SchemaRow, odd_rows, rows_of
 
 __all__ = [
     "create_ledger_engine",

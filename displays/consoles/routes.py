@@ -17,8 +17,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from displays.auth.accounts import UserAccounts
-from displays.auth.lockout import RateLimit, client_network
-from displays.auth.login_policy import LoginPolicy, LoginResult
+from displays.auth.login_policy import LoginPolicy, LoginResult, RateLimit, client_network
 from displays.auth.sessions import Sessions
 from displays.consoles.evidence_download import evidence_file
 from displays.consoles.request_client import ConsoleRequestClient, MalformedCommand, NoAnswer

@@ -30,8 +30,7 @@ from simulators.conformance.book import (
     read_book,
     right_book,
 )
-from simulators.conformance.log import SampleLog
-from simulators.conformance.plan import plan_deliveries, replay_losses
+from simulators.conformance.log import SampleLog, plan_deliveries, replay_losses
 from table_core.service.table_writer import parse_command
 
 __all__ = ["BOOK", "CageFeed", "ConformanceResult"]

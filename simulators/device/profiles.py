@@ -9,7 +9,7 @@ from events.errors import InputError
 from shoe_driver.codes.scan import ScanTable
 from shoe_driver.profiles.catalogue import load_profile
 from simulators.device.enq_bcc import EnqBccDevice
-from simulators.device.ref_crc import RefCrcDevice
+from simulators.device.ref_link import RefCrcDevice
 from simulators.device.reports import Device, Disclosure
 from simulators.device.text_line import BracketDevice, ScanDevice
 

@@ -5,8 +5,6 @@ device defines those of the events that it can express; the others return no byt
 written from the profile's page and not from the driver's decoder, so that the two check each other.
 """
 
-# ruff: noqa: ARG002 - the base takes every argument and reports nothing
-
 from typing import Final, Literal, TypeAlias
 
 from events.cards import Card

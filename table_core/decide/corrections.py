@@ -30,8 +30,7 @@ from table_core.rules.rulebook import INITIAL_PHASE, LAST_PHASE
 from table_core.state.corrected_coup import fold_correction, hands_error, known_faces, void_revision
 from table_core.state.coup import Phase, allows
 from table_core.state.dealing import completion
-from table_core.state.shoe import ShoeState, times_seen
-from table_core.state.shoe_audit import audit_shoe
+from table_core.state.shoe import ShoeState, audit_shoe, times_seen
 from table_core.state.table import Coup, TableState
 
 __all__ = ["HANDLERS", "OFFERS", "correct_hands", "correct_past_card", "void_past_coup"]
@@ -206,5 +205,9 @@ def _audit_again(draft: DecisionBuilder, coup: Coup) -> None:
     draft.emit(audit_shoe(shoe, earlier))
 
 
-HANDLERS: Final[Handlers] = {CorrectHands: correct_hands}
+HANDLERS: Final[Handlers] = {
+    CorrectHands: correct_hands,
+    CorrectWager: correct_wager,
+    CorrectRulebook: correct_rulebook,
+}
 OFFERS: Final = Offers()

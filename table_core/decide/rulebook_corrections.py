@@ -40,7 +40,7 @@ from table_core.state.corrected_coup import same_settlement as same
 from table_core.state.coup import Phase, allows
 from table_core.state.table import Coup, TableState
 
-__all__ = ["HANDLERS", "OFFERS", "correct_rulebook"]
+__all__ = ["correct_rulebook"]
 
 _TWO_CARDS: Final = 2
 _MOST_TOLD: Final = 20  # breaches that are listed one by one
@@ -52,7 +52,7 @@ def correct_rulebook(
     """Judge a coup, in progress or settled, by another rulebook that this build has."""
     coup = find_coup_in_progress(state, command.coup)
     if coup is not None:
-        refusal = _phase_refusal(state, command)
+        refusal = _rulebook_phase_refusal(state, command)
         return refusal or _judged_by_another(state, coup, command, context)
     case = find_case(state, command.coup, command.reason, context)
     if isinstance(case, Refusal):
@@ -60,14 +60,14 @@ def correct_rulebook(
     now = _asked_for(case.coup, case.rulebook, command, context)
     if isinstance(now, Refusal):
         return now
-    event, draft = _event(case.coup, now, command.reason), DecisionBuilder(state)
+    event, draft = _rulebook_event(case.coup, now, command.reason), DecisionBuilder(state)
     draft.emit(event)
     _record_breaches(draft, case.coup, now)
     settle_again(draft, context, fold_correction(case.coup, event), was=case.rulebook, now=now)
     return draft.done
 
 
-def _phase_refusal(state: TableState, command: CorrectRulebook) -> Refusal | None:
+def _rulebook_phase_refusal(state: TableState, command: CorrectRulebook) -> Refusal | None:
     return first_refusal(
         (not command.reason.strip(), "reason_required", "say why"),
         (
@@ -102,7 +102,7 @@ def _asked_for(
     return refusal or now
 
 
-def _event(coup: Coup, now: Rulebook, reason: str) -> RulebookCorrected:
+def _rulebook_event(coup: Coup, now: Rulebook, reason: str) -> RulebookCorrected:
     return RulebookCorrected(
         coup=coup.id,
         was=coup.rulebook,
@@ -140,7 +140,7 @@ def _judged_by_another(
     if isinstance(now, Refusal):
         return now
     draft = DecisionBuilder(state)
-    draft.emit(_event(coup, now, command.reason))
+    draft.emit(_rulebook_event(coup, now, command.reason))
     _record_breaches(draft, coup, now)
     _first_phase_again(draft, context, was, now)
     _lay_anew(draft, now)
@@ -189,6 +189,3 @@ def _lay_anew(draft: DecisionBuilder, now: Rulebook) -> None:
     if less:
         draft.emit(CommissionReturned(coup=coup.id, amounts=less))
 
-
-HANDLERS: Final[Handlers] = {CorrectRulebook: correct_rulebook}
-OFFERS: Final = Offers()

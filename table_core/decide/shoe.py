@@ -10,7 +10,7 @@ from table_core.decide.decision import ANY, DecisionBuilder, DecisionContext, Ha
 from table_core.refusals import Decision, first_refusal, refuse
 from table_core.rules.composition import DECKS
 from table_core.rules.rulebook import CommissionTiming
-from table_core.state.shoe_procedure import BURN_ALARM, burn_expected, cut_card_event
+from table_core.state.shoe import BURN_ALARM, burn_expected, cut_card_event
 from table_core.state.table import STALLED, TableState
 
 __all__ = [

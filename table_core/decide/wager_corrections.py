@@ -24,7 +24,7 @@ from table_core.state.corrected_coup import fold_correction, with_wager
 from table_core.state.coup import Phase, allows
 from table_core.state.table import Coup, TableState
 
-__all__ = ["HANDLERS", "OFFERS", "correct_wager"]
+__all__ = ["correct_wager"]
 
 # House rule 19: a breach that is found late is recorded and the wager stays. Any other refusal
 # means that the wager cannot have existed.
@@ -162,6 +162,3 @@ def _record_breach(
         text = f"wager {event.wager.id}: {breach.text}"
         draft.emit(IrregularityRecorded(coup=coup.id, kind="limit_breach", reason=text))
 
-
-HANDLERS: Final[Handlers] = {CorrectWager: correct_wager}
-OFFERS: Final = Offers()

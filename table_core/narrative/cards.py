@@ -23,8 +23,15 @@ from events.types.table import (
     TableEvent,
 )
 from table_core.narrative.draw import DRAW_WORDS, explain
-from table_core.narrative.formatting import face, faces, hand_name, place_name
-from table_core.narrative.sentence import EventWords, WordsOf, plain_words
+from table_core.narrative.formatting import (
+    EventWords,
+    WordsOf,
+    face,
+    faces,
+    hand_name,
+    place_name,
+    plain_words,
+)
 from table_core.narrative.shoe_reports import TROUBLE, report_words
 from table_core.replay.coup_events import Moment
 from table_core.state.table import TableState

@@ -14,8 +14,7 @@ from events.types.chips import (
     Pieces,
 )
 from events.types.table import TableEvent
-from table_core.narrative.formatting import amount
-from table_core.narrative.sentence import EventWords, WordsOf
+from table_core.narrative.formatting import EventWords, WordsOf, amount
 from table_core.replay.coup_events import Moment
 
 __all__ = ["CHIP_WORDS"]

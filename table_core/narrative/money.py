@@ -28,9 +28,8 @@ from events.types.table import (
     WagersWithdrawn,
 )
 from events.types.wagers import AggregateCapped, WagersVoided
-from table_core.narrative.formatting import amount
-from table_core.narrative.sentence import EventWords, WordsOf
-from table_core.narrative.wagers import bet_words
+from table_core.narrative.formatting import EventWords, WordsOf, amount
+from table_core.narrative.wager_outcome import bet_words
 from table_core.replay.coup_events import Moment
 from table_core.rules.rulebook import INITIAL_PHASE
 

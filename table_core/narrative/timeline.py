@@ -13,9 +13,8 @@ from events.types.snapshot_anchor import BooksClosed
 from events.types.table import AlarmCleared, AlarmRaised, RulebookAdopted, ShoeReported, TableEvent
 from table_core.narrative.cards import CARD_WORDS
 from table_core.narrative.chips import CHIP_WORDS
-from table_core.narrative.formatting import who
+from table_core.narrative.formatting import EventWords, Tone, WordsOf, list_fields, plain_words, who
 from table_core.narrative.money import MONEY_WORDS
-from table_core.narrative.sentence import EventWords, Tone, WordsOf, list_fields, plain_words
 from table_core.replay.coup_events import Moment
 
 __all__ = ["RawBytes", "TimelineLine", "narrate_event"]

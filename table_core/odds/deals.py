@@ -18,8 +18,7 @@ from math import perm
 from typing import Final, NamedTuple
 
 from events.cards import POINTS, SUITS, Card, Hand
-from table_core.rules.draw import hand_due
-from table_core.rules.outcome import Outcome
+from table_core.rules.draw import Outcome, hand_due
 
 __all__ = [
     "MAX_DEAL_CARDS",

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from events.cards import Card
 from table_core.odds.deals import CompletedDeals, DealClass, HandTotals, Points, any_card, by_points
-from table_core.rules.outcome import judge_hands
+from table_core.rules.draw import judge_hands
 
 __all__ = ["classes_by_pairs"]
 

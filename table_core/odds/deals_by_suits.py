@@ -20,7 +20,7 @@ from table_core.odds.deals import (
     points_left,
     ways_of,
 )
-from table_core.rules.outcome import judge_hands
+from table_core.rules.draw import judge_hands
 
 __all__ = ["classes_by_suits"]
 
@@ -28,7 +28,7 @@ _THREE: Final = 3
 _ONE, _OTHER, _MIXED = "SSS", "HHH", "SHH"  # suits that represent all suits of the same pattern
 
 
-class _Counted(Struct):
+class _SuitCounts(Struct):
     """Deals of one worth that are being counted, with the hands of the first.
 
     Args:
@@ -53,17 +53,17 @@ def classes_by_suits(shoe: Mapping[Card, int]) -> Iterator[DealClass]:
             `table_core.odds.deals.MAX_DEAL_CARDS`.
     """
     count = _counter(shoe)
-    found: dict[HandTotals, _Counted] = {}
-    for (worth, players, bankers), (player, banker, deals) in _alike(shoe).items():
+    found: dict[HandTotals, _SuitCounts] = {}
+    for (worth, players, bankers), (player, banker, deals) in _alike_hands(shoe).items():
         counted = found.get(worth)
         if counted is None:
-            counted = found[worth] = _Counted(player, banker)
+            counted = found[worth] = _SuitCounts(player, banker)
         count(counted, players, bankers, deals)
     for counted in found.values():
         yield from _classes(counted)
 
 
-def _alike(
+def _alike_hands(
     shoe: Mapping[Card, int],
 ) -> dict[tuple[HandTotals, Points, Points], tuple[Points, Points, int]]:
     """Group by worth and three-card hands, in any order: the first deal's hands, and all deals."""
@@ -80,7 +80,7 @@ def _alike(
     return found
 
 
-def _counter(shoe: Mapping[Card, int]) -> Callable[[_Counted, Points, Points, int], None]:
+def _counter(shoe: Mapping[Card, int]) -> Callable[[_SuitCounts, Points, Points, int], None]:
     """Return a function that counts deals by their three-card hands and caches its counts."""
     counts = points_left(shoe)
     by_suit = [points_left({c: n for c, n in shoe.items() if c.suit == suit}) for suit in SUITS]
@@ -88,7 +88,7 @@ def _counter(shoe: Mapping[Card, int]) -> Callable[[_Counted, Points, Points, in
     one_suit = cache(lambda points: [ways_of(suit, points) for suit in by_suit])
     of_one_suit = cache(lambda points: sum(one_suit(points)))
 
-    def count(counted: _Counted, player: Points, banker: Points, deals: int) -> None:
+    def count(counted: _SuitCounts, player: Points, banker: Points, deals: int) -> None:
         counted.deals += deals
         own = of_one_suit(player) if player else 0
         other = of_one_suit(banker) if banker else 0
@@ -105,7 +105,7 @@ def _counter(shoe: Mapping[Card, int]) -> Callable[[_Counted, Points, Points, in
     return count
 
 
-def _classes(counted: _Counted) -> Iterator[DealClass]:
+def _classes(counted: _SuitCounts) -> Iterator[DealClass]:
     own, other, both = counted.own, counted.other, counted.same + counted.apart
     parts = {
         (_ONE, _ONE): counted.same,

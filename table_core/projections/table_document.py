@@ -18,7 +18,7 @@ from table_core.decide.available_commands import current_refusals
 from table_core.decide.decision import DecisionContext
 from table_core.narrative.draw import DRAW_WORDS
 from table_core.projections.floats import FloatView, project_float
-from table_core.roads.document import RoadsView, project_roads
+from table_core.roads.columns import RoadsView, project_roads
 from table_core.rules.rulebook import Rulebook, Sign
 from table_core.rules.table_limits import apply_limits
 from table_core.state.coup import Phase

@@ -64,7 +64,7 @@ TARGETS: Final = (
     ),
     Target(
         "outcome",
-        ("table_core/rules/outcome.py",),
+        ("table_core/rules/draw.py",),
         ("table_core/rules/settlement", "table_core/rules/wagers", "table_core/rules/draw"),
     ),
     Target(
@@ -81,8 +81,8 @@ TARGETS: Final = (
         "settlement",
         (
             "table_core/rules/settlement.py",
-            "table_core/rules/aggregate_maximum.py",
-            "table_core/rules/commission.py",
+            "table_core/rules/settlement.py",
+            "table_core/rules/commission_owed.py",
         ),
         (
             "table_core/rules/settlement",

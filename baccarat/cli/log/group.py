@@ -14,7 +14,7 @@ from baccarat.cli.log.stats import stats
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
 from events.errors import InputError
 from events.log.verify import VerificationResult, parse_kept_checkpoints, verify
-from events.proof.checkpoint_check import KeptCheckpoint
+from events.proof.checkpoint import KeptCheckpoint
 from events.proof.keys import read_verifier_key
 from property.witness.cosignature import WitnessKey, cosigned_at, parse_witness_key
 

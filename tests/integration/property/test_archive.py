@@ -18,8 +18,8 @@ from events.proof.chain import next_hash
 from events.types.table import TableEvent
 from property.archive.database import connect_archive
 from property.archive.store import release
+from property.hub.connection import publish_uplink_ended, purge_table
 from property.hub.replicated_event import HASH, POSITION, ReplicatedEvent, replication_headers
-from property.hub.streams import publish_uplink_ended, purge_table
 from property.hub.subjects import (
     CHECKPOINTS,
     COSIGNED,

@@ -18,8 +18,7 @@ from events.types.table import SettlementLine
 from simulators.device.printed_rules import dealt_hands
 from table_core.decide.decision import DecisionContext
 from table_core.evidence.bundle import verify_evidence
-from table_core.narrative.wager_outcome import narrate_wager
-from table_core.narrative.wagers import DOCUMENTS, category_words
+from table_core.narrative.wager_outcome import DOCUMENTS, category_words, narrate_wager
 from table_core.odds.exact import exact_odds
 from table_core.projections.table_document import project_table
 from table_core.rules.composition import full_shoe
