@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from baccarat.contract.rules import FREE_TEXT, MOST, ONE_LINE, RULES, Schema
-from baccarat.history.evidence_from_index import CoupProved
+from baccarat.history.evidence_from_log import CoupProved
 from events.commands import shoe
 from events.commands.base import Answer
 from events.commands.registry import COMMANDS

@@ -37,8 +37,14 @@ from benchmarks.instruments.figures import (
     without_floor,
 )
 from benchmarks.instruments.postgres import postgres_cluster
-from benchmarks.property.logs import TableWriter, template
-from benchmarks.property.place import BenchProperty, Costs, running_property, server_costs
+from benchmarks.property.place import (
+    BenchProperty,
+    Costs,
+    TableWriter,
+    running_property,
+    server_costs,
+    template,
+)
 from benchmarks.rows import BenchOptions, Unmeasurable
 from property.archive.database import migrate
 

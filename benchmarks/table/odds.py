@@ -16,7 +16,7 @@ from benchmarks.instruments.figures import Figure, percentiles, without_floor
 from benchmarks.rows import BenchOptions
 from table_core.odds.exact import exact_odds
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
-from table_core.rules.composition import full_shoe
+from table_core.rules.rulebook_file import full_shoe
 
 __all__ = ["SECONDS_MOST", "measure"]
 

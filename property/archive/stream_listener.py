@@ -19,8 +19,7 @@ import structlog
 from nats.aio.client import Client
 
 from events.errors import InputError
-from property.archive.editions import Edition
-from property.archive.store import Archive
+from property.archive.store import Archive, Edition
 from property.archive.stream_reader import HUB_ERRORS, StreamMessage, StreamReader, creation_time
 from property.hub.subjects import EDITIONS, FEEDS, EditionKind, named_edition, origin_of
 from property.hub.uplink_status import UplinkStatus, UplinkStatusFilter, parse_uplink_status

@@ -23,7 +23,8 @@ from shoe_driver.service.rate_limited_log import RateLimitedLogger
 from shoe_driver.service.recorder import Recorder
 from shoe_driver.service.silence_watch import SilenceWatch
 from shoe_driver.transports.endpoint import Endpoint
-from shoe_driver.transports.port import LinkEnded, Port, PortError, open_port
+from shoe_driver.transports.port import Port, open_port
+from shoe_driver.transports.port_errors import LinkEnded, PortError
 
 __all__ = ["STOPPED", "LinkSupervisor"]
 

@@ -11,7 +11,7 @@ from events.clock import Clock
 from shoe_driver.journal.records import Record, RecordKind
 from shoe_driver.link.states import LinkState
 from shoe_driver.service.recorder import Recorder
-from shoe_driver.transports.port import PortError
+from shoe_driver.transports.port_errors import PortError
 
 __all__ = ["SilenceWatch"]
 

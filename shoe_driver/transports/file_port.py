@@ -15,7 +15,7 @@ from events.errors import LogRefused
 from shoe_driver.journal.files import read_records
 from shoe_driver.journal.records import MAGIC, RecordKind
 from shoe_driver.transports.endpoint import Endpoint
-from shoe_driver.transports.port import LinkEnded, PortError
+from shoe_driver.transports.port_errors import LinkEnded, PortError
 
 __all__ = ["ReplayPort"]
 

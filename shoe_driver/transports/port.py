@@ -7,13 +7,12 @@ ready. A port to a receive-only device is opened so that it cannot be written at
 import asyncio
 from typing import Protocol
 
-from events.errors import LinkError
 from shoe_driver.transports.endpoint import Endpoint
 from shoe_driver.transports.file_port import ReplayPort
 from shoe_driver.transports.serial_port import SerialPort
 from shoe_driver.transports.tcp_port import TcpPort
 
-__all__ = ["LinkEnded", "Port", "PortError", "open_port", "try_port"]
+__all__ = ["Port", "open_port", "try_port"]
 
 
 class Port(Protocol):
@@ -80,21 +79,3 @@ def try_port(endpoint: Endpoint) -> None:
         (await open_port(endpoint)).close()
 
     asyncio.run(once())
-
-
-class PortError(LinkError):
-    """A port cannot be opened, or was lost.
-
-    Args:
-        reason: what is wrong, and where.
-        hint: advice to a person.
-    """
-
-    def __init__(self, reason: str, hint: str) -> None:
-        super().__init__(f"{reason}; {hint}" if hint else reason)
-        self.reason = reason
-        self.hint = hint
-
-
-class LinkEnded(PortError):  # noqa: N818 - named for what happened
-    """Nothing will ever come again: do not open the link again."""

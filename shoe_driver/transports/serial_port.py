@@ -23,7 +23,7 @@ import serial
 
 from events.errors import OurBug
 from shoe_driver.transports.endpoint import Endpoint
-from shoe_driver.transports.port import PortError
+from shoe_driver.transports.port_errors import PortError
 
 __all__ = ["SerialPort", "holder"]
 

@@ -14,7 +14,7 @@ from typing import Final, Self
 
 from events.errors import OurBug
 from shoe_driver.transports.endpoint import Endpoint
-from shoe_driver.transports.port import PortError
+from shoe_driver.transports.port_errors import PortError
 
 __all__ = ["CONNECT_S", "TcpPort"]
 

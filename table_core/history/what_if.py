@@ -22,8 +22,7 @@ from events.types.table import (
     TableEvent,
     Wager,
 )
-from table_core.narrative.draw import explain
-from table_core.narrative.formatting import face, faces, place_name
+from table_core.narrative.formatting import explain, face, faces, place_name
 from table_core.narrative.wager_outcome import WagerNarrative, narrate_wager
 from table_core.replay.coup_events import CoupRecord
 from table_core.rules.draw import Outcome, hand_due, judge_hands

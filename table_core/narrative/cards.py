@@ -22,10 +22,11 @@ from events.types.table import (
     ShoeReported,
     TableEvent,
 )
-from table_core.narrative.draw import DRAW_WORDS, explain
 from table_core.narrative.formatting import (
+    DRAW_WORDS,
     EventWords,
     WordsOf,
+    explain,
     face,
     faces,
     hand_name,

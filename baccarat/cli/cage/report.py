@@ -20,7 +20,7 @@ from cage.reports.summary import SummaryReport, summary_reports
 from events.errors import InputError
 from table_core.odds.exact import exact_odds
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
-from table_core.rules.composition import full_shoe
+from table_core.rules.rulebook_file import full_shoe
 
 __all__ = ["report_command"]
 

@@ -20,7 +20,7 @@ from property.archive.store import release as release_feed
 from property.hub.subjects import split_origin
 from table_core.odds.exact import exact_odds
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
-from table_core.rules.composition import full_shoe
+from table_core.rules.rulebook_file import full_shoe
 
 __all__ = ["archive_of", "check", "edges", "release", "run"]
 

@@ -11,7 +11,8 @@ from events.clock import Clock
 from shoe_driver.journal.records import Record, RecordKind
 from shoe_driver.service.port_reader import PortReader
 from shoe_driver.transports.endpoint import Endpoint, parse_url
-from shoe_driver.transports.port import LinkEnded, open_port
+from shoe_driver.transports.port import open_port
+from shoe_driver.transports.port_errors import LinkEnded
 
 __all__ = ["endpoint_of", "line_records", "stop_event"]
 

@@ -14,7 +14,7 @@ from shoe_driver.journal.records import Record, RecordKind
 from shoe_driver.profiles.catalogue import profile_text
 from shoe_driver.transports.endpoint import Endpoint
 from shoe_driver.transports.file_port import ReplayPort
-from shoe_driver.transports.port import LinkEnded
+from shoe_driver.transports.port_errors import LinkEnded
 
 
 async def played(path: Path, speed: float, baud: int = 4800) -> tuple[bytes, float, str]:

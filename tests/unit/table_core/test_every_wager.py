@@ -21,8 +21,8 @@ from table_core.evidence.bundle import verify_evidence
 from table_core.narrative.wager_outcome import DOCUMENTS, category_words, narrate_wager
 from table_core.odds.exact import exact_odds
 from table_core.projections.table_document import project_table
-from table_core.rules.composition import full_shoe
 from table_core.rules.rulebook import PUSH
+from table_core.rules.rulebook_file import full_shoe
 from table_core.rules.wagers import BET_KINDS, HOUSE
 from table_core.state.table import TableState
 from tests.support.table.coups import SHOE, cards
