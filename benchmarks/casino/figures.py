@@ -92,8 +92,12 @@ def _latency(tables: int, found: Crowd | str, least: Crowd | None) -> Figure:
         )
     floor = least.p50_ms, least.p99_ms
     sides = (found.p50_ms, found.p99_ms)
-    return Figure.of(
-        without_floor(*sides, digits=1) if found is least else side_by_side(sides, floor, digits=1),
+    return Figure(
+        **(
+            without_floor(*sides, digits=1)
+            if found is least
+            else side_by_side(sides, floor, digits=1)
+        ),
         name=name,
         unit="ms",
         samples=found.coups,
@@ -121,8 +125,8 @@ def _linear(crowds: Sequence[Crowd]) -> Figure:
     few, most = many[0], max((e for e in many if e.tables <= BOUND), key=_tables, default=many[0])
     costs = {each.tables: _cost_ms(each) for each in many}
     here, there = costs[most.tables], costs[few.tables]
-    return Figure.of(
-        side_by_side((here, here), (there, there), digits=3),
+    return Figure(
+        **side_by_side((here, here), (there, there), digits=3),
         name=name,
         unit="ms/s",
         samples=len(many),
@@ -143,8 +147,8 @@ def _memory(crowds: Sequence[Crowd]) -> Figure:
         for each in others
     }
     worst, broker = max(slopes.values()), others[-1].memory_mb["broker"] / others[-1].tables
-    return Figure.of(
-        without_floor(worst, worst, digits=3),
+    return Figure(
+        **without_floor(worst, worst, digits=3),
         name=name,
         unit="MB a table",
         samples=len(slopes),

@@ -62,8 +62,8 @@ def _figure(name: str, mark: bytes, burst: bytes, rounds: int) -> Figure:
         product.append(_cost(reads, framer.feed))
         decode.append(_cost(reads, Decoder(profile).feed_bare))
     p50, floor_p50 = median(product), median(floor)
-    return Figure.of(
-        side_by_side((p50, max(product)), (floor_p50, max(floor)), digits=3),
+    return Figure(
+        **side_by_side((p50, max(product)), (floor_p50, max(floor)), digits=3),
         name=f"framing-{profile.framer}",
         unit="ms/MB",
         samples=rounds,

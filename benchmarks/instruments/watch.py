@@ -2,15 +2,18 @@
 
 import asyncio
 import socket
+import sys
+from pathlib import Path
 from typing import Final, Generic, Self, TypeVar
 
 import msgspec
 
+from baccarat.processes.children import Child
 from benchmarks.instruments.watcher import READY
 from events.errors import TableError
 from events.types.envelope import PublishedEnvelope
 
-__all__ = ["PATIENCE_S", "NotSeenInTime", "SightingReceiver", "Sightings"]
+__all__ = ["PATIENCE_S", "NotSeenInTime", "SightingReceiver", "Sightings", "start_watcher"]
 
 # The longest wait for any measured event before the run is given up.
 PATIENCE_S: Final = 30.0
@@ -120,3 +123,10 @@ class SightingReceiver:
         if topic == self._settlements:
             return self._decoder.decode(payload).correlation
         return f"{READY} {payload.decode()}" if topic == READY else payload.decode()
+
+
+def start_watcher(folder: Path, broker: int, measurer: int, *topics: str) -> Child:
+    """Start the process that watches topics on the broker's port and reports to the measurer's."""
+    words = [str(broker), str(measurer), *topics]
+    command = [sys.executable, "-m", "benchmarks.instruments.watcher", *words]
+    return Child.start(command, name="watcher", output=folder / "watcher.log")

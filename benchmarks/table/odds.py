@@ -37,8 +37,8 @@ def measure(options: BenchOptions) -> list[Figure]:
     p50, p99 = percentiles([sum(each.values()) for each in took])
     slowest = {book: round(max(each[book] for each in took), 2) for book in took[0]}
     return [
-        Figure.of(
-            without_floor(p50, p99, digits=2),
+        Figure(
+            **without_floor(p50, p99, digits=2),
             name="odds",
             unit="s",
             samples=passes,

@@ -30,7 +30,7 @@ from property.archive.stream_reader import (
 )
 from property.background_tasks import TaskBackoff
 from property.hub.replicated_event import Head
-from property.hub.subjects import PARTITIONS
+from property.hub.subjects import EVENTS, PARTITIONS, partition_filter
 
 __all__ = ["PartitionConsumer", "PartitionLocks", "fair_share"]
 
@@ -160,7 +160,9 @@ class PartitionConsumer:
         start, stream = await resume_sequence(reader_jetstream(self._client), place)
         if place.sequence and start == 1:
             _log.warning("hub_read_again", partition=self._partition, place=place.sequence)
-        async with StreamReader.partition(self._client, self._partition, start, stream) as reader:
+        async with StreamReader(
+            self._client, EVENTS, stream, start, partition_filter(self._partition)
+        ) as reader:
             while not self._leaving.is_set():
                 messages = await reader.next()
                 well()

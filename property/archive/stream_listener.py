@@ -130,7 +130,7 @@ async def hear_editions(
 
 
 async def _all(client: Client) -> StreamReader:
-    return StreamReader.all(client, EDITIONS, 1, await creation_time(client, EDITIONS))
+    return StreamReader(client, EDITIONS, await creation_time(client, EDITIONS))
 
 
 def verified_editions(messages: Sequence[StreamMessage], read: ReadEdition) -> list[Edition]:

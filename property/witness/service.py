@@ -241,7 +241,7 @@ async def _events(witness: Witness, book: WitnessBook, client: Client, kick: asy
     """Read events until the stream must be read from the beginning."""
     loop = asyncio.get_running_loop()
     made, cursor = await _read_cursor(reader_jetstream(client), book)
-    async with StreamReader.all(client, EVENTS, cursor + 1, made) as reader:
+    async with StreamReader(client, EVENTS, made, cursor + 1) as reader:
         while True:
             messages = await reader.next()
             if messages:

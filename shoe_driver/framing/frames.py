@@ -164,12 +164,15 @@ class BufferingFramer:
     Args:
         broken: the reason for rejecting held bytes when the stream breaks off.
         mark: see `RejectedRun`.
+
+    Attributes:
+        offset: see `Framer.offset`.
     """
 
     def __init__(self, broken: str, mark: bytes | None = None) -> None:
         self._broken = broken
         self._held = b""
-        self._fed = 0
+        self.offset = 0
         self._run = RejectedRun(mark)
 
     @property
@@ -177,21 +180,16 @@ class BufferingFramer:
         """See `Framer.pending`."""
         return bool(self._held) or self._run.length > 0
 
-    @property
-    def offset(self) -> int:
-        """See `Framer.offset`."""
-        return self._fed
-
     def flush(self) -> list[Piece]:
         """See `Framer.flush`."""
         out: list[Piece] = []
-        self._run.add(self._fed - len(self._held), self._held, out, self._broken)
+        self._run.add(self.offset - len(self._held), self._held, out, self._broken)
         self._run.end(out)
         self._held = b""
         return out
 
     def _take(self, data: bytes) -> tuple[int, bytes]:
         """Return where the bytes to cut now begin, and those bytes with the held ones first."""
-        at, buffer = self._fed - len(self._held), self._held + data
-        self._fed += len(data)
+        at, buffer = self.offset - len(self._held), self._held + data
+        self.offset += len(data)
         return at, buffer

@@ -132,6 +132,7 @@ class DealingShoe:
 
     Attributes:
         profile: its simulation.
+        over: whether the last coup was dealt, or no shoe was begun.
     """
 
     def __init__(
@@ -152,7 +153,7 @@ class DealingShoe:
         self._deck: Deck | None = None
         self._shoe = ""
         self._coups = 0
-        self._over = True
+        self.over = True
         self._carried: Card | None = None
         self._errors: tuple[str, ...] = ()
         self._dummy_is_due = False
@@ -167,11 +168,6 @@ class DealingShoe:
         if self._deck is None:
             raise OurBug("a coup was asked of a shoe that was never begun")
         return self._deck
-
-    @property
-    def over(self) -> bool:
-        """Whether the last coup was dealt, or no shoe was begun."""
-        return self._over
 
     @property
     def cut_card_comes_first(self) -> bool:
@@ -225,7 +221,7 @@ class DealingShoe:
         Raises:
             OurBug: the shoe is over, or none was begun.
         """
-        if self._over:
+        if self.over:
             raise OurBug("a coup was asked of a shoe that is over")
         # The cut card came during the previous coup (this is the "one more"), or comes now in place
         # of the first card: this coup is the last either way (house rule 16).
@@ -242,7 +238,7 @@ class DealingShoe:
         self._dummy_is_due = script.carries and script.excess_seen
         self._errors = (*self._errors, *script.errors)
         self._coups += script.switched_after is None
-        self._over = last
+        self.over = last
         return [self._rendered(act) for act in script.acts], PhysicalCoup(
             shoe=shoe,
             number=number,
@@ -280,7 +276,7 @@ class DealingShoe:
         """Load fresh cards and forget the old shoe; return the shoe's number in its day."""
         number = shoe_number(shoe)
         self._deck = Deck(shuffled(f"{self._seed}/{number}", self._decks), cut_card=self._cut_card)
-        self._shoe, self._coups, self._over = shoe, 0, False
+        self._shoe, self._coups, self.over = shoe, 0, False
         self._carried, self._dummy_is_due, self._errors = None, False, ()
         return number
 

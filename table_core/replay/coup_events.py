@@ -4,7 +4,7 @@ It uses the live table's fold and has no effects: only publishers have those, an
 here.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -300,30 +300,29 @@ class CoupLine(Struct, frozen=True, kw_only=True):
 
 
 class CoupList:
-    """Builds the list in one pass over a log; it holds one line a coup and nothing else."""
+    """Builds the list in one pass over a log; it holds one line a coup and nothing else.
+
+    Attributes:
+        by_id: the coups by id.
+    """
 
     def __init__(self) -> None:
-        self._lines: dict[str, CoupLine] = {}
+        self.by_id: dict[str, CoupLine] = {}
         self._money: dict[str, dict[int, tuple[int, int, int]]] = {}
 
     @property
     def lines(self) -> tuple[CoupLine, ...]:
         """The coups in the order in which they began."""
-        return tuple(self._lines.values())
-
-    @property
-    def by_id(self) -> Mapping[str, CoupLine]:
-        """The coups by id."""
-        return self._lines
+        return tuple(self.by_id.values())
 
     def take(self, moment: Moment) -> None:
         """Take the next moment of the log."""
         fact, event = moment.fact, moment.fact.event
         if isinstance(event, BettingOpened):
-            self._lines[event.coup] = CoupLine(
+            self.by_id[event.coup] = CoupLine(
                 coup=event.coup, first=fact.position, last=fact.position, opened_at=fact.at
             )
-        line = self._lines.get(fact.correlation)
+        line = self.by_id.get(fact.correlation)
         if line is None:
             return
         line = replace(line, last=fact.position)
@@ -340,7 +339,7 @@ class CoupList:
             line = self._settled(line, event, fact.at)
         elif isinstance(event, HandsCorrected) and event.counts_again:
             line = replace(line, state="settled")
-        self._lines[line.coup] = line
+        self.by_id[line.coup] = line
 
     def _settled(self, line: CoupLine, event: CoupSettled, at: str) -> CoupLine:
         s = event.settlement
