@@ -18,6 +18,7 @@ __all__ = [
     "WordsOf",
     "amount",
     "card_name",
+    "decided",
     "exact_amount",
     "explain",
     "face",
@@ -54,6 +55,11 @@ WordsOf = Callable[[Any, Moment, str], EventWords]
 def plain_words(says: Callable[[Any], str], tone: Tone = "plain") -> WordsOf:
     """Return a function for an event that one sentence describes completely."""
     return lambda event, _, __: EventWords(says(event), (), tone)
+
+
+def decided(says: Callable[[Any], str]) -> WordsOf:
+    """Return a function for a person's decision: one sentence, and the reason."""
+    return lambda event, _, __: EventWords(says(event), (f"reason: {event.reason}",), "decision")
 
 
 def list_fields(event: TableEvent, _: Moment, __: str) -> EventWords:
