@@ -26,6 +26,7 @@ from baccarat.services.registry import (
     unwrapped_errors,
 )
 from events.errors import ConfigError, OurBug
+from events.mqtt.backoff import Backoff
 
 __all__ = ["check_nothing_shared", "host", "run_hosted"]
 
@@ -68,20 +69,20 @@ async def _keep(config: TableConfig, service: Service, stop: asyncio.Event, prob
     """Restart a table's service whenever it ends, until all are to stop."""
     structlog.contextvars.bind_contextvars(table=config.origin)  # of this task alone
     loop = asyncio.get_running_loop()
-    pause = _PAUSE_S
+    backoff = Backoff(_PAUSE_S, _PAUSE_MOST_S)
     while not stop.is_set():
         began = loop.time()
         error = await _error_of(service(config, stop, probe))
         if stop.is_set() and error is None:
             return
         if loop.time() - began > _STEADY_S:
-            pause = _PAUSE_S
+            backoff.reset()
+        pause = backoff.next_s()
         _log.error(
             "table.ended", reason=str(error or "it was over"), **_trace(error), again_s=pause
         )
         with suppress(TimeoutError):
             await asyncio.wait_for(stop.wait(), pause)
-        pause = min(2 * pause, _PAUSE_MOST_S)
 
 
 async def _error_of(serving: Awaitable[None]) -> BaseException | None:

@@ -18,6 +18,7 @@ from nats.aio.client import Client
 from psycopg import AsyncConnection
 
 from events.errors import BusError
+from events.mqtt.backoff import Backoff
 from property.archive.batch import BatchPlan
 from property.archive.database import translate_archive_errors
 from property.archive.store import Archive, Probe, StoreResult
@@ -202,15 +203,14 @@ class PartitionConsumer:
             self._gap_tasks[origin] = asyncio.create_task(self._fill_gap(origin))
 
     async def _fill_gap(self, origin: str) -> None:
-        pause = _GAP_S
+        pause = Backoff(_GAP_S, _GAP_MOST_S)
         while True:
             try:
                 if await self._mended(origin):
                     return
             except HUB_ERRORS as error:
                 _log.warning("gap_waits", stream=origin, reason=str(error))
-            await asyncio.sleep(pause)
-            pause = min(pause * 2, _GAP_MOST_S)
+            await asyncio.sleep(pause.next_s())
 
     async def _mended(self, origin: str) -> bool:
         """Store a table's events that only the hub has; return whether nothing is missing."""

@@ -24,6 +24,7 @@ SHELLS = (
     "events.mqtt.connection",  # one connection to a broker
     "events.mqtt.presence",  # birth, heartbeat, Will
     "events.proof.keys",  # key files, and where a new key comes from
+    "events.sql_migrations",  # databases by alembic
     "events.tls",  # certificates and keys, as files
     "property.archive.client",  # queries the archive
     "property.archive.database",  # where it is, and its schema
