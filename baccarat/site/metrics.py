@@ -154,7 +154,8 @@ class TableHealth(Struct):
     def metrics(self) -> Iterator[Metric]:
         """Yield all metrics as of now."""
         now = self._now()
-        yield _gauge(
+        yield _single(
+            GaugeMetricFamily,
             "baccarat_bus_connected",
             "Whether the broker can be reached.",
             self.table,
@@ -163,7 +164,8 @@ class TableHealth(Struct):
         yield from self._of_services(self.clock.mono_us())
         if self.state_at is not None:
             age = now - self.state_at
-            yield _gauge(
+            yield _single(
+                GaugeMetricFamily,
                 "baccarat_state_age_seconds",
                 "Seconds since the table last published its state.",
                 self.table,
@@ -212,10 +214,25 @@ class TableHealth(Struct):
 
 def _of_table(table: str, state: Mapping[str, Any]) -> Iterator[Metric]:
     totals = state.get("totals") or {}
-    yield _counter("baccarat_log_position", "Events in the log.", table, state.get("position", 0))
-    yield _counter("baccarat_coups", "Coups that count.", table, totals.get("coups", 0))
-    yield _counter("baccarat_voids", "Coups that were void.", table, totals.get("voids", 0))
-    yield _gauge(
+    yield _single(
+        CounterMetricFamily,
+        "baccarat_log_position",
+        "Events in the log.",
+        table,
+        state.get("position", 0),
+    )
+    yield _single(
+        CounterMetricFamily, "baccarat_coups", "Coups that count.", table, totals.get("coups", 0)
+    )
+    yield _single(
+        CounterMetricFamily,
+        "baccarat_voids",
+        "Coups that were void.",
+        table,
+        totals.get("voids", 0),
+    )
+    yield _single(
+        GaugeMetricFamily,
         "baccarat_catching_up",
         "Whether the table waits for the driver before it takes bets.",
         table,
@@ -254,7 +271,8 @@ def _of_link(table: str, link: Mapping[str, Any]) -> Iterator[Metric]:
     yield state
     age = link.get("last_frame_age_ms")
     if age is not None:
-        yield _gauge(
+        yield _single(
+            GaugeMetricFamily,
             "baccarat_link_frame_age_seconds",
             "Seconds since the last frame from the shoe.",
             table,
@@ -267,7 +285,7 @@ def _of_link(table: str, link: Mapping[str, Any]) -> Iterator[Metric]:
         ("resends", "Reports that came again."),
         ("opened", "How often the port was opened."),
     ):
-        yield _counter(f"baccarat_link_{key}", says, table, link.get(key, 0))
+        yield _single(CounterMetricFamily, f"baccarat_link_{key}", says, table, link.get(key, 0))
 
 
 def _of_queue(table: str, link: Mapping[str, Any], ack: Mapping[str, Any]) -> Iterator[Metric]:
@@ -276,17 +294,20 @@ def _of_queue(table: str, link: Mapping[str, Any], ack: Mapping[str, Any]) -> It
     if isinstance(head, int) and isinstance(seq, int):
         waiting = head - seq if ack.get("journal") == link.get("journal") else head
         says = "Shoe events that the table has not acknowledged."
-        yield _gauge("baccarat_shoe_events_waiting", says, table, max(0, waiting))
+        yield _single(
+            GaugeMetricFamily, "baccarat_shoe_events_waiting", says, table, max(0, waiting)
+        )
 
 
-def _gauge(name: str, says: str, table: str, value: float) -> Metric:
-    family = GaugeMetricFamily(name, says, labels=["table"])
-    family.add_metric([table], value)
-    return family
-
-
-def _counter(name: str, says: str, table: str, value: float) -> Metric:
-    family = CounterMetricFamily(name, says, labels=["table"])
+def _single(
+    kind: type[GaugeMetricFamily] | type[CounterMetricFamily],
+    name: str,
+    says: str,
+    table: str,
+    value: float,
+) -> Metric:
+    """Return a metric with one sample: the table's."""
+    family = kind(name, says, labels=["table"])
     family.add_metric([table], value)
     return family
 
