@@ -23,8 +23,7 @@ from table_core.rules.rulebook import Rulebook, Sign
 from table_core.rules.table_limits import apply_limits
 from table_core.state.coup import Phase
 from table_core.state.dealing import due_places
-from table_core.state.floats import TableFloat
-from table_core.state.table import Alarm, Coup, TableState
+from table_core.state.table import Alarm, Coup, TableFloat, TableState
 
 __all__ = [
     "BetView",
