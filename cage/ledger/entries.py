@@ -67,7 +67,7 @@ class Posting(Struct, frozen=True, order=True):
     """An amount on one account, in minor units; a debit is positive.
 
     Args:
-        account: a key of `cage.ledger.accounts.ACCOUNTS`.
+        account: a key of `ACCOUNTS`.
         seat: 1 to 99; 0 for no seat.
         bet: the bet's id, or empty.
         result: the result of a settled wager; else empty.

@@ -1,7 +1,7 @@
 """Server-sent events: one screen's stream of states and beats.
 
 A screen costs a task and a flag. Its queue holds one document, the newest, and the stream sends it
-when the socket is ready. A stuck screen therefore delays nobody, and `displays.http.connection`
+when the socket is ready. A stuck screen therefore delays nobody, and `displays.http.server`
 cuts its connection.
 """
 

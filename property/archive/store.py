@@ -1,6 +1,6 @@
 """Writes the archive: stores events, heads and the stream position together, in one transaction.
 
-**One writer a partition**, by an advisory lock (`property.archive.partition_locks`). The archive
+**One writer a partition**, by an advisory lock (`property.archive.partition_consumer`). The archive
 also refuses a second writer's batch: a head moves only from where its writer last saw it.
 """
 

@@ -101,7 +101,7 @@ def hand_due(
     """Return the hand that the next card is due to, and the rules applied so far.
 
     Only the first two cards of each hand and Player's third card count. The caller checks for cards
-    that were not due (`table_core.rules.outcome.judge_hands`).
+    that were not due (`judge_hands`).
 
     Args:
         player: Player's cards so far, in the order they came.

@@ -57,15 +57,11 @@ TARGETS: Final = (
         ("table_core/rules/draw.py",),
         (
             "table_core/rules/draw",
+            "table_core/rules/wagers",
             "table_core/rules/settlement",
             "table_core/decide/shoe_reports_coups",
             "table_core/commands_and_reports",
         ),
-    ),
-    Target(
-        "outcome",
-        ("table_core/rules/draw.py",),
-        ("table_core/rules/settlement", "table_core/rules/wagers", "table_core/rules/draw"),
     ),
     Target(
         "wagers",
@@ -80,7 +76,6 @@ TARGETS: Final = (
     Target(
         "settlement",
         (
-            "table_core/rules/settlement.py",
             "table_core/rules/settlement.py",
             "table_core/rules/commission_owed.py",
         ),
@@ -156,7 +151,6 @@ TARGETS: Final = (
             f"shoe_driver/{name}.py"
             for name in (
                 "framing/registry",
-                "framing/checks",
                 "framing/cobs",
                 "framing/enq",
                 "framing/line",
