@@ -6,9 +6,9 @@ from typing import Final
 import click
 import msgspec
 
-from baccarat.cli.log.progress import show_progress, stderr_is_terminal
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
 from baccarat.cli.output_files import write_whole
+from baccarat.cli.progress import show_progress, stderr_is_terminal
 from baccarat.history.evidence_from_log import NoEvidence, build_name, gather
 from baccarat.rulebooks.editions import available_rulebooks_with_warnings
 from events.cards import Card
