@@ -31,7 +31,6 @@ from events.types.table import TableEvent
 
 __all__ = ["BookingResult", "LedgerStore"]
 
-_state: Final = msgspec.json.Decoder(PostingState)
 # The high half of an advisory lock's key, "bacc" in ASCII; the low half is the stream's hash.
 _LOCKS: Final = 0x62616363
 _COPY: Final = f"COPY posting ({', '.join(POSTING.c.keys())}) FROM STDIN"
@@ -133,7 +132,10 @@ class LedgerStore:
             self._connection.execute(made)
             row = self._connection.execute(asked_book).one()
         self._book, self.position = row.id, row.position
-        self._head, self._books = bytes.fromhex(row.hash), _state.decode(row.state)
+        self._head, self._books = (
+            bytes.fromhex(row.hash),
+            msgspec.json.decode(row.state, type=PostingState),
+        )
 
     def _recalled(self, settlement_id: str) -> Sequence[Posting] | None:
         """Return the postings of a settlement from an earlier batch, or None."""

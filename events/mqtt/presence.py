@@ -56,12 +56,9 @@ class Status(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ts: str
 
 
-_encoder: Final = msgspec.json.Encoder()
-
-
 def encode_status(status: Status) -> bytes:
     """Encode a status as the payload of a message."""
-    return _encoder.encode(status)
+    return msgspec.json.encode(status)
 
 
 def read_status(payload: bytes) -> Status | None:

@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+import msgspec
 from msgspec import Struct
 from nats.aio.client import Client
 from nats.errors import Error
@@ -36,7 +37,7 @@ from property.hub.subjects import (
     split_origin,
     stored_subject,
 )
-from property.hub.uplink_status import UplinkStatus, encode_uplink_status
+from property.hub.uplink_status import UplinkStatus
 
 __all__ = [
     "HubSettings",
@@ -232,7 +233,7 @@ async def publish_uplink_ended(js: JetStreamContext, origin: str, by: str) -> No
         nats.js.errors.APIError: the hub refuses.
     """
     word = UplinkStatus(state="ended", by=by)
-    await js.publish(feed_subject(*split_origin(origin)), encode_uplink_status(word), stream=FEEDS)
+    await js.publish(feed_subject(*split_origin(origin)), msgspec.json.encode(word), stream=FEEDS)
 
 
 async def purge_table(js: JetStreamContext, origin: str) -> bool:

@@ -7,7 +7,6 @@ uplink repeats its status every `REPEATED_S`. It is away if its newest status is
 
 from typing import Final, Literal
 
-import msgspec
 from msgspec import Struct
 
 from events.errors import InputError, MalformedJson
@@ -18,7 +17,6 @@ __all__ = [
     "SILENT_S",
     "UplinkStatus",
     "UplinkStatusFilter",
-    "encode_uplink_status",
     "parse_uplink_status",
     "stopped_status",
 ]
@@ -88,11 +86,6 @@ def stopped_status(code: str, position: int, text: str) -> UplinkStatus:
     """Return the status of a stopped feed, with its reason as one printable line."""
     line = "".join(each if each.isprintable() else "?" for each in " ".join(text.split()))
     return UplinkStatus(state="stopped", position=position, code=code, reason=line[:_MOST])
-
-
-def encode_uplink_status(word: UplinkStatus) -> bytes:
-    """Encode a status for publication."""
-    return msgspec.json.encode(word)
 
 
 def parse_uplink_status(data: bytes) -> UplinkStatus:

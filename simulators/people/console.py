@@ -25,8 +25,6 @@ __all__ = ["CATCHING_UP", "Console", "ConsoleTimeouts", "RequestRefused", "refus
 CATCHING_UP: Final = "catching_up"
 _ANSWERS_KEPT: Final = 16  # unread answers to one request: one a try; more would be noise
 
-_encoder: Final = msgspec.json.Encoder()
-
 
 class RequestRefused(TableError):  # noqa: N818 - named for what happened
     """The table refused a necessary request, for a reason that does not pass."""
@@ -110,7 +108,7 @@ class Console:
         try:
             return await self._ask(
                 self._topics.request(user, COMMAND_NAMES[type(command)]),
-                _encoder.encode(command),
+                msgspec.json.encode(command),
                 answers,
             )
         finally:
