@@ -99,7 +99,8 @@ def _line(line: TimelineLine) -> Iterator[str]:
         yield f"{'':>34} {detail}"
     if line.raw is not None and line.raw.hex:
         raw = line.raw
-        yield f"{'':>34} bytes {_spaced(raw.hex)}, journal {raw.journal}, offset {raw.offset}"
+        spaced = " ".join(raw.hex[at : at + 2] for at in range(0, len(raw.hex), 2))
+        yield f"{'':>34} bytes {spaced}, journal {raw.journal}, offset {raw.offset}"
 
 
 def _settlement(settlement: SettlementNarrative, currency: str) -> Iterator[str]:
@@ -221,7 +222,3 @@ def _errors(errors: Sequence[str]) -> str:
 
 def _time(at: str) -> str:
     return at[:_SECONDS].replace("T", " ")
-
-
-def _spaced(raw: str) -> str:
-    return " ".join(raw[at : at + 2] for at in range(0, len(raw), 2))

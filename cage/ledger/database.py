@@ -108,7 +108,8 @@ def create_ledger_engine(url: URL, *, create: bool) -> Engine:
         connect_args={"check_same_thread": False, "timeout": _BUSY_MS / 1000},
     )
     event.listen(engine, "connect", _prepare_sqlite)
-    event.listen(engine, "begin", _begin_immediate if create else _begin)
+    begin = "BEGIN IMMEDIATE" if create else "BEGIN"
+    event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
     return engine
 
 
@@ -116,14 +117,6 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:
     connection.isolation_level = None  # transactions are begun below, not by the driver's guess
     for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {pragma}")
-
-
-def _begin_immediate(connection: Connection) -> None:
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
-
-
-def _begin(connection: Connection) -> None:
-    connection.exec_driver_sql("BEGIN")
 
 
 @contextmanager

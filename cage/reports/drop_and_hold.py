@@ -15,7 +15,7 @@ works an example). An open float is reported as of its last count.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final
 
 from msgspec import Struct
@@ -47,7 +47,6 @@ __all__ = [
     "MoveRow",
     "float_reports",
     "read_floats",
-    "sum_of",
 ]
 
 _WON: Final = {"win": -1, "collected": 1, "recovered": 1}
@@ -204,11 +203,6 @@ def read_floats(ledger: Ledger, table: str | None) -> dict[str, list[FloatHistor
     return {stream: list(floats.values()) for stream, floats in found.items()}
 
 
-def sum_of(rows: Iterable[MoveRow]) -> int:
-    """Return the sum of the rows, in minor units."""
-    return sum(row.line.amount for row in rows)
-
-
 class DenominationLine(Struct, frozen=True, kw_only=True):
     """Pieces of one denomination; `closing` is None before the first count after the opening."""
 
@@ -303,7 +297,9 @@ def _report(
 ) -> FloatReport:
     opening, last = each.opening.line.amount, each.last
     end = last.position if last else _EVER
-    fills, credits_ = (sum_of(each.moved(move, end)) for move in ("fill", "credit"))
+    fills, credits_ = (
+        sum(row.line.amount for row in each.moved(move, end)) for move in ("fill", "credit")
+    )
     movement = last.line.amount + credits_ - opening - fills if last else None
     won = _won(ledger, each, last) if last else None
     due = None if won is None or movement is None else won - movement

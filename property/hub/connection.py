@@ -55,11 +55,7 @@ _PINGS_MOST: Final = 2
 _EOF_SAID: Final = "returning true from eof_received() has no effect when using ssl"
 
 
-def _worth_saying(record: logging.LogRecord) -> bool:
-    return record.getMessage() != _EOF_SAID
-
-
-logging.getLogger("asyncio").addFilter(_worth_saying)
+logging.getLogger("asyncio").addFilter(lambda record: record.getMessage() != _EOF_SAID)
 
 
 class HubSettings(Struct, frozen=True, kw_only=True):

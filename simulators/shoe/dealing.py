@@ -228,7 +228,9 @@ class DealingShoe:
         last = self.deck.cut_card_is_out or self.cut_card_comes_first
         shoe, number = self._shoe, self._coups + 1
         whims = random.Random(f"{self._seed}/{shoe_number(shoe)}/{number}/{fault}")
-        woven = fault if fault and self._weaves(fault) else None
+        names = fault.split(TOGETHER) if fault else []
+        weaves = fault and self.can_have(fault) and COUP_FAULTS.keys() >= set(names)
+        woven = fault if weaves else None
         script = self._script(woven, whims, spare)
         for name in _in_order(woven):
             COUP_FAULTS[name](script, whims)
@@ -268,9 +270,6 @@ class DealingShoe:
         """Power the device up twice in a row, between coups."""
         self._errors = ()
         return _between([self._device.power_up(), self._device.power_up()])
-
-    def _weaves(self, fault: str) -> bool:
-        return self.can_have(fault) and all(name in COUP_FAULTS for name in fault.split(TOGETHER))
 
     def _load(self, shoe: str) -> str:
         """Load fresh cards and forget the old shoe; return the shoe's number in its day."""

@@ -9,14 +9,13 @@ from msgspec import Struct
 
 from events.cards import Card
 from simulators.device.printed_rules import PrintedOutcome
-from simulators.device.profiles import SimulatedProfile
 from simulators.device.pty_port import BYTE_WISE, Pace, PtyPort
 from simulators.device.ref_link import RefLink
 from simulators.device.script import CableFault, DealerCall
 from simulators.shoe.dealing import DealingShoe, Happening, ReportStep
 from simulators.shoe.shoe_in_hand import ShoeInHand, no_answer
 
-__all__ = ["DealtCoup", "Line", "ShoeSimulator", "make_line"]
+__all__ = ["DealtCoup", "Line", "ShoeSimulator"]
 
 _TICK_S: Final = 0.01  # how often a link reads the host's bytes and its clock
 _NANOSECONDS_PER_MS: Final = 1_000_000
@@ -99,11 +98,6 @@ def _now_ms() -> int:
     return time.monotonic_ns() // _NANOSECONDS_PER_MS
 
 
-def make_line(profile: SimulatedProfile, port: PtyPort) -> Line:
-    """Return the line of a profile."""
-    return _Linked(port) if profile.linked else _Plain(port)
-
-
 _HAND_S: Final = 0.1  # a hand takes a moment to pull a plug; earlier reports have been read
 _READER_BACK_S: Final = 30.0  # for the driver to open the line again; then play goes on anyway
 _STALL_S: Final = 0.3  # longer than a device takes for the copies of a report
@@ -169,7 +163,7 @@ class ShoeSimulator(ShoeInHand):
     ) -> None:
         super().__init__(dealing, first_shoe)
         self.port = port
-        self._line = make_line(dealing.profile, port)
+        self._line: Line = _Linked(port) if dealing.profile.linked else _Plain(port)
         self._link = port.link
         self._silence_s = silence_s
         self._told = told

@@ -147,14 +147,10 @@ def bead_of(coup: Outcome | DealCompleted) -> Bead:
     )
 
 
-def _continues(columns: PersistentList[Column], winner: Winner) -> bool:
-    return bool(columns) and columns.back(1).winner is winner
-
-
 def _with_win(
     columns: PersistentList[Column], winner: Winner, pending_ties: int
 ) -> PersistentList[Column]:
-    if _continues(columns, winner):
+    if columns and columns.back(1).winner is winner:
         return columns.replace_last(Column(winner, columns.back(1).ties.append(0)))
     return columns.append(Column(winner, PersistentList[int]().append(pending_ties)))
 
