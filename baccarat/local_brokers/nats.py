@@ -198,10 +198,10 @@ class _PortInUse(InputError):  # noqa: N818 - named for what it is
     """Another program listens on the requested port."""
 
 
-def answers_mqtt(port: int, host: str = LOOPBACK) -> bool:
+def answers_mqtt(port: int) -> bool:
     """Return whether the port's listener answers an MQTT CONNECT (with a welcome or a refusal)."""
     try:
-        with socket.create_connection((host, port), timeout=1.0) as line:
+        with socket.create_connection((LOOPBACK, port), timeout=1.0) as line:
             line.sendall(_CONNECT)
             answer = line.recv(4)
             line.sendall(_DISCONNECT)

@@ -194,14 +194,10 @@ class _KeptReport(Struct):
 
 
 class RefLink:
-    """One device's link.
+    """One device's link; its first power-up has the boot_id 1."""
 
-    Args:
-        boot_id: of the previous power-up: the first takes the next.
-    """
-
-    def __init__(self, boot_id: int = 0) -> None:
-        self._boot = boot_id
+    def __init__(self) -> None:
+        self._boot = 0
         self._powered_ms = 0
         self._beat_ms = 0
         self._kept: list[_KeptReport] = []

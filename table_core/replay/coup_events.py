@@ -195,9 +195,9 @@ def decode_row(row: LogRow) -> LoggedEvent:
     )
 
 
-def moments(facts: Iterable[LoggedEvent], state: TableState | None = None) -> Iterator[Moment]:
+def moments(facts: Iterable[LoggedEvent]) -> Iterator[Moment]:
     """Yield each fact with the state before and after it; only one moment is held at a time."""
-    state = state or TableState()
+    state = TableState()
     for fact in facts:
         after = fold(state, fact.event)
         yield Moment(state, fact, after)
