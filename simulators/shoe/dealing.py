@@ -18,8 +18,16 @@ from simulators.device.deck import CUT_CARD_FROM_END, BurnedCards, Deck, shuffle
 from simulators.device.printed_rules import PrintedOutcome, next_place, outcome
 from simulators.device.profiles import simulated_profile
 from simulators.device.reports import Copies, Disclosure
-from simulators.device.script import Act, CableFault, DealerCall, FallenCard, Script, SendReport
-from simulators.device.wire import GOOD, Wire
+from simulators.device.script import (
+    Act,
+    CableFault,
+    DealerCall,
+    FallenCard,
+    Script,
+    Sending,
+    SendReport,
+)
+from simulators.device.wire import GOOD
 from simulators.faults.table_faults import COUP_FAULTS, TOGETHER, stops_after, switches_after
 
 __all__ = ["DealingShoe", "Happening", "PhysicalCoup", "ReportStep", "next_shoe_id", "shoe_number"]
@@ -35,30 +43,15 @@ _LAST_OF_A_DAY: Final = 99
 _STACKED: Final = ("button_mishandled", "card_code")
 
 
-class ReportStep(Struct, frozen=True, kw_only=True):
-    """One report of the device.
+class ReportStep(Sending, frozen=True, kw_only=True):
+    """One report of the device, as it is handed to the line.
 
     Args:
-        pause: seconds before it, at speed 1.
-        copies: the report's frames as they arrive; of a profile that resends, its messages.
-        noise: bytes on the line before them that are not frames.
-        deciding: the coup can settle after this report.
-        falls: the card that falls on the table.
-        wire: the line's effect on its sendings, where a link makes them.
-        byte_wise: it arrives a byte at a time.
-        broken: the driver is restarted after so many bytes; 0 for no restart.
-        late_s: seconds, at any speed, that the line delays all sendings but the first.
+        copies: the report's frames as they arrive; of a profile that resends, its messages, and
+            then `wire` is the line's effect.
     """
 
-    pause: float
     copies: Copies
-    noise: bytes = b""
-    deciding: bool = False
-    falls: FallenCard | None = None
-    wire: Wire = GOOD
-    byte_wise: bool = False
-    broken: int = 0
-    late_s: float = 0.0
 
 
 Happening: TypeAlias = ReportStep | CableFault | DealerCall

@@ -5,14 +5,12 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Final, Protocol
 
-from msgspec import Struct
+from msgspec.structs import asdict
 
-from events.cards import Card
-from simulators.device.printed_rules import PrintedOutcome
 from simulators.device.pty_port import BYTE_WISE, Pace, PtyPort
 from simulators.device.ref_link import RefLink
 from simulators.device.script import CableFault, DealerCall
-from simulators.shoe.dealing import DealingShoe, Happening, ReportStep
+from simulators.shoe.dealing import DealingShoe, Happening, PhysicalCoup, ReportStep
 from simulators.shoe.shoe_in_hand import ShoeInHand, no_answer
 
 __all__ = ["DealtCoup", "Line", "ShoeSimulator"]
@@ -105,33 +103,15 @@ _BUSY_S: Final = 0.5  # another program has the port: the driver tries it meanwh
 _SILENCE_S: Final = 61.0  # longer than the silence limit of any shipped profile
 
 
-class DealtCoup(Struct, frozen=True, kw_only=True):
+class DealtCoup(PhysicalCoup, frozen=True, kw_only=True):
     """A coup on the table, and the time of the device's deciding report.
 
     Args:
-        shoe: the shoe's id.
-        number: 1, 2, 3... within the shoe, as the dealer counts.
-        cards: of the two hands, in dealing order.
-        outcome: as the dealer calls it; None where the coup was broken off.
-        last: the shoe is over after it.
         decided_ns: `time.monotonic_ns()` as the last byte of the deciding report's first copy was
             handed to the line; the settlement's latency counts from here.
-        fault: the fault, if any.
-        excess: a card too many that left the shoe.
-        carried: it is the next coup's first card.
-        result_comes: the device reports the result.
     """
 
-    shoe: str
-    number: int
-    cards: tuple[Card, ...]
-    outcome: PrintedOutcome | None
-    last: bool
     decided_ns: int
-    fault: str | None = None
-    excess: Card | None = None
-    carried: bool = False
-    result_comes: bool = True
 
 
 def _ignore(_: Happening) -> None:
@@ -190,18 +170,7 @@ class ShoeSimulator(ShoeInHand):
         """
         happenings, coup = self._begin_coup(fault)
         decided_ns = await self._play(happenings, call)
-        return DealtCoup(
-            shoe=coup.shoe,
-            number=coup.number,
-            cards=coup.cards,
-            outcome=coup.outcome,
-            last=coup.last,
-            decided_ns=decided_ns,
-            fault=coup.fault,
-            excess=coup.excess,
-            carried=coup.carried,
-            result_comes=coup.result_comes,
-        )
+        return DealtCoup(**asdict(coup), decided_ns=decided_ns)
 
     async def _play(
         self,
