@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from events.log.disk import sync
+
 __all__ = ["FileWrite", "write_all_atomically", "write_atomically"]
 
 
@@ -50,7 +52,7 @@ def write_all_atomically(files: Sequence[FileWrite]) -> None:
     for new, (path, *_) in zip(staged, files, strict=True):
         new.replace(path)
     for folder in {path.parent for path, *_ in files}:
-        _sync(folder)
+        sync(folder)
 
 
 def _staged(path: Path, data: bytes, mode: int) -> Path:
@@ -66,11 +68,3 @@ def _staged(path: Path, data: bytes, mode: int) -> Path:
         file.flush()
         os.fsync(file.fileno())
     return new
-
-
-def _sync(folder: Path) -> None:
-    line = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(line)
-    finally:
-        os.close(line)

@@ -93,8 +93,8 @@ def _figure(way: str, product: Sequence[float], floor: Sequence[float]) -> Figur
     p50, _ = percentiles(product)
     floor_p50, _ = percentiles(floor)
     slowest, floor_slowest = min(product), min(floor)
-    return Figure.of(
-        side_by_side((p50, slowest), (floor_p50, floor_slowest), digits=None, ratio_digits=3),
+    return Figure(
+        **side_by_side((p50, slowest), (floor_p50, floor_slowest), digits=None, ratio_digits=3),
         name=f"cage_{way}",
         unit="1/s",
         samples=len(product),

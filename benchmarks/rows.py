@@ -29,10 +29,6 @@ class Unmeasurable(InputError):  # noqa: N818 - named for what a row is then
     """A program, package, server or network that a row needs is not here."""
 
 
-def _silent(_: str, __: int) -> AbstractContextManager[Advance]:
-    return nullcontext(lambda _: None)
-
-
 class BenchOptions(Struct, frozen=True, kw_only=True):
     """Options of the command line.
 
@@ -48,7 +44,7 @@ class BenchOptions(Struct, frozen=True, kw_only=True):
     events: int | None = None
     ledger: str | None = None
     data: Path | None = None
-    progress: Progress = _silent
+    progress: Progress = lambda _, __: nullcontext(lambda _: None)
 
     @contextmanager
     def folder(self) -> Iterator[Path]:
@@ -124,7 +120,7 @@ ROWS: Final = (
     ),
     BenchRow(
         "casino",
-        "benchmarks.casino.row:measure",
+        "benchmarks.casino.figures:measure",
         (
             "casino_1",
             "casino_50",

@@ -29,6 +29,7 @@ from benchmarks.instruments.bare_screens import SERVER, TOPIC
 from benchmarks.instruments.browser_frames import BOARD, FLOOR, PageObserver, browser
 from benchmarks.instruments.figures import Figure, percentiles, side_by_side
 from benchmarks.instruments.measure import BLOCK, Play
+from benchmarks.instruments.processes import processor_s, resident_mb
 from benchmarks.instruments.watch import NotSeenInTime, SightingReceiver
 from events.types.envelope import Envelope
 
@@ -43,7 +44,8 @@ _FLOOR_BYTES: Final = 8_192  # about the size of a state
 _PAUSE_S: Final = 0.1
 _WARM_UP: Final = 5
 _NS_PER_MS: Final = 1_000_000
-_BYTES_PER_KB: Final = 1_000
+_KB_PER_MB: Final = 1_000
+_MS: Final = 1_000
 
 
 class _Run(Struct):
@@ -105,18 +107,18 @@ class _Bench:
         await self._watch.ready(SERVER)
         self._writer = bare.connect(self._machine.table.bus.port, "bench-floor-writer")
         await self._coups(BLOCK)  # warm
-        before = _processor_ms(core)
+        before = processor_s(core)
         await self._coups(BLOCK)
-        found.alone_ms = (_processor_ms(core) - before) / BLOCK
+        found.alone_ms = (processor_s(core) - before) * _MS / BLOCK
         servers = {self._machine.pids["displays"]: found.screen_kb, floor.pid: found.floor_kb}
-        empty = {pid: _resident_kb(pid) for pid in servers}
+        empty = {pid: resident_mb(pid) for pid in servers}
         board, bare_page = await self._open()
         await self._over_the_floor(bare_page, _WARM_UP)
         coups: list[tuple[str, float]] = []
         while len(found.floor_ms) < samples:
             count = min(BLOCK, samples - len(found.floor_ms))
             found.floor_ms += await self._over_the_floor(bare_page, count)
-            before, ahead = _processor_ms(core), await board.ahead_ms()
+            before, ahead = processor_s(core), await board.ahead_ms()
             found.clock_ms = max(found.clock_ms, abs(ahead))
             for _ in range(count):
                 # A slow screen skips states: the next coup begins when this one was drawn. The page
@@ -125,9 +127,9 @@ class _Bench:
                 [coup] = await self._coups(1)
                 drawn = await board.at_ms(coup.rpartition("/")[2])
                 coups.append((coup, drawn - ahead))
-            found.watched_ms += (_processor_ms(core) - before) / samples
+            found.watched_ms += (processor_s(core) - before) * _MS / samples
             for pid, costs in servers.items():
-                costs.append(max(0.0, _resident_kb(pid) - empty[pid]) / SCREENS)
+                costs.append(max(0.0, (resident_mb(pid) - empty[pid]) * _KB_PER_MB) / SCREENS)
             advance(len(found.floor_ms))
         settled = _settled_ms(self._machine.table.log_path)
         found.pixels_ms = [drawn - settled[coup] for coup, drawn in coups]
@@ -190,23 +192,13 @@ def _settled_ms(log: Path) -> dict[str, float]:
     return settled
 
 
-def _processor_ms(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) * 1_000 / os.sysconf("SC_CLK_TCK")
-
-
-def _resident_kb(pid: int) -> float:
-    pages = int(Path(f"/proc/{pid}/statm").read_text("ascii").split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / _BYTES_PER_KB
-
-
 def _pixels(found: _Run) -> Figure:
     product, floor = percentiles(found.pixels_ms), percentiles(found.floor_ms)
     void = None
     if floor[1] > FLOOR_P99_MOST_MS:
         void = f"the floor's p99 is over {FLOOR_P99_MOST_MS:g} ms: the machine is busy"
-    return Figure.of(
-        side_by_side(product, floor, digits=1),
+    return Figure(
+        **side_by_side(product, floor, digits=1),
         name="screens",
         unit="ms",
         samples=len(found.pixels_ms),
@@ -227,8 +219,8 @@ def _costs(found: _Run) -> Figure:
         tuple(max(least, each) for each in percentiles(costs))
         for costs in (found.screen_kb, found.floor_kb)
     )
-    return Figure.of(
-        side_by_side((product[0], product[1]), (floor[0], floor[1]), digits=1),
+    return Figure(
+        **side_by_side((product[0], product[1]), (floor[0], floor[1]), digits=1),
         name="screens_memory",
         unit="kB a screen",
         samples=len(found.screen_kb),

@@ -13,14 +13,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
-import msgspec
 from msgspec import Struct
 
 from cage.ledger.received_event import LedgerEvent, decode_published_event
 from cage.reorder_buffer import READY_MOST, ReorderBuffer
 from events.commands.base import ANSWER_REFUSED, Answer
 from events.commands.consumers import Ack, Replay
-from events.errors import BusError, LedgerError, LedgerUnavailable, UnreadableEvent
+from events.errors import BusError, LedgerError, LedgerUnavailable, MalformedJson, UnreadableEvent
+from events.json_form import decode_json
 from events.mqtt.messages import Message
 from events.mqtt.presence import PresencePublisher
 from events.mqtt.process import FOREVER_S, Effect, LogLine, Now, Signal, Steps, Wait
@@ -94,9 +94,6 @@ class _StatePosition(Struct, frozen=True):
     """The part of the retained `state` that the cage reads: the table's position."""
 
     position: int
-
-
-_state_positions: Final = msgspec.json.Decoder(_StatePosition)
 
 
 class CageProcess:
@@ -174,8 +171,8 @@ class CageProcess:
     def _on_state(self, message: Message) -> Steps[None]:
         yield from ()
         try:
-            self.inflow.extend_to(_state_positions.decode(message.payload).position)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            self.inflow.extend_to(decode_json(message.payload, _StatePosition).position)
+        except MalformedJson:
             self.counts.junk += 1
 
     def _on_event(self, message: Message) -> Steps[None]:

@@ -15,7 +15,7 @@ from typing import Final, Literal
 import msgspec
 from msgspec import Struct
 
-from displays.scoreboard.public_view import PublicState, encode_public, read_public
+from displays.scoreboard.public_view import PublicState, read_public
 from events.clock import Clock
 from events.mqtt.presence import Presence, Status, read_status
 
@@ -26,7 +26,6 @@ __all__ = [
     "LiveState",
     "StaleReason",
     "StateDocument",
-    "encode_health",
 ]
 
 # Longest silence of the table. It sends a heartbeat every second, so one may be lost. With a check
@@ -142,7 +141,7 @@ class LiveState:
         self._newest = state
         serial = self.document.serial + 1 if self.document else 1
         self.document = StateDocument(
-            serial=serial, position=state.position, public=encode_public(state), full=payload
+            serial=serial, position=state.position, public=msgspec.json.encode(state), full=payload
         )
         self._wake()
 
@@ -202,8 +201,3 @@ class LiveState:
 def _another_run(before: Status, now: Status) -> bool:
     """Return whether the table's run has ended between two statuses."""
     return before.session != now.session or "offline" in {before.state, now.state}
-
-
-def encode_health(health: LiveHealth) -> bytes:
-    """Encode the data of a beat."""
-    return msgspec.json.encode(health)

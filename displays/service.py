@@ -14,8 +14,7 @@ from msgspec import Struct
 from displays.app import IDLE_SECONDS, make_app
 from displays.auth.accounts import UserAccounts
 from displays.consoles.request_client import ConsoleRequestClient
-from displays.http.certificate import Certificate
-from displays.http.server import WebServer
+from displays.http.server import Certificate, WebServer
 from displays.live import LiveState
 from displays.process import DisplayProcess
 from events.clock import Clock

@@ -3,6 +3,7 @@
     TableError                    everything this product raises on purpose
      +-- InputError               bad input from a person or a program: one line, exit code 2
      |    +-- ConfigError         ... in a configuration or a rulebook file
+     |    +-- MalformedJson       ... in a message or a file that another program wrote
      +-- LogError                 the event log cannot be used as it is
      |    +-- LogRefused          newer, broken, gapped or foreign: the file stays unchanged
      |    +-- LogConflict         append expected another position: there is a second writer
@@ -32,6 +33,7 @@ __all__ = [
     "LogError",
     "LogRefused",
     "LogUnwritable",
+    "MalformedJson",
     "OurBug",
     "TableError",
     "UnreadableEvent",
@@ -48,6 +50,10 @@ class InputError(TableError):
 
 class ConfigError(InputError):
     """A configuration or rulebook file is wrong; names the file, the key and the reason."""
+
+
+class MalformedJson(InputError):  # noqa: N818 - named for what it is
+    """Bytes that are not JSON, or not JSON of the wanted type; the text is the decoder's."""
 
 
 class LogError(TableError):

@@ -17,8 +17,9 @@ from msgspec import Meta, Raw, Struct
 
 from events.cards import Card, Winner, parse_card
 from events.errors import InputError
+from events.json_form import UNDECODABLE
 from events.types.table import Wager
-from table_core.rules.outcome import DealError, deal_cards
+from table_core.rules.draw import DealError, deal_cards
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.settlement import settle
 from table_core.rules.wager_checks import check_wagers
@@ -157,7 +158,7 @@ def answer_line(line: bytes, rulebook_named: Callable[[str], Rulebook | None]) -
     try:
         text = line.decode()
         case = _case(text)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except UNDECODABLE as error:
         raise InputError(f"not a case in JSON: {error}") from error
     if isinstance(case, CaseError):
         return _encoder.encode({"case": _name(text), "error": case})

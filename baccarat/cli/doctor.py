@@ -12,8 +12,7 @@ from baccarat.config.errors import ConfigFaults
 from baccarat.config.table import load_config
 from baccarat.services.registry import configure_logging
 from baccarat.site.credentials import with_sources
-from baccarat.site.doctor import examine, examine_port
-from baccarat.site.doctor_bus import examine_broker
+from baccarat.site.doctor import examine, examine_broker, examine_port
 from baccarat.site.findings import DoctorFinding, fails, passes
 
 __all__ = ["doctor"]

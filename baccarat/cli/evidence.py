@@ -1,6 +1,5 @@
 """`baccarat evidence LOG --coup ID -o FILE`, and `baccarat evidence verify FILE --key PUB`."""
 
-import sys
 from pathlib import Path
 from typing import Final
 
@@ -9,6 +8,7 @@ import msgspec
 
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
 from baccarat.cli.output_files import write_whole
+from baccarat.cli.progress import show_progress, stderr_is_terminal
 from baccarat.history.evidence_from_log import NoEvidence, build_name, gather
 from baccarat.rulebooks.editions import available_rulebooks_with_warnings
 from events.cards import Card
@@ -51,7 +51,7 @@ def _make(log: Path, coup: str, output: Path, rulebooks: tuple[Path, ...]) -> in
     LOG stays as it is, and may be in use. Exit code 1: the coup cannot be proved; 2: there is no
     such log or coup.
     """
-    progress = _progress if sys.stderr.isatty() else None
+    progress = show_progress if stderr_is_terminal() else None
     at_hand = available_rulebooks_with_warnings(log, map(str, rulebooks))
     try:
         data = gather(log, coup, build=build_name(), rulebooks=at_hand, progress=progress)
@@ -112,7 +112,3 @@ def _read(file: Path) -> bytes:
     if len(data) > _MAX_FILE:
         raise InputError(f"more than {_MAX_FILE:,} bytes are no evidence")
     return data
-
-
-def _progress(done: int, events: int) -> None:
-    click.echo(f"\r{done:,} of {events:,} events", nl=done >= events, err=True)

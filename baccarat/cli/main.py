@@ -18,7 +18,15 @@ from baccarat.cli.lazy import LazyGroup
 from baccarat.services.restart import RestartableError
 from events.errors import TableError
 
-__all__ = ["EXIT_BAD_INPUT", "EXIT_DONE", "EXIT_INTERRUPTED", "EXIT_NO", "cli", "main"]
+__all__ = [
+    "EXIT_BAD_INPUT",
+    "EXIT_DONE",
+    "EXIT_INTERRUPTED",
+    "EXIT_NO",
+    "cli",
+    "main",
+    "print_error",
+]
 
 EXIT_DONE: Final = 0
 EXIT_NO: Final = 1
@@ -83,7 +91,7 @@ def main(args: Sequence[str] | None = None) -> int:
         _silence_stdout()  # the reader of our output is gone, and nobody would see a message
         return EXIT_NO
     except (click.ClickException, TableError, OSError, sqlite3.Error) as error:
-        _print_error(*_lines(error))
+        print_error(*_lines(error))
         return EXIT_NO if isinstance(error, RestartableError) else EXIT_BAD_INPUT
     return result if isinstance(result, int) else EXIT_DONE
 
@@ -128,6 +136,7 @@ def _open_streams() -> None:
         sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
 
 
-def _print_error(*messages: str) -> None:
+def print_error(*messages: str) -> None:
+    """Write messages for a person to stderr, a line each, with the command's name before it."""
     for message in messages:
         print(f"baccarat: {' '.join(message.split())}", file=sys.stderr)  # noqa: T201 - the command's voice

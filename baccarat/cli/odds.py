@@ -12,8 +12,8 @@ from baccarat.read_files import read_file
 from baccarat.rulebooks.library import named_rulebook
 from events.errors import InputError
 from table_core.odds.exact import BetOdds, exact_odds
-from table_core.rules.composition import DECKS, full_shoe, read_composition
 from table_core.rules.rulebook import Rulebook
+from table_core.rules.rulebook_file import DECKS, full_shoe, read_composition
 
 __all__ = ["odds"]
 

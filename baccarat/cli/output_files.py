@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from events.errors import InputError
+from events.log.disk import write_durably
 
 __all__ = ["require_stdout", "write_whole"]
 
@@ -51,7 +52,7 @@ def write_whole(path: Path, data: bytes, option: str) -> None:
             return
         if target.is_file() and not _is_another(target, data):
             raise InputError(f"{option} {path}: holds something else, and that is not overwritten")
-        _replace(target, data)
+        write_durably(target, data)
     except OSError as error:
         raise InputError(f"{option} {path}: {error.strerror}") from error
     except RuntimeError as error:  # raised for a circle of links by python 3.11 and 3.12
@@ -61,16 +62,3 @@ def write_whole(path: Path, data: bytes, option: str) -> None:
 def _is_another(target: Path, data: bytes) -> bool:
     with target.open("rb") as file:
         return file.read(_SIGNATURE_BYTES) in {b"", data[:_SIGNATURE_BYTES]}
-
-
-def _replace(target: Path, data: bytes) -> None:
-    # Each process writes a temporary file of its own; the last one to end wins.
-    new = target.with_name(f".{target.name}.{os.getpid()}.new")
-    try:
-        with new.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(target)
-    finally:
-        new.unlink(missing_ok=True)

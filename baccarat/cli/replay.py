@@ -17,8 +17,7 @@ from events.log.reader import LogReader, reading
 from table_core.history.what_if import parse_change, what_if
 from table_core.narrative.coup import narrate_coup
 from table_core.projections.table_document import encode_state_view
-from table_core.replay.coup_events import CoupCollector, CoupRecord
-from table_core.replay.coup_list import CoupList
+from table_core.replay.coup_events import CoupCollector, CoupList, CoupRecord
 from table_core.rules.rulebook import Rulebook
 
 __all__ = ["replay_command"]

@@ -8,7 +8,7 @@ import click
 import msgspec
 from msgspec.structs import astuple
 
-from table_core.roads.document import RoadsView, project_roads, read_results
+from table_core.roads.columns import RoadsView, project_roads, read_results
 
 __all__ = ["roads"]
 

@@ -13,6 +13,7 @@ from typing import Final
 
 import click
 
+from baccarat.cli.main import print_error
 from baccarat.config.form import TableConfig
 from baccarat.config.table import load_config
 from baccarat.processes.supervision import supervise
@@ -57,14 +58,10 @@ def run(config: tuple[Path, ...], only: str | None, *, patient: bool) -> int:
         name for name in sorted(SERVICES) if any(_has(each, name) for each in loaded.values())
     ]
     commands = {name: service_command(config[0], name, *config[1:]) for name in wanted}
-    ended_as_told = asyncio.run(supervise(commands, _print_line, beside=_OPTIONAL))
+    ended_as_told = asyncio.run(supervise(commands, print_error, beside=_OPTIONAL))
     return 0 if ended_as_told else 1
 
 
 def _has(config: TableConfig, service: str) -> bool:
     """Return whether the table's configuration has this service."""
     return service not in _OPTIONAL or getattr(config, service) is not None
-
-
-def _print_line(line: str) -> None:
-    click.echo(f"baccarat: {line}", err=True)

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from baccarat.contract.rules import FREE_TEXT, MOST, ONE_LINE, RULES, Schema
-from baccarat.history.evidence_from_index import CoupProved
+from baccarat.history.evidence_from_log import CoupProved
 from events.commands import shoe
 from events.commands.base import Answer
 from events.commands.registry import COMMANDS
@@ -110,13 +110,11 @@ def bundle() -> Schema:
         "$schema": DIALECT,
         "$id": "urn:baccarat-table:bus:v1",
         "title": "The messages of a baccarat table, version 1 of its topics",
-        "description": "Take a message's schema from $defs: " + ", ".join(_outer()) + ".",
+        "description": "Take a message's schema from $defs: "
+        + ", ".join(name for name in MESSAGES if not name.startswith("event."))
+        + ".",
         "$defs": definitions(),
     }
-
-
-def _outer() -> Iterator[str]:
-    return (name for name in MESSAGES if not name.startswith("event."))
 
 
 def one_message(name: str) -> Schema:
@@ -151,7 +149,10 @@ def definitions() -> dict[str, Schema]:
     references, made = _published(
         *msgspec.json.schema_components(types, ref_template=REF + "{name}")
     )
-    names = {kind: _target(ref) for kind, ref in zip(types, references, strict=True)}
+    names = {
+        kind: str(ref["$ref"]).removeprefix(REF)
+        for kind, ref in zip(types, references, strict=True)
+    }
     found = {name: _with_rules(name, schema) for name, schema in made.items()}
     for name in (*(names[kind] for kind in COMMANDS.values()), WagerRequest.__name__):
         its = found[name]["properties"]
@@ -179,10 +180,6 @@ def _published(
         text = text.replace(f'{REF}{kind.__name__}"', f'{REF}{theirs}"')
         text = text.replace(f'"{kind.__name__}":{{{made_title}', f'"{theirs}":{{"title":"{title}"')
     return msgspec.json.decode(text, type=tuple[tuple[Schema, ...], dict[str, Schema]])
-
-
-def _target(schema: Mapping[str, Any]) -> str:
-    return str(schema["$ref"]).removeprefix(REF)
 
 
 def _events(envelope: Schema, names: Mapping[object, str]) -> dict[str, Schema]:

@@ -18,7 +18,7 @@ from baccarat.demo.spectator import Spectator
 from events.cards import Hand
 from events.types.table import Settlement
 from simulators.people.dealer_and_patrons import PlayedCoup
-from table_core.narrative.draw import DRAW_WORDS
+from table_core.narrative.formatting import DRAW_WORDS
 from table_core.projections.table_document import CoupView, StateView
 
 __all__ = ["LineScreen", "LiveScreen", "money", "print_summary", "settlement_line"]

@@ -1,14 +1,14 @@
 """A client that watches the table over the bus, as any vendor's display would."""
 
+from contextlib import suppress
 from typing import TypeVar
 
-import msgspec
-
-from events.errors import UnreadableEvent
+from events.errors import MalformedJson, UnreadableEvent
+from events.json_form import decode_json
 from events.mqtt.bus import Bus, BusSettings
 from events.mqtt.messages import Message
 from events.mqtt.topics import Topics
-from events.types.envelope import Envelope, decode_data
+from events.types.envelope import PublishedEnvelope, decode_data
 from events.types.shoe_reports import LinkStatus
 from events.types.table import CoupSettled, Settlement
 from table_core.projections.table_document import StateView
@@ -16,12 +16,6 @@ from table_core.projections.table_document import StateView
 __all__ = ["Spectator"]
 
 _T = TypeVar("_T")
-
-
-class _Published(Envelope, frozen=True, kw_only=True):
-    """An event as it travels."""
-
-    hash: str
 
 
 class Spectator:
@@ -35,14 +29,12 @@ class Spectator:
         state: the newest `state` document.
         settlement: the newest settlement.
         link: the newest `link/shoe`.
-        unreadable: messages that this build could not read.
     """
 
     def __init__(self, settings: BusSettings, topics: Topics) -> None:
         self.state: StateView | None = None
         self.settlement: Settlement | None = None
         self.link: LinkStatus | None = None
-        self.unreadable = 0
         self._bus = Bus(
             settings,
             subscriptions={
@@ -62,26 +54,22 @@ class Spectator:
         await self._bus.run()
 
     async def _on_state(self, message: Message) -> None:
-        self.state = self._read(message, StateView) or self.state
+        self.state = _read(message, StateView) or self.state
 
     async def _on_link(self, message: Message) -> None:
-        self.link = self._read(message, LinkStatus) or self.link
+        self.link = _read(message, LinkStatus) or self.link
 
     async def _on_settlement(self, message: Message) -> None:
-        envelope = self._read(message, _Published)
+        envelope = _read(message, PublishedEnvelope)
         if envelope is None:
             return
-        try:
+        with suppress(UnreadableEvent):
             event = decode_data(envelope)
-        except UnreadableEvent:
-            self.unreadable += 1
-            return
-        if isinstance(event, CoupSettled):
-            self.settlement = event.settlement
+            if isinstance(event, CoupSettled):
+                self.settlement = event.settlement
 
-    def _read(self, message: Message, kind: type[_T]) -> _T | None:
-        try:
-            return msgspec.json.decode(message.payload, type=kind)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            self.unreadable += 1
-            return None
+
+def _read(message: Message, kind: type[_T]) -> _T | None:
+    with suppress(MalformedJson):
+        return decode_json(message.payload, kind)
+    return None

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import msgspec
 
-from baccarat.history.evidence_from_index import prove
+from baccarat.history.evidence_from_log import prove
 from baccarat.rulebooks.editions import AvailableRulebooks, available_rulebooks
 from events.commands.base import Refusal
 from events.commands.queries import FindCoups, ProveCoup, Query, ShowTable, TellCoup, WhatIfCard

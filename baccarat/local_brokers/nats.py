@@ -50,12 +50,15 @@ class EmbeddedBroker:
     Args:
         data: the folder for its store, configuration and log.
         extra: more lines for its configuration.
+
+    Attributes:
+        log: the server's own log file.
     """
 
     def __init__(self, data: Path, extra: str = "") -> None:
         self._store = data / "store"
         self._config = data / "nats-server.conf"
-        self._log = data / "nats-server.log"
+        self.log = data / "nats-server.log"
         self._extra = extra
         self._port: int | None = None
         self._child: Child | None = None
@@ -95,11 +98,6 @@ class EmbeddedBroker:
         """The running server's process."""
         assert self._child is not None  # noqa: S101 - `start` has set it
         return self._child
-
-    @property
-    def log(self) -> Path:
-        """The server's own log file."""
-        return self._log
 
     def kill(self) -> None:
         """Kill it with SIGKILL, as a power cut would."""
@@ -141,11 +139,11 @@ class EmbeddedBroker:
     def _launch(self, deadline: float) -> None:
         program = find_nats_server()
         self._write_config()
-        said_before = self._log.stat().st_size if self._log.exists() else 0
+        said_before = self.log.stat().st_size if self.log.exists() else 0
         self._child = Child.start(
             [program, "-c", self._config],
             name="broker",
-            output=self._log,
+            output=self.log,
             env={"GOMEMLIMIT": _MEMORY},
         )
         try:
@@ -164,7 +162,7 @@ class EmbeddedBroker:
         try:
             self._store.mkdir(parents=True, exist_ok=True)
             self._config.write_text(text, encoding="utf-8")
-            self._log.touch()
+            self.log.touch()
         except OSError as error:
             raise InputError(
                 f"broker: cannot write to {error.filename}: {error.strerror}; "
@@ -174,7 +172,7 @@ class EmbeddedBroker:
     def _wait_until_ready(self, child: Child, said_before: int, deadline: float) -> None:
         while time.monotonic() < deadline:
             code = child.code  # before reading the log: the log is then complete
-            said = self._log.read_bytes()[said_before:]
+            said = self.log.read_bytes()[said_before:]
             if code is not None:
                 raise self._explained(code, said)
             if listening := _LISTENING.search(said):
@@ -182,7 +180,7 @@ class EmbeddedBroker:
                 if answers_mqtt(self._port):
                     return
             time.sleep(_POLL_SECONDS)
-        raise BusError(f"broker: no answer within {READY_SECONDS:g} s; see {self._log}")
+        raise BusError(f"broker: no answer within {READY_SECONDS:g} s; see {self.log}")
 
     def _explained(self, code: int, said: bytes) -> Exception:
         found = _FATAL.search(said)
@@ -193,17 +191,17 @@ class EmbeddedBroker:
             )
         if "permission denied" in reason or "storage directory" in reason:
             return InputError(f"broker: {reason}")
-        return BusError(f"broker: it did not start: {reason}; see {self._log}")
+        return BusError(f"broker: it did not start: {reason}; see {self.log}")
 
 
 class _PortInUse(InputError):  # noqa: N818 - named for what it is
     """Another program listens on the requested port."""
 
 
-def answers_mqtt(port: int, host: str = LOOPBACK) -> bool:
+def answers_mqtt(port: int) -> bool:
     """Return whether the port's listener answers an MQTT CONNECT (with a welcome or a refusal)."""
     try:
-        with socket.create_connection((host, port), timeout=1.0) as line:
+        with socket.create_connection((LOOPBACK, port), timeout=1.0) as line:
             line.sendall(_CONNECT)
             answer = line.recv(4)
             line.sendall(_DISCONNECT)

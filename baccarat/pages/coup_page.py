@@ -15,7 +15,7 @@ from table_core.history.what_if import WhatIf
 from table_core.narrative.coup import CoupNarrative
 from table_core.narrative.formatting import amount, card_name, face
 from table_core.narrative.timeline import TimelineLine
-from table_core.narrative.wagers import DOCUMENTS
+from table_core.narrative.wager_outcome import DOCUMENTS
 from table_core.rules.rulebook import LAST_PHASE
 
 __all__ = ["coup_page"]

@@ -13,7 +13,7 @@ from table_core.narrative.formatting import amount, face, faces
 from table_core.narrative.timeline import TimelineLine
 from table_core.narrative.wager_outcome import WagerNarrative
 from table_core.projections.table_document import StateView
-from table_core.replay.coup_list import CoupLine
+from table_core.replay.coup_events import CoupLine
 
 __all__ = ["list_text", "state_text", "story_text", "what_if_text"]
 
@@ -99,7 +99,8 @@ def _line(line: TimelineLine) -> Iterator[str]:
         yield f"{'':>34} {detail}"
     if line.raw is not None and line.raw.hex:
         raw = line.raw
-        yield f"{'':>34} bytes {_spaced(raw.hex)}, journal {raw.journal}, offset {raw.offset}"
+        spaced = " ".join(raw.hex[at : at + 2] for at in range(0, len(raw.hex), 2))
+        yield f"{'':>34} bytes {spaced}, journal {raw.journal}, offset {raw.offset}"
 
 
 def _settlement(settlement: SettlementNarrative, currency: str) -> Iterator[str]:
@@ -221,7 +222,3 @@ def _errors(errors: Sequence[str]) -> str:
 
 def _time(at: str) -> str:
     return at[:_SECONDS].replace("T", " ")
-
-
-def _spaced(raw: str) -> str:
-    return " ".join(raw[at : at + 2] for at in range(0, len(raw), 2))

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from baccarat.processes.children import Child
+from events.mqtt.backoff import Backoff
 
 __all__ = ["supervise"]
 
@@ -88,19 +89,19 @@ async def _keep(name: str, command: _Command, tell: Callable[[str], None]) -> st
 async def _keep_trying(name: str, command: _Command, tell: Callable[[str], None]) -> str:
     """Restart a service whenever it ends, for ever."""
     loop = asyncio.get_running_loop()
-    pause = _PAUSE_S
+    backoff = Backoff(_PAUSE_S, _PAUSE_MOST_S)
     while True:
         began = loop.time()
         with Child.start(command, name=name) as child:
             code = await child.ended()
         if loop.time() - began > _WITHIN_S:
-            pause = _PAUSE_S
+            backoff.reset()
+        pause = backoff.next_s()
         tell(
             f"the {name} service has ended {_how(code)}; the table goes on without it, and it is "
             f"started again in {pause:g} s"
         )
         await asyncio.sleep(pause)
-        pause = min(2 * pause, _PAUSE_MOST_S)
 
 
 def _how(code: int) -> str:

@@ -8,7 +8,7 @@ from typing import Final
 from events.errors import InputError
 from events.log.editions import editions_folder, read_editions
 from events.toml_form import read_tree
-from property.archive.editions import Edition
+from property.archive.store import Edition
 from property.hub.subjects import EditionKind
 from property.uplink.editions import EDITION_FOLDERS
 from shoe_driver.profiles.catalogue import shipped_texts

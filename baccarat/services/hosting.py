@@ -18,7 +18,6 @@ import structlog
 from baccarat.config.form import TableConfig
 from baccarat.services.registry import (
     REPORTED_ERRORS,
-    Probe,
     Service,
     no_probe,
     run_here,
@@ -26,6 +25,7 @@ from baccarat.services.registry import (
     unwrapped_errors,
 )
 from events.errors import ConfigError, OurBug
+from events.mqtt.backoff import Backoff
 
 __all__ = ["check_nothing_shared", "host", "run_hosted"]
 
@@ -45,43 +45,37 @@ def run_hosted(configs: Sequence[TableConfig], name: str) -> None:
     run_here(lambda stop: host(configs, service, stop))
 
 
-async def host(
-    configs: Sequence[TableConfig],
-    service: Service,
-    stop: asyncio.Event,
-    probe: Probe = no_probe,
-) -> None:
+async def host(configs: Sequence[TableConfig], service: Service, stop: asyncio.Event) -> None:
     """Run a service for each table until `stop` is set.
 
     Args:
         configs: the tables, which `check_nothing_shared` has accepted.
         service: runs for each table.
         stop: ends all of them, in order.
-        probe: called at each step.
     """
     async with asyncio.TaskGroup() as tables:
         for config in configs:
-            tables.create_task(_keep(config, service, stop, probe))
+            tables.create_task(_keep(config, service, stop))
 
 
-async def _keep(config: TableConfig, service: Service, stop: asyncio.Event, probe: Probe) -> None:
+async def _keep(config: TableConfig, service: Service, stop: asyncio.Event) -> None:
     """Restart a table's service whenever it ends, until all are to stop."""
     structlog.contextvars.bind_contextvars(table=config.origin)  # of this task alone
     loop = asyncio.get_running_loop()
-    pause = _PAUSE_S
+    backoff = Backoff(_PAUSE_S, _PAUSE_MOST_S)
     while not stop.is_set():
         began = loop.time()
-        error = await _error_of(service(config, stop, probe))
+        error = await _error_of(service(config, stop, no_probe))
         if stop.is_set() and error is None:
             return
         if loop.time() - began > _STEADY_S:
-            pause = _PAUSE_S
+            backoff.reset()
+        pause = backoff.next_s()
         _log.error(
             "table.ended", reason=str(error or "it was over"), **_trace(error), again_s=pause
         )
         with suppress(TimeoutError):
             await asyncio.wait_for(stop.wait(), pause)
-        pause = min(2 * pause, _PAUSE_MOST_S)
 
 
 async def _error_of(serving: Awaitable[None]) -> BaseException | None:

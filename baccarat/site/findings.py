@@ -1,8 +1,19 @@
 """The doctor's findings: one line a check, and a remedy where the check fails."""
 
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-__all__ = ["DoctorFinding", "fails", "passes", "warns"]
+from events.errors import MalformedJson
+from events.json_form import decode_json
+
+__all__ = ["DoctorFinding", "fails", "passes", "read_document", "warns"]
+
+
+def read_document(payload: bytes) -> dict[str, Any]:
+    """Return the JSON document in a payload; empty where there is none."""
+    try:
+        return decode_json(payload, dict[str, Any])
+    except MalformedJson:
+        return {}
 
 
 class DoctorFinding(NamedTuple):

@@ -20,6 +20,7 @@ from typing import Annotated, Final
 
 import bcrypt
 from msgspec import Meta, Struct
+from msgspec.structs import asdict
 
 from baccarat.atomic_files import write_atomically
 from baccarat.config.errors import ConfigFault, ConfigFaults, read_toml
@@ -183,8 +184,15 @@ def write_hub(plan: HubPlan, folder: Path) -> tuple[Path, ...]:
     """
     who = (*ROLES, SYSTEM, *plan.tables)
     passwords = {each: _password(folder / _PASSWORDS, login_of(each)) for each in who}
-    nodes = [_node(name, form) for name, form in plan.nodes.items()]
-    accounts = accounts_conf([HubLogin(each, _hashed(passwords[each])) for each in who])
+    nodes = [HubNode(name=name, **asdict(form)) for name, form in plan.nodes.items()]
+    accounts = accounts_conf(
+        [
+            HubLogin(
+                each, bcrypt.hashpw(passwords[each].encode(), bcrypt.gensalt(_ROUNDS)).decode()
+            )
+            for each in who
+        ]
+    )
     written = []
     for node in nodes:
         written.append(_write(folder / node.name / "nats-server.conf", hub_conf(node, nodes)))
@@ -194,20 +202,6 @@ def write_hub(plan: HubPlan, folder: Path) -> tuple[Path, ...]:
         tables = [LeafTable(each, passwords[each]) for each in form.tables]
         written.append(_write(folder / name / "nats-server.conf", leaf_conf(place, nodes, tables)))
     return tuple(written)
-
-
-def _node(name: str, form: NodeForm) -> HubNode:
-    return HubNode(
-        name=name,
-        host=form.host,
-        clients=form.clients,
-        cluster=form.cluster,
-        leaves=form.leaves,
-        monitor=form.monitor,
-        store=form.store,
-        store_most=form.store_most,
-        pki=form.pki,
-    )
 
 
 def _password(folder: Path, login: str) -> str:
@@ -221,10 +215,6 @@ def _password(folder: Path, login: str) -> str:
             f"{path}: not a password of {CHARACTER_RULE}; take the file away, and another is made"
         )
     return found
-
-
-def _hashed(password: str) -> str:
-    return bcrypt.hashpw(password.encode(), bcrypt.gensalt(_ROUNDS)).decode()
 
 
 def _write(path: Path, text: str) -> Path:

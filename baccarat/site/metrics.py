@@ -3,16 +3,22 @@
 All values come from the services' messages on the bus (`state`, `link/shoe`, `shoe/ack`,
 `settlement`, `status/...`) and from the disk. So this module cannot slow or stop a table, and a
 service that has died cannot hide it. It uses `prometheus-client` and the standard text format.
+
+The delay from a settlement's commit to its arrival at a subscriber, as a Prometheus histogram. It
+is measured in a cage's position: at a subscriber, by the stamp of the event's commit. On a
+controller both use one clock. The time from the shoe's last byte to the commit is not measured
+here, because the shoe's reports are sealed; `baccarat bench latency` measures all of it.
 """
 
 import asyncio
 import os
 from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
 from msgspec import Struct
-from prometheus_client import CollectorRegistry
+from prometheus_client import CollectorRegistry, Histogram
 from prometheus_client.core import (
     CounterMetricFamily,
     GaugeMetricFamily,
@@ -21,8 +27,7 @@ from prometheus_client.core import (
 from prometheus_client.exposition import start_http_server
 from prometheus_client.registry import Collector
 
-from baccarat.site.latency import SettlementDelays
-from baccarat.site.service_documents import read_document
+from baccarat.site.findings import read_document
 from events.clock import Clock
 from events.errors import ConfigError
 from events.mqtt.bus import Bus, BusSettings, Handler
@@ -30,7 +35,48 @@ from events.mqtt.messages import Message
 from events.mqtt.presence import Presence, read_status
 from events.mqtt.topics import Topics
 
-__all__ = ["TableHealth", "serve"]
+__all__ = ["SettlementDelays", "TableHealth", "serve"]
+
+# Seconds. A healthy table is below 10 ms; people notice a screen that is 500 ms late.
+_BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60)
+_NS: Final = 1_000_000_000
+
+
+class SettlementDelays:
+    """The delays measured since the start.
+
+    Args:
+        table: the table's id.
+    """
+
+    def __init__(self, table: str) -> None:
+        self._table = table
+        self._heard = Histogram(
+            "baccarat_settlement_heard_seconds",
+            "From a settlement's commit to a subscriber.",
+            labelnames=["table"],
+            registry=None,
+            buckets=_BUCKETS,
+        )
+
+    def heard(self, payload: bytes, utc_ns: int) -> None:
+        """Count a settlement that arrived.
+
+        Args:
+            payload: its envelope; any other payload is not counted.
+            utc_ns: the time of arrival, nanoseconds since 1970.
+        """
+        try:
+            at = datetime.fromisoformat(str(read_document(payload).get("at"))).timestamp()
+        except ValueError:
+            return
+        # If the clock was set back in between, the delay counts as zero.
+        self._heard.labels(self._table).observe(max(0.0, utc_ns / _NS - at))
+
+    def metrics(self) -> Iterator[Metric]:
+        """Yield the current histogram."""
+        yield from self._heard.collect()
+
 
 _US: Final = 1_000_000
 _LINK_STATES: Final = ("down", "open", "up", "stalled")
@@ -109,7 +155,8 @@ class TableHealth(Struct):
     def metrics(self) -> Iterator[Metric]:
         """Yield all metrics as of now."""
         now = self._now()
-        yield _gauge(
+        yield _single(
+            GaugeMetricFamily,
             "baccarat_bus_connected",
             "Whether the broker can be reached.",
             self.table,
@@ -118,7 +165,8 @@ class TableHealth(Struct):
         yield from self._of_services(self.clock.mono_us())
         if self.state_at is not None:
             age = now - self.state_at
-            yield _gauge(
+            yield _single(
+                GaugeMetricFamily,
                 "baccarat_state_age_seconds",
                 "Seconds since the table last published its state.",
                 self.table,
@@ -167,10 +215,25 @@ class TableHealth(Struct):
 
 def _of_table(table: str, state: Mapping[str, Any]) -> Iterator[Metric]:
     totals = state.get("totals") or {}
-    yield _counter("baccarat_log_position", "Events in the log.", table, state.get("position", 0))
-    yield _counter("baccarat_coups", "Coups that count.", table, totals.get("coups", 0))
-    yield _counter("baccarat_voids", "Coups that were void.", table, totals.get("voids", 0))
-    yield _gauge(
+    yield _single(
+        CounterMetricFamily,
+        "baccarat_log_position",
+        "Events in the log.",
+        table,
+        state.get("position", 0),
+    )
+    yield _single(
+        CounterMetricFamily, "baccarat_coups", "Coups that count.", table, totals.get("coups", 0)
+    )
+    yield _single(
+        CounterMetricFamily,
+        "baccarat_voids",
+        "Coups that were void.",
+        table,
+        totals.get("voids", 0),
+    )
+    yield _single(
+        GaugeMetricFamily,
         "baccarat_catching_up",
         "Whether the table waits for the driver before it takes bets.",
         table,
@@ -209,7 +272,8 @@ def _of_link(table: str, link: Mapping[str, Any]) -> Iterator[Metric]:
     yield state
     age = link.get("last_frame_age_ms")
     if age is not None:
-        yield _gauge(
+        yield _single(
+            GaugeMetricFamily,
             "baccarat_link_frame_age_seconds",
             "Seconds since the last frame from the shoe.",
             table,
@@ -222,7 +286,7 @@ def _of_link(table: str, link: Mapping[str, Any]) -> Iterator[Metric]:
         ("resends", "Reports that came again."),
         ("opened", "How often the port was opened."),
     ):
-        yield _counter(f"baccarat_link_{key}", says, table, link.get(key, 0))
+        yield _single(CounterMetricFamily, f"baccarat_link_{key}", says, table, link.get(key, 0))
 
 
 def _of_queue(table: str, link: Mapping[str, Any], ack: Mapping[str, Any]) -> Iterator[Metric]:
@@ -231,17 +295,20 @@ def _of_queue(table: str, link: Mapping[str, Any], ack: Mapping[str, Any]) -> It
     if isinstance(head, int) and isinstance(seq, int):
         waiting = head - seq if ack.get("journal") == link.get("journal") else head
         says = "Shoe events that the table has not acknowledged."
-        yield _gauge("baccarat_shoe_events_waiting", says, table, max(0, waiting))
+        yield _single(
+            GaugeMetricFamily, "baccarat_shoe_events_waiting", says, table, max(0, waiting)
+        )
 
 
-def _gauge(name: str, says: str, table: str, value: float) -> Metric:
-    family = GaugeMetricFamily(name, says, labels=["table"])
-    family.add_metric([table], value)
-    return family
-
-
-def _counter(name: str, says: str, table: str, value: float) -> Metric:
-    family = CounterMetricFamily(name, says, labels=["table"])
+def _single(
+    kind: type[GaugeMetricFamily] | type[CounterMetricFamily],
+    name: str,
+    says: str,
+    table: str,
+    value: float,
+) -> Metric:
+    """Return a metric with one sample: the table's."""
+    family = kind(name, says, labels=["table"])
     family.add_metric([table], value)
     return family
 

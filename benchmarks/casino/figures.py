@@ -4,19 +4,62 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from baccarat.demo.machine import DemoBroken
+from baccarat.local_brokers.mosquitto import find_mosquitto
+from benchmarks.casino.command import PACE, play_casino
 from benchmarks.casino.tables import Crowd
 from benchmarks.instruments.figures import Figure, side_by_side, unmeasured, without_floor
+from benchmarks.instruments.watch import NotSeenInTime
+from benchmarks.rows import BenchOptions, Unmeasurable
+from events.errors import InputError
+from simulators.people.console import RequestRefused
 
-__all__ = ["BOUND", "DISK_MOST_MS", "P99_MOST_MS", "SIZES", "casino_figures"]
+__all__ = ["BOUND", "DISK_MOST_MS", "P99_MOST_MS", "SIZES", "casino_figures", "measure"]
+
+# One table alone would take an hour for seventy samples.
+_HURRY: Final = 40.0
+_HOUR_S: Final = 3_600.0
+_SECONDS_LEAST: Final = 20.0
+_SECONDS_MOST: Final = 60.0
+
+
+def measure(options: BenchOptions) -> list[Figure]:
+    """Measure crowds of 1, 50, 200 and 1,000 tables; `options.events` leaves out larger ones.
+
+    Raises:
+        Unmeasurable: there is no mosquitto.
+    """
+    try:
+        find_mosquitto()
+    except InputError as error:
+        raise Unmeasurable(str(error)) from error
+    most = options.events or SIZES[-1]
+    left_out = f"left out by --events {most}"
+    return casino_figures(
+        {size: _crowd(options, size) if size <= most else left_out for size in SIZES}
+    )
+
+
+def _crowd(options: BenchOptions, tables: int) -> Crowd | str:
+    speed = _HURRY if tables == 1 else 1.0
+    wanted = options.samples * _HOUR_S / (tables * PACE * speed)
+    seconds = round(max(_SECONDS_LEAST, min(_SECONDS_MOST, wanted)))
+    with (
+        options.folder() as folder,
+        options.progress(f"seconds at {tables} tables", seconds) as advance,
+    ):
+        try:
+            return play_casino(tables, folder, seconds, speed=speed, advance=advance)
+        except (DemoBroken, RequestRefused, NotSeenInTime) as error:
+            return str(error)
+
 
 SIZES: Final = (1, 50, 200, 1_000)
 BOUND: Final = 200
 """The number of tables promised for one machine; figures of more tables are for information."""
-
 P99_MOST_MS: Final = 100.0
 DISK_MOST_MS: Final = 25.0
 """A settlement waits for two forced writes, and for those of other tables before it."""
-
 # A table among many may cost at most so many times as much as one among few.
 _GROWTH_MOST: Final = 1.25
 _TABLE_MOST_MB: Final = 1.0
@@ -49,8 +92,12 @@ def _latency(tables: int, found: Crowd | str, least: Crowd | None) -> Figure:
         )
     floor = least.p50_ms, least.p99_ms
     sides = (found.p50_ms, found.p99_ms)
-    return Figure.of(
-        without_floor(*sides, digits=1) if found is least else side_by_side(sides, floor, digits=1),
+    return Figure(
+        **(
+            without_floor(*sides, digits=1)
+            if found is least
+            else side_by_side(sides, floor, digits=1)
+        ),
         name=name,
         unit="ms",
         samples=found.coups,
@@ -78,8 +125,8 @@ def _linear(crowds: Sequence[Crowd]) -> Figure:
     few, most = many[0], max((e for e in many if e.tables <= BOUND), key=_tables, default=many[0])
     costs = {each.tables: _cost_ms(each) for each in many}
     here, there = costs[most.tables], costs[few.tables]
-    return Figure.of(
-        side_by_side((here, here), (there, there), digits=3),
+    return Figure(
+        **side_by_side((here, here), (there, there), digits=3),
         name=name,
         unit="ms/s",
         samples=len(many),
@@ -100,8 +147,8 @@ def _memory(crowds: Sequence[Crowd]) -> Figure:
         for each in others
     }
     worst, broker = max(slopes.values()), others[-1].memory_mb["broker"] / others[-1].tables
-    return Figure.of(
-        without_floor(worst, worst, digits=3),
+    return Figure(
+        **without_floor(worst, worst, digits=3),
         name=name,
         unit="MB a table",
         samples=len(slopes),

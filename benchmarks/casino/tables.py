@@ -10,7 +10,6 @@ theirs.
 import asyncio
 import math
 import os
-import sys
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
@@ -19,15 +18,14 @@ from typing import Any, Final, Protocol, TypeVar
 
 from msgspec import Struct
 
-from baccarat.processes.children import Child
 from benchmarks.instruments.figures import percentiles
-from benchmarks.instruments.watch import NotSeenInTime, SightingReceiver
+from benchmarks.instruments.processes import processor_s, resident_mb
+from benchmarks.instruments.watch import NotSeenInTime, SightingReceiver, start_watcher
 from events.mqtt.topics import Topics
 
 __all__ = ["Crowd", "CrowdConditions", "SettledCoup", "Tables", "measure_crowd"]
 
 _NS_PER_MS: Final = 1_000_000
-_BYTES_PER_MB: Final = 1_000_000
 _POLL_S: Final = 0.1
 _BEGIN_S: Final = 60.0
 _SETTLEMENT: Final = "settlement"
@@ -133,7 +131,11 @@ async def measure_crowd(
         Unseen: the subscriber did not come up, or not every table began to play.
         ExceptionGroup: a service has ended, or a table cannot be played at.
     """
-    with _Everywhere(_everywhere(under)) as watch, _watcher(under, watch.port):
+    everywhere = under.topics[0].settlement.replace(f"/{under.topics[0].table}/", "/+/")
+    with (
+        _Everywhere(everywhere) as watch,
+        start_watcher(under.folder, under.broker_port, watch.port, everywhere),
+    ):
         await watch.ready("watcher")
         playing = asyncio.ensure_future(tables.run())
         try:
@@ -175,17 +177,6 @@ async def _begun(tables: Tables, under: CrowdConditions) -> None:
         ) from error
 
 
-def _everywhere(under: CrowdConditions) -> str:
-    """Return the topic filter of all tables' settlements."""
-    return under.topics[0].settlement.replace(f"/{under.topics[0].table}/", "/+/")
-
-
-def _watcher(under: CrowdConditions, measurer: int) -> Child:
-    words = [str(under.broker_port), str(measurer), _everywhere(under)]
-    command = [sys.executable, "-m", "benchmarks.instruments.watcher", *words]
-    return Child.start(command, name="watcher", output=under.folder / "watcher.log")
-
-
 def _crowd(
     under: CrowdConditions,
     took: float,
@@ -194,7 +185,7 @@ def _crowd(
     spent: dict[str, float],
     disk_ms: list[float],
 ) -> Crowd:
-    memory = {name: _resident_mb(pid) for name, pid in under.pids.items()}
+    memory = {name: resident_mb(pid) for name, pid in under.pids.items()}
     p50, p99 = percentiles(found) if found else (math.nan, math.nan)
     services = sum(memory.values()) - memory["broker"]
     return Crowd(
@@ -255,14 +246,4 @@ async def _latencies(watch: SightingReceiver, settled: Sequence[SettledCoup]) ->
 
 def _processor_s(pids: Mapping[str, int]) -> dict[str, float]:
     """Return the processor time of each process, and of this one, so far."""
-    tick = os.sysconf("SC_CLK_TCK")
-    taken = {}
-    for name, pid in {**pids, "people": os.getpid()}.items():
-        fields = Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()
-        taken[name] = (int(fields[11]) + int(fields[12])) / tick
-    return taken
-
-
-def _resident_mb(pid: int) -> float:
-    pages = int(Path(f"/proc/{pid}/statm").read_text("ascii").split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / _BYTES_PER_MB
+    return {name: processor_s(pid) for name, pid in {**pids, "people": os.getpid()}.items()}

@@ -22,6 +22,7 @@ from baccarat.local_brokers.nats import EmbeddedBroker
 from baccarat.processes.children import Child
 from benchmarks.driver.child import EVENT, FORCED
 from benchmarks.instruments.figures import Figure, percentiles, side_by_side
+from benchmarks.instruments.processes import peak_mb, processor_s, resident_mb
 from benchmarks.instruments.watcher import READY
 from benchmarks.rows import BenchOptions
 
@@ -43,7 +44,6 @@ _IDLE_S: Final = 10.0
 _REPORTS_A_BLOCK: Final = 128
 _DATAGRAM: Final = 65_536
 _NS_PER_MS: Final = 1_000_000
-_KB_PER_MB: Final = 1_000_000 / 1_024
 
 
 def measure(options: BenchOptions) -> list[Figure]:
@@ -114,7 +114,9 @@ class _Run:
                 advance(len(took["driver"]))
             idle = await self._idle()
             rate = await self._flood(frames)
-            memory = {role: _memory(self._pids[role]) for role in took}
+            memory = {
+                role: (resident_mb(self._pids[role]), peak_mb(self._pids[role])) for role in took
+            }
             listening.cancel()
         return [_arrival(took), _memory_figure(memory, frames, rate), _idle_figure(idle)]
 
@@ -157,12 +159,12 @@ class _Run:
 
     async def _idle(self) -> dict[str, float]:
         """Return the processor use of each while the line is silent, percent."""
-        before = {role: _processor_s(self._pids[role]) for role in ("driver", "floor")}
+        before = {role: processor_s(self._pids[role]) for role in ("driver", "floor")}
         began = time.monotonic()
         await asyncio.sleep(_IDLE_S)
         passed = time.monotonic() - began
         return {
-            role: 100 * (_processor_s(self._pids[role]) - spent) / passed
+            role: 100 * (processor_s(self._pids[role]) - spent) / passed
             for role, spent in before.items()
         }
 
@@ -214,8 +216,8 @@ def _arrival(took: dict[str, list[float]]) -> Figure:
             f"the floor's p99 is over {FLOOR_P99_MOST_MS:g} ms: disk or processors are busy with "
             "something else, and what is added cannot be told from that"
         )
-    return Figure.of(
-        side_by_side((p50, p99), (floor_p50, floor_p99), digits=3),
+    return Figure(
+        **side_by_side((p50, p99), (floor_p50, floor_p99), digits=3),
         name="driver",
         unit="ms",
         samples=len(took["driver"]),
@@ -232,8 +234,8 @@ def _arrival(took: dict[str, list[float]]) -> Figure:
 
 def _memory_figure(memory: dict[str, tuple[float, float]], frames: int, rate: float) -> Figure:
     (now, most), (floor, floor_most) = memory["driver"], memory["floor"]
-    return Figure.of(
-        side_by_side((now, most), (floor, floor_most), digits=1),
+    return Figure(
+        **side_by_side((now, most), (floor, floor_most), digits=1),
         name="driver_memory",
         unit="MB",
         samples=1,
@@ -246,8 +248,8 @@ def _memory_figure(memory: dict[str, tuple[float, float]], frames: int, rate: fl
 def _idle_figure(idle: dict[str, float]) -> Figure:
     least = 0.01  # the resolution of the kernel's clock in ten seconds
     driver, floor = max(idle["driver"], least), max(idle["floor"], least)
-    return Figure.of(
-        side_by_side((driver, driver), (floor, floor), digits=2),
+    return Figure(
+        **side_by_side((driver, driver), (floor, floor), digits=2),
         name="driver_idle",
         unit="% of a core",
         samples=1,
@@ -255,17 +257,3 @@ def _idle_figure(idle: dict[str, float]) -> Figure:
         met=driver <= IDLE_MOST_PERCENT,
         detail={"seconds": _IDLE_S},
     )
-
-
-def _memory(pid: int) -> tuple[float, float]:
-    """Return the resident memory now and at its peak, MB of a million bytes."""
-    lines = Path(f"/proc/{pid}/status").read_text("ascii").splitlines()
-    sizes = {line.split()[0]: int(line.split()[1]) for line in lines if line.startswith("Vm")}
-    return sizes["VmRSS:"] / _KB_PER_MB, sizes["VmHWM:"] / _KB_PER_MB
-
-
-def _processor_s(pid: int) -> float:
-    """Return the processor time of a process, seconds."""
-    fields = Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()
-    ticks = int(fields[11]) + int(fields[12])
-    return ticks / os.sysconf("SC_CLK_TCK")

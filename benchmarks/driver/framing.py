@@ -15,8 +15,8 @@ from typing import Final
 from benchmarks.instruments.figures import Figure, side_by_side
 from benchmarks.rows import BenchOptions
 from shoe_driver.decode import Decoder
-from shoe_driver.framing.checks import crc_ccitt_false
 from shoe_driver.framing.cobs import cobs_encode
+from shoe_driver.framing.frames import crc_ccitt_false
 from shoe_driver.framing.registry import FramerOptions, make_framer
 from shoe_driver.profiles.catalogue import load_profile
 
@@ -62,8 +62,8 @@ def _figure(name: str, mark: bytes, burst: bytes, rounds: int) -> Figure:
         product.append(_cost(reads, framer.feed))
         decode.append(_cost(reads, Decoder(profile).feed_bare))
     p50, floor_p50 = median(product), median(floor)
-    return Figure.of(
-        side_by_side((p50, max(product)), (floor_p50, max(floor)), digits=3),
+    return Figure(
+        **side_by_side((p50, max(product)), (floor_p50, max(floor)), digits=3),
         name=f"framing-{profile.framer}",
         unit="ms/MB",
         samples=rounds,

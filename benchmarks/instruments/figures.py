@@ -4,7 +4,7 @@ import math
 import os
 from collections.abc import Callable, Sequence
 from statistics import quantiles
-from typing import Final, NamedTuple, Self
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -14,7 +14,6 @@ __all__ = [
     "FIGURES",
     "FLOOR_P50_MOST_MS",
     "Figure",
-    "FigureNumbers",
     "latency",
     "memory",
     "percentiles",
@@ -29,17 +28,6 @@ RATIO_P99_MOST: Final = 3.0
 MEMORY_MOST_MB: Final = 150.0
 # Above it a TCP_NODELAY is missing somewhere, or the machine is too busy.
 FLOOR_P50_MOST_MS: Final = 6.0
-
-
-class FigureNumbers(NamedTuple):
-    """The numbers of a figure, explained in `Figure`. NaN means no number, and is null in JSON."""
-
-    p50: float
-    p99: float
-    floor_p50: float
-    floor_p99: float
-    ratio_p50: float
-    ratio_p99: float
 
 
 class Figure(Struct, frozen=True, kw_only=True):
@@ -72,33 +60,8 @@ class Figure(Struct, frozen=True, kw_only=True):
     ratio_p99: float
     goal: str
     met: bool
-    void: str | None
+    void: str | None = None
     detail: dict[str, float]
-
-    @classmethod
-    def of(
-        cls,
-        sides: FigureNumbers,
-        *,
-        name: str,
-        unit: str,
-        samples: int,
-        goal: str,
-        met: bool,
-        detail: dict[str, float],
-        void: str | None = None,
-    ) -> Self:
-        """Return a figure from the numbers of product and floor."""
-        return cls(
-            name=name,
-            unit=unit,
-            samples=samples,
-            **sides._asdict(),
-            goal=goal,
-            met=met,
-            void=void,
-            detail=detail,
-        )
 
 
 def side_by_side(
@@ -108,8 +71,8 @@ def side_by_side(
     digits: int | None,
     floor_digits: int | None = None,
     ratio_digits: int = 2,
-) -> FigureNumbers:
-    """Return product and floor side by side.
+) -> dict[str, Any]:
+    """Return the numbers of product and floor side by side, by the names that `Figure` has.
 
     Args:
         product: its median and 99th percentile.
@@ -120,20 +83,20 @@ def side_by_side(
     """
     (p50, p99), (floor_p50, floor_p99) = product, floor
     of_floor = digits if floor_digits is None else floor_digits
-    return FigureNumbers(
-        p50=round(p50, digits),
-        p99=round(p99, digits),
-        floor_p50=round(floor_p50, of_floor),
-        floor_p99=round(floor_p99, of_floor),
-        ratio_p50=round(p50 / floor_p50, ratio_digits),
-        ratio_p99=round(p99 / floor_p99, ratio_digits),
-    )
+    return {
+        "p50": round(p50, digits),
+        "p99": round(p99, digits),
+        "floor_p50": round(floor_p50, of_floor),
+        "floor_p99": round(floor_p99, of_floor),
+        "ratio_p50": round(p50 / floor_p50, ratio_digits),
+        "ratio_p99": round(p99 / floor_p99, ratio_digits),
+    }
 
 
-def without_floor(p50: float, p99: float, *, digits: int) -> FigureNumbers:
-    """Return a product without a floor."""
-    nothing = [math.nan] * 4
-    return FigureNumbers(round(p50, digits), round(p99, digits), *nothing)
+def without_floor(p50: float, p99: float, *, digits: int | None) -> dict[str, Any]:
+    """Return the numbers of a product without a floor. NaN means no number, and is null in JSON."""
+    nothing = dict.fromkeys(("floor_p50", "floor_p99", "ratio_p50", "ratio_p99"), math.nan)
+    return {"p50": round(p50, digits), "p99": round(p99, digits), **nothing}
 
 
 def latency(samples: Samples) -> Figure:
@@ -147,8 +110,8 @@ def latency(samples: Samples) -> Figure:
             "TCP_NODELAY is missing somewhere, or the machine is busy with something else"
         )
     within = p50 <= RATIO_P50_MOST * floor_p50 and p99 <= RATIO_P99_MOST * floor_p99
-    return Figure.of(
-        side_by_side((p50, p99), (floor_p50, floor_p99), digits=3),
+    return Figure(
+        **side_by_side((p50, p99), (floor_p50, floor_p99), digits=3),
         name="latency",
         unit="ms",
         samples=len(samples.product_ms),
@@ -167,8 +130,8 @@ def memory(samples: Samples) -> Figure:
     p50, p99 = percentiles([each.resident for each in samples.product_memory])
     floor_p50, floor_p99 = percentiles([each.resident for each in samples.floor_memory])
     proportional, _ = percentiles([each.proportional for each in samples.product_memory])
-    return Figure.of(
-        side_by_side((p50, p99), (floor_p50, floor_p99), digits=1),
+    return Figure(
+        **side_by_side((p50, p99), (floor_p50, floor_p99), digits=1),
         name="memory",
         unit="MB",
         samples=len(samples.product_memory),
@@ -181,8 +144,8 @@ def memory(samples: Samples) -> Figure:
 
 def unmeasured(name: str, why: str) -> Figure:
     """Return the void figure of a row that could not be measured here, without numbers."""
-    return Figure.of(
-        FigureNumbers(*[math.nan] * len(FigureNumbers._fields)),
+    return Figure(
+        **without_floor(math.nan, math.nan, digits=1),
         name=name,
         unit="",
         samples=0,

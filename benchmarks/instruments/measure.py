@@ -1,7 +1,6 @@
 """One run of settlement latency: floor and product in turns, so that disturbances hit both."""
 
 import asyncio
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
@@ -9,9 +8,8 @@ from typing import Final, NamedTuple, Protocol
 from msgspec import Struct, field
 
 from baccarat.demo.machine import Machine
-from baccarat.processes.children import Child
 from benchmarks.instruments.floor import ARRIVED, Floor
-from benchmarks.instruments.watch import SightingReceiver
+from benchmarks.instruments.watch import SightingReceiver, start_watcher
 
 __all__ = ["BLOCK", "Decided", "MemoryUse", "Play", "Samples", "measure"]
 
@@ -92,7 +90,7 @@ async def measure(
     found = Samples()
     with (
         SightingReceiver(topics.settlement) as watch,
-        _watcher(machine.data, port, watch.port, topics.settlement, ARRIVED),
+        start_watcher(machine.data, port, watch.port, topics.settlement, ARRIVED),
         Floor(machine.data / "floor", port, watch.port) as floor,
     ):
         await watch.ready("watcher", "reader", "keeper")
@@ -109,18 +107,6 @@ async def measure(
             for task in background:
                 task.cancel()
     return found
-
-
-def _watcher(folder: Path, broker: int, measurer: int, *topics: str) -> Child:
-    command = [
-        sys.executable,
-        "-m",
-        "benchmarks.instruments.watcher",
-        str(broker),
-        str(measurer),
-        *topics,
-    ]
-    return Child.start(command, name="watcher", output=folder / "watcher.log")
 
 
 async def _over_the_floor(floor: Floor, watch: SightingReceiver, count: int) -> list[float]:

@@ -2,15 +2,18 @@
 
 import asyncio
 import socket
+import sys
+from pathlib import Path
 from typing import Final, Generic, Self, TypeVar
 
 import msgspec
 
+from baccarat.processes.children import Child
 from benchmarks.instruments.watcher import READY
 from events.errors import TableError
-from events.types.envelope import Envelope
+from events.types.envelope import PublishedEnvelope
 
-__all__ = ["PATIENCE_S", "NotSeenInTime", "SightingReceiver", "Sightings"]
+__all__ = ["PATIENCE_S", "NotSeenInTime", "SightingReceiver", "Sightings", "start_watcher"]
 
 # The longest wait for any measured event before the run is given up.
 PATIENCE_S: Final = 30.0
@@ -61,12 +64,6 @@ class Sightings(Generic[_At]):
         return self._seen.pop(what)
 
 
-class _Published(Envelope, frozen=True, kw_only=True):
-    """An event as it travels."""
-
-    hash: str
-
-
 class SightingReceiver:
     """Receives the reports; as a context manager it closes its port at the end.
 
@@ -76,7 +73,7 @@ class SightingReceiver:
 
     def __init__(self, settlements: str) -> None:
         self._settlements = settlements
-        self._decoder = msgspec.json.Decoder(_Published)
+        self._decoder = msgspec.json.Decoder(PublishedEnvelope)
         self._seen = Sightings[int]("the watcher has not seen")
         self._line = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._line.bind((_HOST, 0))
@@ -126,3 +123,10 @@ class SightingReceiver:
         if topic == self._settlements:
             return self._decoder.decode(payload).correlation
         return f"{READY} {payload.decode()}" if topic == READY else payload.decode()
+
+
+def start_watcher(folder: Path, broker: int, measurer: int, *topics: str) -> Child:
+    """Start the process that watches topics on the broker's port and reports to the measurer's."""
+    words = [str(broker), str(measurer), *topics]
+    command = [sys.executable, "-m", "benchmarks.instruments.watcher", *words]
+    return Child.start(command, name="watcher", output=folder / "watcher.log")

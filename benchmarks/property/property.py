@@ -31,14 +31,19 @@ import psycopg
 
 from benchmarks.instruments.figures import (
     Figure,
-    FigureNumbers,
     percentiles,
     side_by_side,
     without_floor,
 )
 from benchmarks.instruments.postgres import postgres_cluster
-from benchmarks.property.logs import LogFiller, template
-from benchmarks.property.place import BenchProperty, Costs, running_property, server_costs
+from benchmarks.property.place import (
+    BenchProperty,
+    Costs,
+    LogFiller,
+    running_property,
+    server_costs,
+    template,
+)
 from benchmarks.rows import BenchOptions, Unmeasurable
 from property.archive.database import migrate
 
@@ -327,8 +332,8 @@ def _copied(url: str) -> float:
 
 def _rate_figure(found: _Rate, url: str) -> Figure:
     rate, floor = found.events / found.seconds, _copied(url)
-    return Figure.of(
-        side_by_side((rate, rate), (floor, floor), digits=None, ratio_digits=3),
+    return Figure(
+        **side_by_side((rate, rate), (floor, floor), digits=None, ratio_digits=3),
         name="property_rate",
         unit="1/s",
         samples=found.events,
@@ -340,8 +345,8 @@ def _rate_figure(found: _Rate, url: str) -> Figure:
 
 def _page_figure(found: _Pace) -> Figure:
     p50, p99 = percentiles(found.late_ms)
-    return Figure.of(
-        without_floor(p50, p99, digits=1),
+    return Figure(
+        **without_floor(p50, p99, digits=1),
         name="property_page",
         unit="ms",
         samples=len(found.late_ms),
@@ -354,8 +359,8 @@ def _page_figure(found: _Pace) -> Figure:
 def _catchup_figure(found: _CatchUp) -> Figure:
     rate = found.events / found.seconds
     p50, p99 = percentiles(found.late_ms) if found.late_ms else (nan, nan)
-    return Figure.of(
-        FigureNumbers(round(rate), round(rate), nan, nan, nan, nan),
+    return Figure(
+        **without_floor(rate, rate, digits=None),
         name="property_catchup",
         unit="1/s",
         samples=found.events,

@@ -78,8 +78,8 @@ def measure(options: BenchOptions) -> list[Figure]:
 def _figure(product: list[float], peer: list[float], coups: int, bare: float) -> Figure:
     p50, p99 = percentiles(product)
     peer_p50, peer_p99 = percentiles(peer)
-    return Figure.of(
-        side_by_side((p50, p99), (peer_p50, peer_p99), digits=2, floor_digits=3, ratio_digits=1),
+    return Figure(
+        **side_by_side((p50, p99), (peer_p50, peer_p99), digits=2, floor_digits=3, ratio_digits=1),
         name="judge",
         unit="us",
         samples=len(product),

@@ -15,7 +15,7 @@ import msgspec
 
 from benchmarks.instruments.figures import Figure, percentiles, side_by_side
 from benchmarks.rows import BenchOptions
-from benchmarks.table.coups import COUPS_A_SHOE, Dealt, deal_coups, wagers_of
+from benchmarks.table.coups import COUPS_A_SHOE, Dealt, deal_coups, numbered, wagers_of
 from events.cards import Hand, total
 from events.commands.base import Command, Refusal
 from events.commands.coup import CloseBetting, OpenBetting
@@ -44,7 +44,6 @@ __all__ = [
     "RATIO_MOST",
     "inputs_of",
     "measure",
-    "numbered",
     "play",
 ]
 
@@ -55,7 +54,6 @@ RATIO_MOST: Final = 5.0
 COUPS_A_SECOND_LEAST: Final = 5_000.0
 _PASSES: Final = 9
 _US: Final = 1_000_000
-_AT: Final = "2026-11-28T00:00:00.000000000Z"
 
 Input = Command | ShoeEvent
 
@@ -83,8 +81,8 @@ def _figure(product: list[float], floor: list[float], events_a_coup: float) -> F
     p50, p99 = percentiles(product)
     floor_p50, floor_p99 = percentiles(floor)
     rate = _US / p50
-    return Figure.of(
-        side_by_side((p50, p99), (floor_p50, floor_p99), digits=1),
+    return Figure(
+        **side_by_side((p50, p99), (floor_p50, floor_p99), digits=1),
         name="core",
         unit="us",
         samples=len(product),
@@ -165,21 +163,6 @@ class _Script:
         for report in reports:
             self._said += 1
             yield numbered(self._said, report)
-
-
-def numbered(seq: int, report: AnyReport) -> ShoeEvent:
-    """Return a report as the driver publishes it, with all other fields."""
-    return ShoeEvent(
-        journal="bench",
-        seq=seq,
-        profile="enq-bcc",
-        profile_hash="0" * 64,
-        offset=seq,
-        raw="0500",
-        mono_us=seq,
-        utc=_AT,
-        report=report,
-    )
 
 
 def _result(dealt: Dealt) -> DeviceResult:

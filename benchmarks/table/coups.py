@@ -1,6 +1,7 @@
 """Coups for the benchmarks that need many different ones: seeded, dealt by the draw table.
 
 `deal_coups` deals from shuffled shoes, as a real one would; `wagers_of` places three wagers a coup.
+`BenchTable` plays on the product's own table.
 """
 
 import random
@@ -9,14 +10,23 @@ from itertools import count
 from typing import Final
 
 from events.cards import Card, Hand
+from events.clock import SystemClock
+from events.commands.base import ANSWER_ACCEPTED, Command
 from events.commands.wagers import WagerRequest
+from events.errors import OurBug
+from events.log.store import EventLog
+from events.mqtt.topics import Topics
+from events.types.shoe_reports import AnyReport, LinkOpen, LinkUp, ShoeEvent
+from table_core.rulebooks.shipped import load_rulebook
 from table_core.rules.draw import hand_due
+from table_core.service.table import Table
 
-__all__ = ["COUPS_A_SHOE", "SEED", "Dealt", "deal_coups", "wagers_of"]
+__all__ = ["COUPS_A_SHOE", "SEED", "BenchTable", "Dealt", "deal_coups", "numbered", "wagers_of"]
 
 SEED: Final = 20261128
 COUPS_A_SHOE: Final = 60
 _DECKS: Final = 8
+_AT: Final = "2026-11-28T00:00:00.000000000Z"
 _SEATS: Final = 7
 _STAKES: Final = (500, 1_000, 2_500, 10_000)
 _MAIN: Final = ("player", "banker")
@@ -57,3 +67,59 @@ def wagers_of() -> Iterator[tuple[WagerRequest, ...]]:
             WagerRequest(seat=second, bet=_MAIN[number // 3 % 2], stake=_STAKES[number // 2 % 4]),
             WagerRequest(seat=first, bet=_SIDES[number % 3], stake=_STAKES[0]),
         )
+
+
+def numbered(seq: int, report: AnyReport) -> ShoeEvent:
+    """Return a report as the driver publishes it, with all other fields."""
+    return ShoeEvent(
+        journal="bench",
+        seq=seq,
+        profile="enq-bcc",
+        profile_hash="0" * 64,
+        offset=seq,
+        raw="0500",
+        mono_us=seq,
+        utc=_AT,
+        report=report,
+    )
+
+
+class BenchTable:
+    """A table on its log, and its inputs without a bus; the shoe's link is up.
+
+    Args:
+        log: of the table `bench/t1`.
+        name: of the transactions, which are numbered.
+
+    Raises:
+        OurBug: from `ask`: the table refuses.
+    """
+
+    def __init__(self, log: EventLog, name: str = "bench") -> None:
+        self._table = Table(
+            log,
+            Topics("bench", "t1"),
+            load_rulebook("au-commission"),
+            SystemClock(),
+            roles={"all": frozenset({"dealer", "wagers"})},
+        )
+        self._name = name
+        self._asked = self._said = 0
+        self.say(LinkOpen(transport="bench"), LinkUp())
+
+    def transaction(self) -> str:
+        """Return the next transaction's id."""
+        self._asked += 1
+        return f"{self._name}-{self._asked}"
+
+    def ask(self, command: Command) -> None:
+        """Have a command carried out."""
+        answer = self._table.ask("all", command, caught_up=True)
+        if answer.result != ANSWER_ACCEPTED:
+            raise OurBug(f"the bench's table refuses: {answer.text}")
+
+    def say(self, *reports: AnyReport) -> None:
+        """Hand the shoe's reports over, numbered."""
+        for report in reports:
+            self._said += 1
+            self._table.hear(numbered(self._said, report))

@@ -16,7 +16,7 @@ from benchmarks.instruments.figures import Figure, percentiles, without_floor
 from benchmarks.rows import BenchOptions
 from table_core.odds.exact import exact_odds
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
-from table_core.rules.composition import full_shoe
+from table_core.rules.rulebook_file import full_shoe
 
 __all__ = ["SECONDS_MOST", "measure"]
 
@@ -37,8 +37,8 @@ def measure(options: BenchOptions) -> list[Figure]:
     p50, p99 = percentiles([sum(each.values()) for each in took])
     slowest = {book: round(max(each[book] for each in took), 2) for book in took[0]}
     return [
-        Figure.of(
-            without_floor(p50, p99, digits=2),
+        Figure(
+            **without_floor(p50, p99, digits=2),
             name="odds",
             unit="s",
             samples=passes,

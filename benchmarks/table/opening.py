@@ -21,33 +21,25 @@ import msgspec
 
 from benchmarks.instruments.figures import Figure, percentiles, side_by_side
 from benchmarks.rows import BenchOptions
+from benchmarks.table.coups import BenchTable
 from events.cards import Hand, parse_card
-from events.clock import SystemClock
-from events.commands.base import ANSWER_ACCEPTED, Command
 from events.commands.coup import CloseBetting, OpenBetting
 from events.commands.shoe import LoadShoe
 from events.commands.wagers import PlaceWager, WagerRequest
 from events.errors import OurBug
 from events.log.schema import OWN_ACTORS
 from events.log.store import EventLog
-from events.mqtt.topics import Topics
 from events.proof.chain import next_hash, origin_hash
 from events.proof.merkle import MerkleTree
 from events.types.envelope import Envelope, decode_data, decode_envelope, encode_envelope
 from events.types.shoe_reports import (
-    AnyReport,
     CardDrawn,
     DeviceResult,
-    LinkOpen,
-    LinkUp,
-    ShoeEvent,
 )
 from events.types.table import ShoeEnded, TableEvent
 from table_core.fold.dispatch import fold
 from table_core.fold.snapshot import encode_state, snapshot_anchor
-from table_core.rulebooks.shipped import load_rulebook
 from table_core.service.snapshots import restore_state, snapshot_path, store_snapshot
-from table_core.service.table import Table
 from table_core.state.table import TableState
 
 __all__ = ["EVENTS", "OPENS", "make_log", "measure", "opening"]
@@ -99,8 +91,8 @@ def opening(folder: Path, events: int, opens: int, advance: Callable[[int], obje
     p50, p99 = percentiles(product)
     floor_p50, floor_p99 = percentiles(floor)
     size = path.stat().st_size
-    return Figure.of(
-        side_by_side((p50, p99), (floor_p50, floor_p99), digits=1, floor_digits=2),
+    return Figure(
+        **side_by_side((p50, p99), (floor_p50, floor_p99), digits=1, floor_digits=2),
         name="open",
         unit="ms",
         samples=opens,
@@ -189,67 +181,26 @@ class _Writer:
 def _one_shoe(path: Path) -> list[list[bytes]]:
     """Return the events of the product's table for a shoe in play, in groups of one cause."""
     with EventLog.open(path, _ORIGIN) as log:
-        table = Table(
-            log,
-            Topics(*_ORIGIN.split("/")),
-            load_rulebook("au-commission"),
-            SystemClock(),
-            roles={"all": frozenset({"dealer", "wagers"})},
-        )
-        play = _Play(table)
-        play.say(LinkOpen(transport="bench"), LinkUp())
-        play.ask(LoadShoe(transaction=play.transaction(), shoe=_SHOE))
+        table = BenchTable(log, _SHOE)
+        table.ask(LoadShoe(transaction=table.transaction(), shoe=_SHOE))
         for number in range(_COUPS):
-            play.coup(number)
+            _play_coup(table, number)
         events = [stored.stored for stored in log.read()]
     return [list(group) for _, group in groupby(events, lambda each: decode_envelope(each).cause)]
 
 
-class _Play:
-    """The people and the shoe at a table without a bus."""
-
-    def __init__(self, table: Table) -> None:
-        self._table = table
-        self._asked = self._said = 0
-
-    def transaction(self) -> str:
-        self._asked += 1
-        return f"{_SHOE}-{self._asked}"
-
-    def ask(self, command: Command) -> None:
-        answer = self._table.ask("all", command, caught_up=True)
-        if answer.result != ANSWER_ACCEPTED:
-            raise OurBug(f"the bench's table refuses: {answer.text}")
-
-    def say(self, *reports: AnyReport) -> None:
-        for report in reports:
-            self._said += 1
-            self._table.hear(
-                ShoeEvent(
-                    journal="bench",
-                    seq=self._said,
-                    profile="enq-bcc",
-                    profile_hash="0" * 64,
-                    offset=self._said,
-                    raw="0500",
-                    mono_us=self._said,
-                    utc=_AT,
-                    report=report,
-                )
-            )
-
-    def coup(self, number: int) -> None:
-        """Play a natural nine or eight for Player against five, with a wager on each seat."""
-        self.ask(OpenBetting(transaction=self.transaction()))
-        for seat in _SEATS:
-            wager = WagerRequest(seat=seat, bet="banker" if seat % 2 else "player", stake=1_000)
-            self.ask(PlaceWager(transaction=self.transaction(), wagers=(wager,)))
-        self.ask(CloseBetting(transaction=self.transaction()))
-        faces = _FACES[number % len(_FACES)]
-        suit = _SUITS[number // len(_FACES) % len(_SUITS)]
-        for (hand, place), face in zip(_PLACES, faces, strict=True):
-            self.say(CardDrawn(hand=hand, number=place, face=parse_card(f"{face}{suit}")))
-        self.say(DeviceResult(winner="player"))
+def _play_coup(table: BenchTable, number: int) -> None:
+    """Play a natural nine or eight for Player against five, with a wager on each seat."""
+    table.ask(OpenBetting(transaction=table.transaction()))
+    for seat in _SEATS:
+        wager = WagerRequest(seat=seat, bet="banker" if seat % 2 else "player", stake=1_000)
+        table.ask(PlaceWager(transaction=table.transaction(), wagers=(wager,)))
+    table.ask(CloseBetting(transaction=table.transaction()))
+    faces = _FACES[number % len(_FACES)]
+    suit = _SUITS[number // len(_FACES) % len(_SUITS)]
+    for (hand, place), face in zip(_PLACES, faces, strict=True):
+        table.say(CardDrawn(hand=hand, number=place, face=parse_card(f"{face}{suit}")))
+    table.say(DeviceResult(winner="player"))
 
 
 def _shoe_name(number: int) -> str:

@@ -10,6 +10,7 @@ them: it judges nothing, settles nothing, and has no hash chain.
 It needs eventsourcing (requirements/bench.txt); without it the figure is void.
 """
 
+import os
 import sqlite3
 import sys
 import time
@@ -23,7 +24,8 @@ from uuid import UUID
 
 import msgspec
 
-from benchmarks.table.replay import Pass, peak_mb
+from benchmarks.instruments.processes import peak_mb
+from benchmarks.table.replay import Pass
 from events.log.reader import reading
 from events.types.envelope import Envelope
 
@@ -84,7 +86,7 @@ def _read(store: str) -> Pass:
     begun = time.process_time()
     events = sum(app.repository.get(each).seen for each in ids)
     seconds = time.process_time() - begun
-    return Pass(seconds=seconds, events=events, peak_mb=peak_mb())
+    return Pass(seconds=seconds, events=events, peak_mb=peak_mb(os.getpid()))
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from msgspec import Struct
 
 from baccarat.history.log_facts import state_at
 from benchmarks.instruments.figures import Figure, percentiles, side_by_side, unmeasured
+from benchmarks.instruments.processes import peak_mb
 from benchmarks.rows import Advance, BenchOptions
 from events.errors import InputError
 from events.log.reader import reading
@@ -43,7 +44,6 @@ __all__ = [
     "figure",
     "measure",
     "passes",
-    "peak_mb",
     "peer_figure",
     "stretch",
 ]
@@ -61,7 +61,6 @@ _COUPS: Final = 60  # about as many as a shoe has
 _SEED: Final = 20261127
 _BATCH: Final = 5_000
 _US: Final = 1_000_000
-_MB_PER_KB: Final = 1_024 / 1_000_000
 _FLOOR_ROWS: Final = "SELECT position, bytes, hash FROM event ORDER BY position"
 
 
@@ -156,8 +155,8 @@ def figure(product: list[Pass], floor: list[Pass]) -> Figure:
     p50, p99 = percentiles([each.seconds * _US / each.events for each in product])
     floor_p50, floor_p99 = percentiles([each.seconds * _US / each.events for each in floor])
     peak = max(each.peak_mb for each in product)
-    return Figure.of(
-        side_by_side((p50, p99), (floor_p50, floor_p99), digits=2),
+    return Figure(
+        **side_by_side((p50, p99), (floor_p50, floor_p99), digits=2),
         name="replay",
         unit="us",
         samples=len(product),
@@ -195,8 +194,8 @@ def peer_figure(product: list[Pass], peer: list[Pass]) -> Figure:
     """
     p50, p99 = percentiles([each.seconds * _US / each.events for each in product])
     peer_p50, peer_p99 = percentiles([each.seconds * _US / each.events for each in peer])
-    return Figure.of(
-        side_by_side((p50, p99), (peer_p50, peer_p99), digits=2, ratio_digits=3),
+    return Figure(
+        **side_by_side((p50, p99), (peer_p50, peer_p99), digits=2, ratio_digits=3),
         name=_PEER,
         unit="us",
         samples=len(peer),
@@ -243,15 +242,8 @@ def _main(role: str, log: str) -> None:
     events = run(Path(log))
     seconds = time.process_time() - begun
     sys.stdout.buffer.write(
-        msgspec.json.encode(Pass(seconds=seconds, events=events, peak_mb=peak_mb()))
+        msgspec.json.encode(Pass(seconds=seconds, events=events, peak_mb=peak_mb(os.getpid())))
     )
-
-
-def peak_mb() -> float:
-    """Return this process's peak resident memory; `getrusage` would count its parent's, too."""
-    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-    (peak,) = (line.split()[1] for line in lines if line.startswith("VmHWM:"))
-    return int(peak) * _MB_PER_KB
 
 
 if __name__ == "__main__":

@@ -18,21 +18,16 @@ import msgspec
 
 from benchmarks.instruments.figures import Figure, percentiles, side_by_side
 from benchmarks.rows import BenchOptions
-from benchmarks.table.core import numbered
+from benchmarks.table.coups import BenchTable
 from events.cards import Card, Hand
-from events.clock import SystemClock
-from events.commands.base import ANSWER_ACCEPTED, Command
 from events.commands.coup import CloseBetting, OpenBetting
 from events.commands.shoe import EndShoe, LoadShoe
 from events.commands.wagers import PlaceWager, WagerRequest
 from events.errors import OurBug
 from events.log.store import EventLog
-from events.mqtt.topics import Topics
 from events.types.envelope import decode_entry
-from events.types.shoe_reports import AnyReport, CardDrawn, DeviceResult, LinkOpen, LinkUp
+from events.types.shoe_reports import CardDrawn, DeviceResult
 from events.types.table import CoupSettled, TableEvent
-from table_core.rulebooks.shipped import load_rulebook
-from table_core.service.table import Table
 
 __all__ = ["RATIO_MOST", "WAGERS", "measure"]
 
@@ -82,8 +77,8 @@ def measure(options: BenchOptions) -> list[Figure]:
 def _figure(product: list[float], floor: list[float], wagers: int) -> Figure:
     p50, p99 = percentiles(product)
     floor_p50, floor_p99 = percentiles(floor)
-    return Figure.of(
-        side_by_side((p50, p99), (floor_p50, floor_p99), digits=2),
+    return Figure(
+        **side_by_side((p50, p99), (floor_p50, floor_p99), digits=2),
         name="settle",
         unit="ms",
         samples=len(product),
@@ -93,51 +88,27 @@ def _figure(product: list[float], floor: list[float], wagers: int) -> Figure:
     )
 
 
-class _Play:
-    """A table on its log, and its inputs."""
+class _Play(BenchTable):
+    """A table at which the same coup is played again and again."""
 
-    def __init__(self, log: EventLog) -> None:
-        self._table = Table(
-            log,
-            Topics("bench", "t1"),
-            load_rulebook("au-commission"),
-            SystemClock(),
-            roles={"all": frozenset({"dealer", "wagers"})},
-        )
-        self._asked = self._said = 0
-        self.say(LinkOpen(transport="bench"), LinkUp())
-        self._coups = 0
+    _coups = 0
 
     def up_to_the_result(self, wagers: int) -> None:
         """Play a coup with so many wagers, of which only the shoe's own result is missing."""
         if self._coups % _COPIES == 0:  # the same four cards come again and again
             self._next_shoe(self._coups // _COPIES)
         self._coups += 1
-        self._ask(OpenBetting(transaction=self._transaction()))
+        self.ask(OpenBetting(transaction=self.transaction()))
         for first in range(0, wagers, _A_COMMAND):
             asked = tuple(map(_wager, range(first, min(first + _A_COMMAND, wagers))))
-            self._ask(PlaceWager(transaction=self._transaction(), wagers=asked))
-        self._ask(CloseBetting(transaction=self._transaction()))
+            self.ask(PlaceWager(transaction=self.transaction(), wagers=asked))
+        self.ask(CloseBetting(transaction=self.transaction()))
         self.say(*(CardDrawn(hand=hand, number=place, face=face) for hand, place, face in _CARDS))
 
     def _next_shoe(self, number: int) -> None:
         if number:
-            self._ask(EndShoe(transaction=self._transaction(), reason="bench"))
-        self._ask(LoadShoe(transaction=self._transaction(), shoe=f"20261128-{number + 1:02}"))
-
-    def say(self, *reports: AnyReport) -> None:
-        for report in reports:
-            self._said += 1
-            self._table.hear(numbered(self._said, report))
-
-    def _transaction(self) -> str:
-        self._asked += 1
-        return f"bench-{self._asked}"
-
-    def _ask(self, command: Command) -> None:
-        answer = self._table.ask("all", command, caught_up=True)
-        if answer.result != ANSWER_ACCEPTED:
-            raise OurBug(f"the bench's table refuses: {answer.text}")
+            self.ask(EndShoe(transaction=self.transaction(), reason="bench"))
+        self.ask(LoadShoe(transaction=self.transaction(), shoe=f"20261128-{number + 1:02}"))
 
 
 def _wager(number: int) -> WagerRequest:

@@ -158,8 +158,8 @@ def _modules() -> str:
 def _figure(name: str, product: list[float], floor: list[float], events: int) -> Figure:
     p50, p99 = percentiles(product)
     floor_p50, floor_p99 = percentiles(floor)
-    return Figure.of(
-        side_by_side((p50, p99), (floor_p50, floor_p99), digits=1),
+    return Figure(
+        **side_by_side((p50, p99), (floor_p50, floor_p99), digits=1),
         name=name,
         unit="ms",
         samples=len(product),

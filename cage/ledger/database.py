@@ -12,10 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import psycopg
-from alembic import command
-from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import (
     ArgumentError,
@@ -27,7 +24,8 @@ from sqlalchemy.exc import (
 from sqlalchemy.pool import NullPool
 
 from events.errors import InputError, LedgerError, LedgerUnavailable
-from events.log.schema_rows import SchemaRow, odd_rows, rows_of
+from events.log.schema import SchemaRow, odd_rows, rows_of
+from events.sql_migrations import Migrations
 
 __all__ = [
     "create_ledger_engine",
@@ -39,7 +37,9 @@ __all__ = [
     "translate_ledger_errors",
 ]
 
-_MIGRATIONS: Final = Path(__file__).parents[1] / "migrations"
+_MIGRATIONS: Final = Migrations(
+    Path(__file__).parents[1] / "migrations", "ledger", "baccarat cage run", LedgerError
+)
 # The lock that makes two services that start at once migrate in turn. "bacledgr" in ASCII.
 _MIGRATING: Final = 0x6261636C65646772
 _HARMLESS_DDL: Final = re.compile(r"create (table|view|index|unique index) ", re.IGNORECASE)
@@ -108,7 +108,8 @@ def create_ledger_engine(url: URL, *, create: bool) -> Engine:
         connect_args={"check_same_thread": False, "timeout": _BUSY_MS / 1000},
     )
     event.listen(engine, "connect", _prepare_sqlite)
-    event.listen(engine, "begin", _begin_immediate if create else _begin)
+    begin = "BEGIN IMMEDIATE" if create else "BEGIN"
+    event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
     return engine
 
 
@@ -116,14 +117,6 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:
     connection.isolation_level = None  # transactions are begun below, not by the driver's guess
     for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {pragma}")
-
-
-def _begin_immediate(connection: Connection) -> None:
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
-
-
-def _begin(connection: Connection) -> None:
-    connection.exec_driver_sql("BEGIN")
 
 
 @contextmanager
@@ -161,18 +154,14 @@ def migrate(connection: Connection, url: URL) -> None:
     """
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATING})
-    config = _config()
-    script = ScriptDirectory.from_config(config)
-    found = _revision(connection, script, url)
+    found = _MIGRATIONS.version(connection, shown(url))
     if (fault := schema_fault(connection)) is not None:
         raise LedgerError(
             f"{shown(url)}: {fault}; `baccarat cage reconcile` tells what else was changed; "
             "keep the file as it is and put a backup of it back"
         )
-    if found == script.get_current_head():
-        return
-    config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+    if found != _MIGRATIONS.newest:
+        _MIGRATIONS.upgrade(connection)
 
 
 def require_current(connection: Connection, url: URL) -> None:
@@ -181,15 +170,7 @@ def require_current(connection: Connection, url: URL) -> None:
     Raises:
         LedgerError: it holds no ledger, an older or a newer one.
     """
-    script = ScriptDirectory.from_config(_config())
-    found = _revision(connection, script, url)
-    if found is None:
-        raise LedgerError(f"{shown(url)} holds no ledger; `baccarat cage run` makes one")
-    if found != script.get_current_head():
-        raise LedgerError(
-            f"{shown(url)} is at version {found}, and this build reads "
-            f"{script.get_current_head()}; `baccarat cage run` brings it up"
-        )
+    _MIGRATIONS.require_current(connection, shown(url))
 
 
 def schema_fault(connection: Connection) -> str | None:
@@ -211,9 +192,7 @@ def schema_fault(connection: Connection) -> str | None:
 def _rows_at(revision: str) -> tuple[SchemaRow, ...]:
     engine = create_engine("sqlite://", poolclass=NullPool)
     with engine.connect() as connection:
-        config = _config()
-        config.attributes["connection"] = connection
-        command.upgrade(config, revision)
+        _MIGRATIONS.upgrade(connection, revision)
         return _rows_of(connection)
 
 
@@ -223,18 +202,3 @@ def _rows_of(connection: Connection) -> tuple[SchemaRow, ...]:
         row if row.sql is None else row._replace(sql=" ".join(str(row.sql).split()))
         for row in rows_of(connection.exec_driver_sql)
     )
-
-
-def _config() -> Config:
-    config = Config()
-    config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
-    return config
-
-
-def _revision(connection: Connection, script: ScriptDirectory, url: URL) -> str | None:
-    found = MigrationContext.configure(connection).get_current_revision()
-    if found is not None and found not in {each.revision for each in script.walk_revisions()}:
-        raise LedgerError(
-            f"{shown(url)} is at version {found}, which is newer than this build; it was left alone"
-        )
-    return found

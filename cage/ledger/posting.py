@@ -18,9 +18,8 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from cage.ledger.accounts import LAID
 from cage.ledger.chip_posting import CHIP_EVENT_TYPES, chip_entry
-from cage.ledger.entries import LedgerEntry, Posting, PostingState, SeatCommission
+from cage.ledger.entries import LAID, LedgerEntry, Posting, PostingState, SeatCommission
 from events.errors import LedgerError
 from events.types.chips import ChipEvent
 from events.types.commission import (

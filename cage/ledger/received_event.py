@@ -8,13 +8,19 @@ proves it.
 
 from typing import Final
 
-import msgspec
 from msgspec import Struct
 
 from cage.ledger.posting import POSTED_EVENT_TYPES
-from events.errors import LedgerError, UnreadableEvent
+from events.errors import LedgerError, MalformedJson, UnreadableEvent
+from events.json_form import decode_json
 from events.proof.chain import next_hash
-from events.types.envelope import Envelope, decode_data, decode_envelope, with_hash
+from events.types.envelope import (
+    Envelope,
+    PublishedEnvelope,
+    decode_data,
+    decode_envelope,
+    with_hash,
+)
 from events.types.registry import TABLE_EVENTS
 from events.types.table import TableEvent
 
@@ -48,15 +54,6 @@ class LedgerEvent(Struct, frozen=True):
     problem: str = ""
 
 
-class _PublishedEvent(Envelope, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A published event: the stored envelope and its hash."""
-
-    hash: str
-
-
-_published: Final = msgspec.json.Decoder(_PublishedEvent)
-
-
 def decode_published_event(payload: bytes) -> LedgerEvent:
     """Decode an event from the bus.
 
@@ -64,9 +61,9 @@ def decode_published_event(payload: bytes) -> LedgerEvent:
         UnreadableEvent: the payload is no event.
     """
     try:
-        event = _published.decode(payload)
+        event = decode_json(payload, PublishedEnvelope)
         digest = bytes.fromhex(event.hash)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError) as error:
+    except (MalformedJson, ValueError) as error:
         raise UnreadableEvent(f"no event: {error}") from error
     stored: bytes | None = payload[: -len(with_hash(b" ", digest))] + b"}"
     if bytes(event.data) == _SEALED:

@@ -31,7 +31,6 @@ from events.types.table import TableEvent
 
 __all__ = ["BookingResult", "LedgerStore"]
 
-_state: Final = msgspec.json.Decoder(PostingState)
 # The high half of an advisory lock's key, "bacc" in ASCII; the low half is the stream's hash.
 _LOCKS: Final = 0x62616363
 _COPY: Final = f"COPY posting ({', '.join(POSTING.c.keys())}) FROM STDIN"
@@ -52,7 +51,11 @@ class BookingResult(Struct, frozen=True):
 
 
 class LedgerStore:
-    """One table's book in a ledger, for its only writer; `open` creates it."""
+    """One table's book in a ledger, for its only writer; `open` creates it.
+
+    Attributes:
+        position: the position up to which everything is booked and on disk.
+    """
 
     def __init__(self, url: URL, stream: str, engine: Engine, connection: Connection) -> None:
         self.url = url
@@ -60,7 +63,7 @@ class LedgerStore:
         self._engine = engine
         self._connection = connection
         self._held = ExitStack()
-        self._book, self._position, self._head, self._books = 0, 0, b"", PostingState()
+        self._book, self.position, self._head, self._books = 0, 0, b"", PostingState()
 
     @classmethod
     def open(cls, url: URL, stream: str) -> Self:
@@ -89,11 +92,6 @@ class LedgerStore:
             store._held = stack.pop_all()
         return store
 
-    @property
-    def position(self) -> int:
-        """The position up to which everything is booked and on disk."""
-        return self._position
-
     def close(self) -> None:
         """Release the book."""
         self._held.close()
@@ -106,13 +104,13 @@ class LedgerStore:
             LedgerError: they do not continue the chain, contradict what is booked, or another
                 writer has moved the cursor.
         """
-        batch = _Batch(self._position, self._head, self._books)
+        batch = _Batch(self.position, self._head, self._books)
         with translate_ledger_errors(self.url), self._connection.begin():
             for fact in facts:
                 batch.take(fact, self.stream, self._recalled)
-            if batch.position > self._position:
+            if batch.position > self.position:
                 self._write(batch)
-        self._position, self._head, self._books = batch.position, batch.head, batch.books
+        self.position, self._head, self._books = batch.position, batch.head, batch.books
         return BookingResult(batch.position, len(batch.entries), batch.repeated)
 
     def _take(self) -> None:
@@ -133,8 +131,11 @@ class LedgerStore:
             )
             self._connection.execute(made)
             row = self._connection.execute(asked_book).one()
-        self._book, self._position = row.id, row.position
-        self._head, self._books = bytes.fromhex(row.hash), _state.decode(row.state)
+        self._book, self.position = row.id, row.position
+        self._head, self._books = (
+            bytes.fromhex(row.hash),
+            msgspec.json.decode(row.state, type=PostingState),
+        )
 
     def _recalled(self, settlement_id: str) -> Sequence[Posting] | None:
         """Return the postings of a settlement from an earlier batch, or None."""
@@ -161,11 +162,11 @@ class LedgerStore:
         except IntegrityError as error:
             raise LedgerError(
                 f"{shown(self.url)}: a settlement of {self.stream} comes a second time with "
-                f"another position, after {self._position}: {' '.join(str(error.orig).split())}"
+                f"another position, after {self.position}: {' '.join(str(error.orig).split())}"
             ) from error
         moved = (
             update(BOOK)
-            .where(BOOK.c.id == self._book, BOOK.c.position == self._position)
+            .where(BOOK.c.id == self._book, BOOK.c.position == self.position)
             .values(
                 position=batch.position,
                 hash=batch.head.hex(),

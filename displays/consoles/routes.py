@@ -5,6 +5,7 @@ secret in `X-CSRF-Token`, and the server's own origin; the table decides whether
 it. `CONSOLE_PAGES` lists the pages, each with the roles that may see it.
 """
 
+import re
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
@@ -17,19 +18,53 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from displays.auth.accounts import UserAccounts
-from displays.auth.lockout import RateLimit, client_network
-from displays.auth.login_policy import LoginPolicy, LoginResult
+from displays.auth.login_policy import LoginPolicy, LoginResult, RateLimit, client_network
 from displays.auth.sessions import Sessions
-from displays.consoles.evidence_download import evidence_file
 from displays.consoles.request_client import ConsoleRequestClient, MalformedCommand, NoAnswer
 from displays.http.pages import Pages, text_response
 from displays.http.security import read_form, read_json, same_origin
 from displays.http.stream import StateStream, last_event_id
 from displays.live import LiveState
 from events.clock import Clock
-from events.commands.base import Answer
+from events.commands.base import ANSWER_REFUSED, Answer
 
-__all__ = ["CONSOLE_PAGES", "ConsolePage", "ConsoleRoutes", "ConsoleUser"]
+__all__ = ["CONSOLE_PAGES", "ConsolePage", "ConsoleRoutes", "ConsoleUser", "evidence_file"]
+
+_PROVE: Final = "prove_coup"
+_NAME: Final = re.compile(r"[a-z0-9_.-]{1,160}\Z")
+
+
+class _Proved(Struct):
+    file: str
+    evidence: str
+
+
+async def evidence_file(desk: ConsoleRequestClient, person: str, coup: str) -> Response:
+    """Return the file, the table's refusal, or the error that the table did not answer.
+
+    Args:
+        desk: sends the request to the table.
+        person: the user who requests it; the table decides whether that user may.
+        coup: the coup's id, as requested.
+    """
+    fields = {"transaction": secrets.token_hex(16), "coup": coup}
+    try:
+        answer = await desk.ask(person, _PROVE, fields)
+    except NoAnswer as error:
+        return text_response(str(error), 503)
+    if answer.result == ANSWER_REFUSED:
+        return JSONResponse(msgspec.to_builtins(answer))
+    try:
+        proved = msgspec.convert(answer.shown, _Proved)
+    except msgspec.ValidationError:
+        return text_response("the table's answer holds no evidence", 502)
+    name = proved.file if _NAME.match(proved.file) else "evidence.json"
+    headers = {
+        "content-disposition": f'attachment; filename="{name}"',
+        "cache-control": "no-store",
+    }
+    return Response(proved.evidence.encode(), media_type="application/json", headers=headers)
+
 
 # A person types no faster.
 _COMMANDS_BURST: Final = 30
@@ -40,9 +75,7 @@ _NAME_MOST: Final = 64
 _DEVICE_S: Final = 180 * 24 * 3600
 # Most streams of consoles, in addition to the scoreboards.
 _STREAMS_MOST: Final = 256
-
 _log: Final = structlog.get_logger()
-
 # The reply to an attempt; `ok` is for an account that was removed meanwhile.
 _LOGIN_REPLIES: Final[Mapping[LoginResult, tuple[str, int]]] = {
     "ok": ("login.wrong", 403),

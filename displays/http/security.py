@@ -11,11 +11,13 @@ from collections.abc import Collection
 from typing import Final
 from urllib.parse import parse_qsl
 
-import msgspec
 from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from events.errors import MalformedJson
+from events.json_form import decode_json
 
 __all__ = [
     "BODY_MOST",
@@ -165,8 +167,8 @@ async def read_json(request: Request) -> dict[str, object]:
     if _kind(request) != "application/json":
         raise BadBody(415, "send application/json")
     try:
-        return msgspec.json.decode(await _read(request), type=dict[str, object])
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        return decode_json(await _read(request), dict[str, object])
+    except MalformedJson as error:
         raise BadBody(400, f"no JSON object: {str(error)[:120]}") from error
 
 

@@ -1,7 +1,7 @@
 """Server-sent events: one screen's stream of states and beats.
 
 A screen costs a task and a flag. Its queue holds one document, the newest, and the stream sends it
-when the socket is ready. A stuck screen therefore delays nobody, and `displays.http.connection`
+when the socket is ready. A stuck screen therefore delays nobody, and `displays.http.server`
 cuts its connection.
 """
 
@@ -9,10 +9,11 @@ import asyncio
 from collections.abc import Callable
 from typing import Final, Literal
 
+import msgspec
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
-from displays.live import BEAT_SECONDS, LiveState, StateDocument, encode_health
+from displays.live import BEAT_SECONDS, LiveState, StateDocument
 
 __all__ = ["HEADERS", "StateStream", "last_event_id", "wait_for_disconnect"]
 
@@ -91,7 +92,7 @@ class StateStream:
 
     def _news(self) -> bytes:
         """Return the newest document, if the screen lacks it, and a beat."""
-        beat = b"event: beat\ndata: %b\n\n" % encode_health(self._live.health())
+        beat = b"event: beat\ndata: %b\n\n" % msgspec.json.encode(self._live.health())
         document = self._live.document
         if document is None or (mark := self._mark(document)) == self._sent:
             return beat

@@ -5,10 +5,10 @@ publishes no field that is not named here: no wagers and their owners, no taking
 reasons that people typed.
 """
 
-from typing import Final
-
-import msgspec
 from msgspec import Struct
+
+from events.errors import MalformedJson
+from events.json_form import decode_json
 
 __all__ = [
     "PublicBet",
@@ -24,7 +24,6 @@ __all__ = [
     "PublicShoe",
     "PublicSign",
     "PublicState",
-    "encode_public",
     "read_public",
 ]
 
@@ -154,18 +153,9 @@ class PublicState(Struct, frozen=True, kw_only=True):
     catching_up: bool = False
 
 
-_decoder: Final = msgspec.json.Decoder(PublicState)
-_encoder: Final = msgspec.json.Encoder()
-
-
 def read_public(payload: bytes) -> PublicState | None:
     """Return the public part of a `state` message, or None if it is invalid or empty."""
     try:
-        return _decoder.decode(payload)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return decode_json(payload, PublicState)
+    except MalformedJson:
         return None
-
-
-def encode_public(state: PublicState) -> bytes:
-    """Encode the document for the page."""
-    return _encoder.encode(state)

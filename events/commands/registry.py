@@ -52,9 +52,7 @@ class Decider(Enum):
     COUP = "table_core.decide.coup"
     WAGERS = "table_core.decide.wagers"
     CARDS = "table_core.decide.cards"
-    HANDS = "table_core.decide.corrections"
-    WAGER = "table_core.decide.wager_corrections"
-    RULEBOOK = "table_core.decide.rulebook_corrections"
+    CORRECTIONS = "table_core.decide.corrections"
     STAFF = "table_core.decide.staff"
     COMMISSION = "table_core.decide.commission"
     CHIPS = "table_core.decide.chips"
@@ -93,9 +91,9 @@ ROWS: Final[tuple[Row, ...]] = (
     Row("mark_unreadable", cards.MarkUnreadable, _PIT, Decider.CARDS),
     Row("enter_card", cards.EnterCard, _SUPERVISOR, Decider.CARDS),
     Row("correct_card", cards.CorrectCard, _SUPERVISOR, Decider.CARDS),
-    Row("correct_hands", corrections.CorrectHands, _SUPERVISOR, Decider.HANDS),
-    Row("correct_wager", corrections.CorrectWager, _SUPERVISOR, Decider.WAGER),
-    Row("correct_rulebook", corrections.CorrectRulebook, _SUPERVISOR, Decider.RULEBOOK),
+    Row("correct_hands", corrections.CorrectHands, _SUPERVISOR, Decider.CORRECTIONS),
+    Row("correct_wager", corrections.CorrectWager, _SUPERVISOR, Decider.CORRECTIONS),
+    Row("correct_rulebook", corrections.CorrectRulebook, _SUPERVISOR, Decider.CORRECTIONS),
     Row("realign", cards.Realign, _SUPERVISOR, Decider.CARDS),
     Row("resolve_irregularity", cards.ResolveIrregularity, _PIT, Decider.CARDS),
     Row("replace_shoe", shoe.ReplaceShoe, _SUPERVISOR, Decider.SHOE),

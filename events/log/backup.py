@@ -4,7 +4,9 @@ SQLite's online backup copies in one step, so the copy is the log at one moment 
 on writing. An unverified copy never has the name that the caller asked for.
 """
 
+import filecmp
 import os
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -13,22 +15,78 @@ from pathlib import Path
 from typing import Final
 
 from events.errors import InputError, LogRefused, LogUnwritable
-from events.log.create import RESTORING_SUFFIX
-from events.log.disk import SIDE_FILES, remove_database, sync_file, sync_folder
+from events.log.disk import SIDE_FILES, remove_database, sync
 from events.log.editions import copy_editions
 from events.log.lock import WriterLock
+from events.log.newest_anchor import start_of_file
 from events.log.read_only_copy import readable_copy
 from events.log.reader import reading
-from events.log.schema import LOCK_SUFFIX
-from events.log.segments import archive_folder
-from events.log.segments_copy import copy_segments
+from events.log.schema import LOCK_SUFFIX, ORIGIN
+from events.log.segments import archive_folder, find_segments
+from events.log.store import RESTORING_SUFFIX
 from events.log.wal import wal_damage, wal_of
 
-__all__ = ["Inspect", "back_up", "restore"]
+__all__ = ["Inspect", "back_up", "copy_segments", "restore"]
+
+_PART: Final = ".part"
+_READ_ONLY: Final = 0o444
+
+
+def copy_segments(log: Path, source: Path, target: Path) -> tuple[Path, ...]:
+    """Copy the closed files of the log at `log`; an existing file must be the same.
+
+    Args:
+        log: a log that nobody has open.
+        source: the folder of its closed files.
+        target: the folder to copy them to; it is made if there are any.
+
+    Returns:
+        The files that were copied.
+
+    Raises:
+        LogRefused: a file is missing, or another file has its name.
+        OSError, sqlite3.Error: the disk refused.
+    """
+    origin, base = _origin_and_base(log)
+    if base == 1 or source.resolve() == target.resolve():
+        return ()
+    files = find_segments(source, origin, base)
+    target.mkdir(exist_ok=True)
+    copied = []
+    for file in files:
+        to = target / file.path.name
+        if to.exists():
+            if not filecmp.cmp(file.path, to, shallow=False):
+                raise LogRefused(f"{to}: is there already, and is not {file.path}")
+            continue
+        part = to.with_name(f".{to.name}{_PART}")
+        try:
+            shutil.copyfile(file.path, part)
+            part.chmod(_READ_ONLY)
+            sync(part)
+            part.rename(to)
+            copied.append(to)
+        finally:
+            part.unlink(missing_ok=True)
+    sync(target)
+    sync(target.parent)
+    return tuple(copied)
+
+
+def _origin_and_base(log: Path) -> tuple[str, int]:
+    """Return a log's origin and first position; ("", 1) if the inspection must refuse it."""
+    try:
+        with closing(sqlite3.connect(f"{log.as_uri()}?mode=ro&immutable=1", uri=True)) as db:
+            (origin,) = db.execute("SELECT value FROM meta WHERE name = 'origin'").fetchone()
+            if isinstance(origin, str) and ORIGIN.match(origin):
+                return origin, start_of_file(db, origin).position + 1
+    except (sqlite3.Error, UnicodeDecodeError, TypeError):
+        pass  # no log, or none that is whole
+    return "", 1
+
 
 Inspect = Callable[[Path], str | None]
 """Checks a log; returns one line about what is wrong, or None."""
-
 _PART_SUFFIX: Final = ".part"
 _REPLACED: Final = ".replaced-"
 # On the bus a session number identifies one run of the table, and readers match a Will by it. A
@@ -59,7 +117,7 @@ def back_up(log: Path, file: Path, inspect: Inspect) -> None:
             raise InputError(f"{file}: is there already; a backup never replaces it") from error
         except OSError:
             part.rename(file)  # a file system without hard links
-        sync_folder(file.parent)
+        sync(file.parent)
 
 
 def restore(file: Path, log: Path, inspect: Inspect, *, replace: bool = False) -> Path | None:
@@ -90,10 +148,10 @@ def restore(file: Path, log: Path, inspect: Inspect, *, replace: bool = False) -
         with _copy(file, log.with_name(log.name + RESTORING_SUFFIX), inspect) as part:
             _require_same_table(part, log)
             _raise_session(part)
-            sync_file(part)
+            sync(part)
             replaced = _move_away(log)
             part.rename(log)
-            sync_folder(log.parent)
+            sync(log.parent)
     except BaseException:
         lock.release(undo=True)
         raise
@@ -124,7 +182,7 @@ def _copy(source: Path, part: Path, inspect: Inspect) -> Iterator[Path]:
                 raise LogRefused(f"{source}: {reason}")
             copy_editions(source, part)
             _require_closed(part)
-            sync_file(part)
+            sync(part)
             yield part
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_NOTADB) & 0xFF
@@ -198,5 +256,5 @@ def _move_away(log: Path) -> Path | None:
         beside = log.with_name(log.name + suffix)
         if beside.exists():
             beside.rename(to.with_name(to.name + suffix))
-    sync_folder(log.parent)
+    sync(log.parent)
     return to

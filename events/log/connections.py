@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from events.errors import LogRefused, LogUnwritable, OurBug
-from events.log.disk import sync_file
+from events.log.disk import sync
 from events.log.lock import WriterLock
 
 __all__ = ["LogFiles"]
@@ -201,4 +201,4 @@ def _force(db: sqlite3.Connection, path: Path) -> None:
     """
     (_, held, taken) = db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
     if taken < held:
-        sync_file(path.with_name(f"{path.name}-wal"))
+        sync(path.with_name(f"{path.name}-wal"))

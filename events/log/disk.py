@@ -1,10 +1,10 @@
-"""Remove a database with its side files, and force files and folders to the disk."""
+"""Remove a database with its side files, put files in place, and force them to the disk."""
 
 import os
 from pathlib import Path
 from typing import Final
 
-__all__ = ["SIDE_FILES", "remove_database", "sync_file", "sync_folder"]
+__all__ = ["SIDE_FILES", "remove_database", "sync", "write_durably"]
 
 SIDE_FILES: Final = ("-wal", "-shm", "-journal")
 """The suffixes of the files that SQLite keeps next to a database."""
@@ -16,17 +16,35 @@ def remove_database(database: Path) -> None:
         database.with_name(database.name + suffix).unlink(missing_ok=True)
 
 
-def sync_folder(folder: Path) -> None:
-    """Force a folder's entries to the disk; before that a rename is not durable."""
-    _sync(folder)
+def write_durably(path: Path, data: bytes, mode: int | None = None) -> None:
+    """Put a file in place, whole and on the disk, or leave the old one.
+
+    Each process writes a temporary file of its own, and the last one to end wins.
+
+    Args:
+        path: the file.
+        data: all of it.
+        mode: its permissions, whatever the umask is; None for those of any new file.
+
+    Raises:
+        OSError: the disk refused it.
+    """
+    new = path.with_name(f".{path.name}.{os.getpid()}.new")
+    try:
+        with new.open("wb") as file:
+            if mode is not None:
+                os.fchmod(file.fileno(), mode)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(path)
+    finally:
+        new.unlink(missing_ok=True)
+    sync(path.parent)
 
 
-def sync_file(path: Path) -> None:
-    """Force a file's bytes to the disk."""
-    _sync(path)
-
-
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
+    """Force a file's bytes to the disk, or a folder's entries: before that no rename is durable."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -14,14 +14,13 @@ newest.
 
 import os
 import re
-import secrets
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from events.log.disk import sync_folder
+from events.log.disk import sync, write_durably
 from events.log.segments import archive_folder
 
 __all__ = [
@@ -89,11 +88,10 @@ def write_editions(folder: Path, sources: Iterable[bytes]) -> tuple[str, ...]:
         if not folder.is_dir():
             folder.mkdir(parents=True, exist_ok=True)
             folder.chmod(_FOLDER_MODE)
-        _put(path, source)
+        write_durably(path, source, _MODE)
         put = True
     if put:
-        sync_folder(folder)
-        sync_folder(folder.parent)
+        sync(folder.parent)
     return tuple(digests)
 
 
@@ -150,17 +148,3 @@ def shipped_editions(folder: Traversable) -> Mapping[str, tuple[bytes, ...]]:
 def _read(path: Path) -> bytes:
     with path.open("rb") as file:
         return file.read(_MOST_BYTES + 1)
-
-
-def _put(path: Path, source: bytes) -> None:
-    """Write under a temporary name first: another process may store the same edition right now."""
-    new = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _MODE), "wb") as file:
-            os.fchmod(file.fileno(), _MODE)
-            file.write(source)
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(path)
-    finally:
-        new.unlink(missing_ok=True)

@@ -15,7 +15,7 @@ from typing import Final, Self
 
 from events.errors import LogRefused, LogUnwritable
 from events.log.disk import remove_database
-from events.log.schema_rows import odd_rows, rows_made_by, rows_of
+from events.log.schema import odd_rows, rows_made_by, rows_of
 from events.log.segments import Segment, open_segment
 
 __all__ = ["RequestIndex", "index_of"]

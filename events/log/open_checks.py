@@ -16,8 +16,16 @@ from typing import Final, NamedTuple
 
 from events.errors import InputError, LogRefused, UnreadableEvent
 from events.log.newest_anchor import ChainStart, newest_anchor, start_of_file
-from events.log.schema import APPLICATION_ID, CHECKPOINTS_SINCE, OWN_ACTORS, SCHEMA_VERSION, SCHEMAS
-from events.log.schema_rows import odd_rows, rows_made_by, rows_of
+from events.log.schema import (
+    APPLICATION_ID,
+    CHECKPOINTS_SINCE,
+    OWN_ACTORS,
+    SCHEMA_VERSION,
+    SCHEMAS,
+    odd_rows,
+    rows_made_by,
+    rows_of,
+)
 from events.log.wal import wal_damage, wal_of
 from events.proof.chain import next_hash
 from events.proof.checkpoint import Checkpoint, parse_checkpoint

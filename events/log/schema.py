@@ -6,10 +6,19 @@ character by character, so a dropped, loosened or added trigger is noticed.
 Any change here makes a new format: raise `SCHEMA_VERSION`, and never edit an old one. Version 2
 adds the checkpoints. A log of version 1 is read as it is, and is upgraded when it is next opened
 for writing.
+
+Compare the schema of a SQLite file, row by row, with the statements that should have made it.
+SQLite compiles any text in a schema row, under any name and type: with `PRAGMA writable_schema` a
+trigger can be named `sqlite_...` like SQLite's own rows, or be declared an index. So no row is
+skipped for its name, and two rows of one name are two rows.
 """
 
 import re
-from typing import Final
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from typing import Any, Final, NamedTuple
 
 __all__ = [
     "APPLICATION_ID",
@@ -20,27 +29,25 @@ __all__ = [
     "SCHEMA",
     "SCHEMAS",
     "SCHEMA_VERSION",
+    "SchemaRow",
+    "odd_rows",
+    "rows_made_by",
+    "rows_of",
 ]
 
 # `PRAGMA application_id`, "BacT" in ASCII: distinguishes our logs from other SQLite files.
 APPLICATION_ID: Final = 0x42616354
-
 # `PRAGMA user_version`: in the file's header, where every future build can find it.
 SCHEMA_VERSION: Final = 2
-
 # The first version with a table of checkpoints.
 CHECKPOINTS_SINCE: Final = 2
-
 # Next to the log. The writer holds an exclusive flock on it while it lives.
 LOCK_SUFFIX: Final = ".lock"
-
 # `<site>/<table>`, of segments that topics allow.
 ORIGIN: Final = re.compile(r"[a-z0-9_-]+/[a-z0-9_-]+\Z")
-
 # Nobody asks for these actors' events. Every other actor asked for its events by a request, which
 # is recorded under the events' cause, so that a repeated request is recognised.
 OWN_ACTORS: Final = frozenset({"shoe", "core"})
-
 _TABLES: Final = {
     # The other columns are copies for queries; `bytes` is the truth.
     "event": """CREATE TABLE event (
@@ -115,7 +122,6 @@ _TRIGGERS: Final = (
         when="EXISTS (SELECT 1 FROM meta WHERE name IS NEW.name)",
     ),
 )
-
 _CHECKPOINTS: Final = {
     # A signed state of the log: `note` is the checkpoint's text form, `size` a copy of its size.
     "checkpoint": """CREATE TABLE checkpoint (
@@ -136,10 +142,62 @@ _CHECKPOINTS: Final = {
         )
     ),
 }
-
 # By version: each name and the statement that makes it, in the order of making.
 SCHEMAS: Final = {
     1: {**_TABLES, **dict(_TRIGGERS)},
     2: {**_TABLES, **dict(_TRIGGERS), **_CHECKPOINTS},
 }
 SCHEMA: Final = SCHEMAS[SCHEMA_VERSION]
+
+
+_ROWS: Final = "SELECT type, name, tbl_name, sql FROM sqlite_master"
+
+
+class SchemaRow(NamedTuple):
+    """A row of a file's schema; a damaged row may hold anything.
+
+    Args:
+        type: `table`, `index`, `view` or `trigger`.
+        name: its name.
+        table: the table that it belongs to.
+        sql: the statement that makes it; None for an index that SQLite made itself.
+    """
+
+    type: Any
+    name: Any
+    table: Any
+    sql: Any
+
+
+# ANALYZE leaves these tables; their content only chooses between query plans.
+_OF_ANALYZE: Final = frozenset(
+    SchemaRow("table", name, name, f"CREATE TABLE {name}({columns})")
+    for name, columns in (
+        ("sqlite_stat1", "tbl,idx,stat"),
+        ("sqlite_stat4", "tbl,idx,neq,nlt,ndlt,sample"),
+    )
+)
+
+
+def rows_of(execute: Callable[[str], Iterable[Any]]) -> list[SchemaRow]:
+    """Return every row of a schema except those that ANALYZE leaves.
+
+    Args:
+        execute: runs a query on the file; its exceptions pass through.
+    """
+    return [row for row in map(SchemaRow._make, execute(_ROWS)) if row not in _OF_ANALYZE]
+
+
+def rows_made_by(statements: Iterable[str]) -> list[SchemaRow]:
+    """Return the rows that these statements leave in an empty database."""
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.executescript(";".join(statements))
+        return rows_of(db.execute)
+
+
+def odd_rows(
+    found: Iterable[SchemaRow], expected: Iterable[SchemaRow]
+) -> tuple[list[SchemaRow], list[SchemaRow]]:
+    """Return the rows that should not be there, and those that are missing."""
+    there, due = Counter(found), Counter(expected)
+    return list((there - due).elements()), list((due - there).elements())

@@ -10,6 +10,7 @@ Use an `EventLog` from the thread that opened it. By convention the file is `tab
 import os
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -23,37 +24,114 @@ from events.errors import (
     UnreadableEvent,
 )
 from events.log.connections import LogFiles
-from events.log.create import create, upgrade
+from events.log.disk import remove_database, sync
 from events.log.lock import WriterLock
 from events.log.open_checks import Tail, check_log
-from events.log.rotation import finish_rotation, require_no_segments
-from events.log.schema import ORIGIN, OWN_ACTORS, SCHEMA_VERSION
-from events.log.writer_segments import SegmentRotation, WriterSegments
+from events.log.rotation import (
+    SegmentRotation,
+    WriterSegments,
+    finish_rotation,
+    require_no_segments,
+)
+from events.log.schema import APPLICATION_ID, ORIGIN, OWN_ACTORS, SCHEMA, SCHEMA_VERSION, SCHEMAS
 from events.proof.chain import next_hash
 from events.types.envelope import MAX_EVENT_BYTES, decode_entry
 from events.types.snapshot_anchor import BooksClosed
 from events.types.stored import AcceptedRequest, Pending, Stored
 
-__all__ = ["EventLog"]
+__all__ = [
+    "RESTORING_SUFFIX",
+    "EventLog",
+    "create",
+    "upgrade",
+]
+
+_NEW_SUFFIX: Final = ".new"
+RESTORING_SUFFIX: Final = ".restoring"
+"""The suffix of a restored log's name until the copy is verified and takes its place."""
+
+
+def create(path: Path, origin: str) -> None:
+    """Create the empty log of `origin`. The caller holds the writer's lock.
+
+    The log is made under another name and renamed once it is on the disk, so a power cut leaves
+    either no log or a whole one.
+
+    Raises:
+        LogRefused: there is a WAL without its log, and SQLite would throw its content away. Or a
+            restore was interrupted after it had moved the old log away.
+        OSError, sqlite3.Error: the disk refused.
+    """
+    for suffix in ("-wal", "-journal"):
+        left = path.with_name(path.name + suffix)
+        if left.exists():
+            raise LogRefused(
+                f"{path}: missing, but {left.name} is there and may hold events; "
+                "put the two together again, or restore a verified backup"
+            )
+    restoring = path.with_name(path.name + RESTORING_SUFFIX)
+    if restoring.exists():
+        raise LogRefused(
+            f"{path}: missing, and {restoring.name} is there: "
+            "restore it once more, or remove that file for an empty log"
+        )
+    new = path.with_name(path.name + _NEW_SUFFIX)
+    remove_database(new)  # left by an interrupted creation
+    try:
+        with closing(sqlite3.connect(new, isolation_level=None)) as db:
+            db.execute("PRAGMA journal_mode=WAL")
+            db.execute("BEGIN")
+            db.execute(f"PRAGMA application_id={APPLICATION_ID}")
+            db.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+            for statement in SCHEMA.values():
+                db.execute(statement)
+            meta = [("origin", origin), ("session", 0)]
+            db.executemany("INSERT INTO meta VALUES (?, ?)", meta)
+            db.execute("COMMIT")
+        # The last connection that closes moves the WAL into the file and syncs it.
+        new.rename(path)
+        sync(path.parent)
+    finally:
+        remove_database(new)
+
+
+def upgrade(db: sqlite3.Connection, version: int) -> None:
+    """Add to a log of an older format what it lacks, within the caller's transaction.
+
+    Its content stays unchanged: a new format only adds tables and triggers.
+    """
+    for name, statement in SCHEMA.items():
+        if name not in SCHEMAS[version]:
+            db.execute(statement)
+    db.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+
 
 _READ_BATCH: Final = 256
 _END: Final = "SELECT type, hash FROM event WHERE position = ?"
-
 # A person's mistake about the path, as opposed to a refusal by the disk.
 _WRONG_PATH: Final = (NotADirectoryError, FileExistsError, PermissionError)
 
 
 class EventLog:
-    """An open log. Use `EventLog.open`, then `close`, or a `with` block."""
+    """An open log. Use `EventLog.open`, then `close`, or a `with` block.
+
+    Attributes:
+        path: the file, links resolved.
+        origin: `<site>/<table>`.
+        position: the newest event's position, 0 if there is none.
+        head: the newest hash of the chain.
+        base: the first position of the file; earlier events are in closed files.
+        checked_from: the first position that opening has checked; it trusted what is before.
+    """
 
     def __init__(self, path: Path, origin: str, tail: Tail, files: LogFiles) -> None:
-        self._path = path
-        self._origin = origin
-        self._position, self._head, self._tree = tail.position, tail.head, tail.tree
-        self._checked_from = tail.checked_from
+        self.path = path
+        self.origin = origin
+        self.position, self.head, self._tree = tail.position, tail.head, tail.tree
+        self.checked_from = tail.checked_from
         self._files = files
         self._past: WriterSegments | None = None
-        self._base = self._first_position()
+        self.base = self._first_position()
 
     @classmethod
     def open(cls, path: Path, origin: str) -> Self:
@@ -103,29 +181,9 @@ class EventLog:
         return log
 
     @property
-    def path(self) -> Path:
-        """The file, links resolved."""
-        return self._path
-
-    @property
-    def origin(self) -> str:
-        """`<site>/<table>`."""
-        return self._origin
-
-    @property
-    def position(self) -> int:
-        """The newest event's position, 0 if there is none."""
-        return self._position
-
-    @property
     def closed(self) -> bool:
         """Whether the log must be opened again: it was closed, or a failure left it in doubt."""
         return self._files.closed
-
-    @property
-    def head(self) -> bytes:
-        """The newest hash of the chain."""
-        return self._head
 
     @property
     def root(self) -> bytes:
@@ -136,16 +194,6 @@ class EventLog:
     def peaks(self) -> tuple[bytes, ...]:
         """The roots of the tree's perfect subtrees, which are enough to grow the tree further."""
         return self._tree.peaks
-
-    @property
-    def base(self) -> int:
-        """The first position of the file; earlier events are in closed files."""
-        return self._base
-
-    @property
-    def checked_from(self) -> int:
-        """The first position that opening has checked; it trusted what is before."""
-        return self._checked_from
 
     def append(
         self,
@@ -168,8 +216,8 @@ class EventLog:
             OurBug: nothing to append; bytes that contradict their columns, position or request, or
                 that this build could not read again; or a request that is recorded already.
         """
-        if expected != self._position:
-            raise LogConflict(expected, self._position)
+        if expected != self.position:
+            raise LogConflict(expected, self.position)
         if not entries:
             raise OurBug("an append without events")
         stored = tuple(self._chained(entries, request and request[0]))
@@ -183,8 +231,8 @@ class EventLog:
             ((actual,),) = self._files.query("SELECT coalesce(max(position), 0) FROM event")
             if actual != expected:
                 raise LogConflict(expected, actual) from error
-            raise OurBug(f"{self._path}: append at {expected + 1}: {error}") from error
-        self._position, self._head = stored[-1].position, stored[-1].hash
+            raise OurBug(f"{self.path}: append at {expected + 1}: {error}") from error
+        self.position, self.head = stored[-1].position, stored[-1].hash
         for event in stored:
             self._tree.add(event.stored)
         return stored
@@ -198,12 +246,12 @@ class EventLog:
         """
         # In batches: an open query would pin its snapshot and make the next append fail.
         sql = "SELECT * FROM event WHERE position BETWEEN ? AND ? ORDER BY position"
-        end = self._position if limit is None else min(self._position, start + limit - 1)
+        end = self.position if limit is None else min(self.position, start + limit - 1)
         first = max(1, start)
         while first <= end:
             last = min(end, first + _READ_BATCH - 1)
-            if self._past is not None and first < self._base:
-                last = min(last, self._base - 1)
+            if self._past is not None and first < self.base:
+                last = min(last, self.base - 1)
                 rows = self._past.rows(first, last)
             else:
                 rows = self._files.query(sql, first, last)
@@ -237,8 +285,8 @@ class EventLog:
             LogUnwritable: the disk refused.
             OurBug: the log does not reach that far.
         """
-        if not 0 <= (position or 0) <= self._position:
-            raise OurBug(f"cursor {name!r} to {position}: the log ends at {self._position}")
+        if not 0 <= (position or 0) <= self.position:
+            raise OurBug(f"cursor {name!r} to {position}: the log ends at {self.position}")
         with self._files.writing(f"move cursor {name!r}") as db:
             if position is None:
                 db.execute("DELETE FROM cursor WHERE name = ?", (name,))
@@ -253,10 +301,10 @@ class EventLog:
             OurBug: there is one of this position already, or the log is empty.
         """
         try:
-            with self._files.writing(f"keep the checkpoint at {self._position}") as db:
-                db.execute("INSERT INTO checkpoint VALUES (?, ?)", (self._position, note))
+            with self._files.writing(f"keep the checkpoint at {self.position}") as db:
+                db.execute("INSERT INTO checkpoint VALUES (?, ?)", (self.position, note))
         except sqlite3.IntegrityError as error:
-            raise OurBug(f"{self._path}: checkpoint at {self._position}: {error}") from error
+            raise OurBug(f"{self.path}: checkpoint at {self.position}: {error}") from error
 
     def newest_checkpoint(self) -> tuple[int, bytes] | None:
         """Return the newest checkpoint and the number of events it covers; None before the first.
@@ -293,16 +341,16 @@ class EventLog:
             LogRefused: something in the archive is in the way; the log goes on in the old file.
             OurBug: the newest event is not a `books_closed`.
         """
-        if self._position <= self._base:
+        if self.position <= self.base:
             return None
-        ((kind, head),) = self._files.query(_END, self._position)
+        ((kind, head),) = self._files.query(_END, self.position)
         if kind != BooksClosed.TYPE:
-            raise OurBug(f"{self._path}: a new file begins with books, not with {kind}")
-        turn = SegmentRotation(self._path, self._origin, self._base, self._position, head)
+            raise OurBug(f"{self.path}: a new file begins with books, not with {kind}")
+        turn = SegmentRotation(self.path, self.origin, self.base, self.position, head)
         closed = turn.make(self._files, self._past, probe)
         if closed is not None:
             self._close_past()
-            self._base = self._checked_from = self._position
+            self.base = self.checked_from = self.position
             self._open_past()
         return closed
 
@@ -328,12 +376,12 @@ class EventLog:
 
     def _open_past(self) -> None:
         """Find the closed files before this one; a log that lacks one of them is not opened."""
-        if self._base > 1:
-            ((kind, head),) = self._files.query(_END, self._base)
+        if self.base > 1:
+            ((kind, head),) = self._files.query(_END, self.base)
             if kind != BooksClosed.TYPE:  # only these begin a file: see `events.log.rotation`
-                told = f"position 1: missing, and the log begins with {kind} at {self._base}"
+                told = f"position 1: missing, and the log begins with {kind} at {self.base}"
                 raise LogRefused(told, 1)
-            self._past = WriterSegments.open(self._path, self._origin, self._base, head)
+            self._past = WriterSegments.open(self.path, self.origin, self.base, head)
 
     def _close_past(self) -> None:
         if self._past is not None:
@@ -341,7 +389,7 @@ class EventLog:
             self._past = None
 
     def _chained(self, entries: Sequence[Pending], cause: str | None) -> Iterator[Stored]:
-        position, head = self._position, self._head
+        position, head = self.position, self.head
         for entry in entries:
             position += 1
             self._admit(position, entry, cause)
@@ -360,7 +408,7 @@ class EventLog:
         except UnreadableEvent as error:
             raise OurBug(f"append at {position}: {error}") from error
         says = (read.position, read.stream, read.data.TYPE, read.v, read.at)
-        told = (position, self._origin, entry.type, entry.version, entry.at)
+        told = (position, self.origin, entry.type, entry.version, entry.at)
         if says != told:
             raise OurBug(f"append at {position}: the bytes say {says}, the caller {told}")
         asked = None if read.actor in OWN_ACTORS else read.cause

@@ -112,6 +112,9 @@ class Bus:
             here, since a killed broker may have lost them.
         on_disconnect: called once after each connection that `on_connect` was called for.
         rng: the source of the random part of reconnect pauses.
+
+    Attributes:
+        dropped: how many messages a full inbox has dropped since the start.
     """
 
     def __init__(
@@ -132,7 +135,7 @@ class Bus:
         self._rng = rng or random.Random()  # noqa: S311 - spreads reconnects, guards nothing
         self._log = structlog.get_logger().bind(client_id=settings.client_id)
         self._connection: BusConnection | None = None
-        self._dropped = 0
+        self.dropped = 0
         self._tls = ClientTls(settings.ca, settings.cert, settings.key)
         self._proved = False
         self._troubles: set[str] = set()  # logged since the last good connection
@@ -141,11 +144,6 @@ class Bus:
     def connected(self) -> bool:
         """Whether a connection is open."""
         return self._connection is not None and self._connection.alive
-
-    @property
-    def dropped(self) -> int:
-        """How many messages a full inbox has dropped since the start."""
-        return self._dropped
 
     async def publish(self, topic: str, payload: bytes, *, retain: bool = False) -> bool:
         """Publish, and wait for the broker's acknowledgement.
@@ -215,9 +213,9 @@ class Bus:
 
         def received(topic: str, payload: bytes, retain: bool) -> None:
             if not inbox.put(Message(topic, payload, retain)):
-                self._dropped += 1
+                self.dropped += 1
                 if inbox.overflowed_now():
-                    self._log.warning("bus_inbox_full", dropped=self._dropped)
+                    self._log.warning("bus_inbox_full", dropped=self.dropped)
 
         return BusConnection(
             self._settings.host,

@@ -16,6 +16,8 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from events.clock import rfc3339
+from events.errors import MalformedJson
+from events.json_form import decode_json
 from events.mqtt.messages import Message, Publication
 from events.mqtt.process import Now, Post, Publish, Steps, Wait
 
@@ -54,20 +56,16 @@ class Status(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ts: str
 
 
-_encoder: Final = msgspec.json.Encoder()
-_statuses: Final = msgspec.json.Decoder(Status)
-
-
 def encode_status(status: Status) -> bytes:
     """Encode a status as the payload of a message."""
-    return _encoder.encode(status)
+    return msgspec.json.encode(status)
 
 
 def read_status(payload: bytes) -> Status | None:
     """Decode a message's payload; None if it holds no status (cleared, or junk)."""
     try:
-        status = _statuses.decode(payload)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        status = decode_json(payload, Status)
+    except MalformedJson:
         return None
     return status if _written_us(status.ts) is not None else None
 

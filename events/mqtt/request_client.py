@@ -14,6 +14,8 @@ from msgspec import Struct
 
 from events.commands.base import Answer, Command
 from events.commands.registry import COMMAND_NAMES
+from events.errors import MalformedJson
+from events.json_form import decode_json
 from events.mqtt.messages import Message
 from events.mqtt.process import LogLine, Publish, Signal, Steps, Wait
 from events.mqtt.topics import Topics
@@ -25,8 +27,6 @@ CATCHING_UP: Final = "catching_up"
 
 # Unread answers to one request: one a try; more would be noise.
 _ANSWERS_KEPT: Final = 16
-
-_answers: Final = msgspec.json.Decoder(Answer)
 
 
 class Retry(Struct, frozen=True, kw_only=True):
@@ -134,8 +134,8 @@ class RequestClient:
     def on_answer(self, message: Message) -> Steps[None]:
         """Handle a message on `response/<user>`."""
         try:
-            answer = _answers.decode(message.payload)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            answer = decode_json(message.payload, Answer)
+        except MalformedJson as error:
             fields = {"topic": message.topic, "reason": str(error)}
             yield from LogLine("error", "answer.unreadable", fields)
             return

@@ -3,17 +3,41 @@
 The text is three lines: the log's origin, how many events it has, and base64 of the RFC 6962 root
 over their stored bytes: https://c2sp.org/tlog-checkpoint. A kept checkpoint and the public key are
 enough to detect a log that was cut or rewritten since.
+
+Check a log against its checkpoints: those stored in it, and those kept elsewhere. A checkpoint
+binds every event up to its size. So a good checkpoint also vouches for the keys that the log
+announces up to there. With one public key you can follow a key rotation both ways, if a checkpoint
+signed by a trusted key covers the change; the core has the old key sign it. At each size the log
+itself determines the key in force, and only that one counts there: a retired key, which may since
+have been stolen, signs nothing newer. A given key that the log never announced belongs to somebody
+else, a witness, and counts everywhere.
 """
 
 import re
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from events.errors import InputError
-from events.proof.note import Note, SigningKey, from_base64, parse_note, signed_note
+from events.proof.note import (
+    Note,
+    SigningKey,
+    VerifierKey,
+    from_base64,
+    parse_note,
+    signed_by,
+    signed_note,
+)
 
-__all__ = ["Checkpoint", "parse_checkpoint", "signed_checkpoint"]
+__all__ = [
+    "Checkpoint",
+    "CheckpointFault",
+    "KeptCheckpoint",
+    "VerifiedLog",
+    "first_fault",
+    "parse_checkpoint",
+    "signed_checkpoint",
+]
 
 _ROOT_BYTES: Final = 32
 _LINES: Final = 3
@@ -64,3 +88,152 @@ def parse_checkpoint(data: bytes) -> tuple[Checkpoint, Note]:
         return Checkpoint(origin, int(size), from_base64(root, _ROOT_BYTES)), note
     except InputError as error:
         raise InputError(f"no checkpoint: the root is {error}") from error
+
+
+class KeptCheckpoint(NamedTuple):
+    """A checkpoint to compare with a log.
+
+    Args:
+        where: a name for messages: where it was stored, or its file.
+        checkpoint: its content.
+        note: the same with its signatures.
+    """
+
+    where: str
+    checkpoint: Checkpoint
+    note: Note
+
+
+class VerifiedLog(NamedTuple):
+    """The log's own data, as verified, to compare with checkpoints.
+
+    Args:
+        origin: `<site>/<table>`.
+        events: how many there are.
+        roots: the RFC 6962 root at each size of a checkpoint, as far as the log goes.
+        keys: the keys that it announces, each with the position of the announcement, in order.
+    """
+
+    origin: str
+    events: int
+    roots: Mapping[int, bytes]
+    keys: Sequence[tuple[int, VerifierKey]]
+
+    def in_force(self, size: int) -> VerifierKey | None:
+        """Return the key in force when the log had `size` events."""
+        until = [key for position, key in self.keys if position <= size]
+        return until[-1] if until else None
+
+    def agrees(self, checkpoint: Checkpoint) -> bool:
+        """Report whether the checkpoint matches this log."""
+        root = self.roots.get(checkpoint.size)
+        return checkpoint.origin == self.origin and checkpoint.root == root
+
+
+class CheckpointFault(NamedTuple):
+    """A fault, in words for a person, and the first position that nothing vouches for any more."""
+
+    reason: str
+    first_bad: int | None
+
+
+def first_fault(
+    log: VerifiedLog, held: Sequence[KeptCheckpoint], given: Collection[VerifierKey]
+) -> CheckpointFault | None:
+    """Return the first fault; None if the log matches every checkpoint.
+
+    Args:
+        log: the log, otherwise verified.
+        held: the checkpoints, in the order of checking.
+        given: trusted public keys. Without any, the log's own are trusted, and a forger who
+            replaced those and every checkpoint goes unnoticed.
+    """
+    judge = _CheckpointChecker(log, held, given)
+    return next((fault for each in held if (fault := judge.fault(each))), None)
+
+
+class _CheckpointChecker:
+    def __init__(
+        self, log: VerifiedLog, held: Sequence[KeptCheckpoint], given: Collection[VerifierKey]
+    ) -> None:
+        self._log = log
+        announced = frozenset(key for _, key in log.keys)
+        self._foreign = frozenset(given) - announced
+        self._known = frozenset(given) | announced
+        self._signers = {id(each): signed_by(each.note, self._known) for each in held}
+        self._believed = frozenset(given) or announced
+        self._vouched = self._follow(held)
+
+    def fault(self, held: KeptCheckpoint) -> CheckpointFault | None:
+        """Return the fault of the log by this checkpoint, or of the checkpoint."""
+        log, checkpoint = self._log, held.checkpoint
+        size = checkpoint.size
+        if checkpoint.origin != log.origin:
+            said = f"{held.where} is a checkpoint of {checkpoint.origin!r}, not of {log.origin!r}"
+            return CheckpointFault(said, None)
+        if not self._signers[id(held)]:
+            return CheckpointFault(f"{held.where} {self._unsigned(held.note)}", None)
+        if size > log.events:
+            said = f"missing: the log ends at {log.events}, but {held.where} covers {size} events"
+            return CheckpointFault(said, log.events + 1)
+        if not log.agrees(checkpoint):
+            said = f"rewritten: {held.where} gives another root for the first {size} events"
+            if self._vouched:
+                said += f", of which {self._vouched} are vouched for by another checkpoint"
+            return CheckpointFault(said, min(self._vouched, size - 1) + 1 if size else None)
+        return self._distrust(held)
+
+    def _unsigned(self, note: Note) -> str:
+        known = {(key.name, key.key_id) for key in self._known}
+        said = [f"{each.name}+{each.key_id.hex()}" for each in note.signatures]
+        for each in note.signatures:
+            if (each.name, each.key_id) in known:
+                return f"is badly signed: the signature of {each.name} is wrong"
+        return (
+            f"is signed by {' and '.join(said)}, which this log never announced and nobody gave: "
+            "give the public key"
+        )
+
+    def _distrust(self, held: KeptCheckpoint) -> CheckpointFault | None:
+        size = held.checkpoint.size
+        counting = self._counting(held)
+        if not counting:
+            known = " and ".join(sorted(key.name for key in self._signers[id(held)]))
+            said = f"{held.where} is signed by a key of {known} that was not in force at {size}"
+            return CheckpointFault(said, None)
+        if not counting & self._believed:
+            return CheckpointFault(
+                f"{held.where} is signed by {min(counting)}, "
+                "which no key that was given vouches for",
+                None,
+            )
+        return None
+
+    def _counting(self, held: KeptCheckpoint) -> frozenset[VerifierKey]:
+        """Return the signers that count at the checkpoint's size."""
+        force = self._log.in_force(held.checkpoint.size)
+        return self._signers[id(held)] & (self._foreign | ({force} if force else set()))
+
+    def _follow(self, held: Sequence[KeptCheckpoint]) -> int:
+        """Trust the keys that trusted keys vouch for; return how many events those vouch for."""
+        agreeing = [each for each in held if self._log.agrees(each.checkpoint)]
+        vouched = 0
+        while True:
+            sizes = [
+                each.checkpoint.size
+                for each in agreeing
+                if (self._counting(each) | self._retiring(each)) & self._believed
+            ]
+            if max(sizes, default=0) <= vouched:
+                return vouched
+            vouched = max(sizes)
+            announced = {key for position, key in self._log.keys if position <= vouched}
+            self._believed |= announced
+
+    def _retiring(self, held: KeptCheckpoint) -> frozenset[VerifierKey]:
+        """Return the previous key in force, if it has signed together with its successor."""
+        size = held.checkpoint.size
+        force = self._log.in_force(size)
+        until = [key for position, key in self._log.keys if position <= size and key != force]
+        signers = self._signers[id(held)]
+        return signers & {until[-1]} if until and force in signers else frozenset()

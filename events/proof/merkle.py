@@ -8,9 +8,8 @@ The tree grows leaf by leaf and keeps its peaks only: the roots of the perfect s
 first, one for each bit set in the number of leaves. The root, and every later root, needs no more
 than the peaks.
 
-A proof is a list of hashes that leads from a part to a root: from one leaf (*inclusion*, 2.1.1), or
-from the root of an earlier, shorter log (*consistency*, 2.1.2). Proofs are verified as in RFC 9162,
-sections 2.1.3.2 and 2.1.4.2, whose trees are the same.
+A proof is a list of hashes that leads from one leaf to a root (*inclusion*, 2.1.1). Proofs are
+verified as in RFC 9162, section 2.1.3.2, whose trees are the same.
 """
 
 import hashlib
@@ -19,12 +18,10 @@ from typing import Final
 
 __all__ = [
     "MerkleTree",
-    "consistency_proof",
     "inclusion_proofs",
     "leaf_hash",
     "node_hash",
     "root_of",
-    "verify_consistency",
     "verify_inclusion",
 ]
 
@@ -48,20 +45,18 @@ class MerkleTree:
         size: how many leaves it holds already.
         peaks: the roots of its perfect subtrees, largest first.
 
+    Attributes:
+        size: the number of leaves.
+
     Raises:
         ValueError: the number of peaks is not the number of bits set in `size`.
     """
 
     def __init__(self, size: int = 0, peaks: Iterable[bytes] = ()) -> None:
-        self._size = size
+        self.size = size
         self._peaks = list(peaks)
         if size < 0 or len(self._peaks) != size.bit_count():
             raise ValueError(f"{len(self._peaks)} peaks do not make a tree of {size} leaves")
-
-    @property
-    def size(self) -> int:
-        """The number of leaves."""
-        return self._size
 
     @property
     def peaks(self) -> tuple[bytes, ...]:
@@ -76,12 +71,12 @@ class MerkleTree:
         """Append a leaf by its hash from `leaf_hash`."""
         peak = leaf
         # Adding one to the size carries over its trailing ones; each carry joins two equal peaks.
-        carry = self._size
+        carry = self.size
         while carry & 1:
             peak = node_hash(self._peaks.pop(), peak)
             carry >>= 1
         self._peaks.append(peak)
-        self._size += 1
+        self.size += 1
 
     def root(self) -> bytes:
         """Return the Merkle tree hash of all leaves so far."""
@@ -128,33 +123,6 @@ def inclusion_proofs(
     return tuple(map(tuple, proofs))
 
 
-def consistency_proof(leaves: Sequence[bytes], old: int) -> tuple[bytes, ...]:
-    """Return the proof that the tree of the first `old` leaves became the tree of all of them.
-
-    Args:
-        leaves: the hashes of all leaves.
-        old: how many there were; at least 1.
-
-    Raises:
-        ValueError: `old` is below 1 or above the number of leaves.
-    """
-    if not 0 < old <= len(leaves):
-        raise ValueError(f"a tree of {len(leaves)} leaves did not grow out of one of {old}")
-    proof: list[bytes] = []
-    first, last, whole = 0, len(leaves), True
-    while old != last - first:
-        split = 1 << (last - first - 1).bit_length() - 1
-        if old <= split:
-            proof.append(_root_above(leaves[first + split : last]))
-            last = first + split
-        else:
-            proof.append(_root_above(leaves[first : first + split]))
-            first, old, whole = first + split, old - split, False
-    if not whole:
-        proof.append(_root_above(leaves[first:last]))
-    return tuple(reversed(proof))
-
-
 def verify_inclusion(
     leaf: bytes, index: int, size: int, proof: Sequence[bytes], root: bytes
 ) -> bool:
@@ -175,43 +143,7 @@ def verify_inclusion(
     return last == 0 and leaf == root
 
 
-def verify_consistency(
-    old: int, new: int, proof: Sequence[bytes], old_root: bytes, new_root: bytes
-) -> bool:
-    """Report whether `proof` shows that the tree of `new` leaves begins with that of `old`."""
-    if not 0 < old <= new:
-        return False
-    if old == new:
-        return not proof and old_root == new_root
-    # A proof begins at the old tree if that is one perfect subtree; else at its own first hash.
-    path = list(proof) if old & (old - 1) else [old_root, *proof]
-    if not path:
-        return False
-    index, last = old - 1, new - 1
-    while index & 1:
-        index, last = index >> 1, last >> 1
-    before = after = path[0]
-    for beside in path[1:]:
-        if last == 0:
-            return False
-        if index & 1 or index == last:
-            before, after = node_hash(beside, before), node_hash(beside, after)
-            while index and not index & 1:
-                index, last = index >> 1, last >> 1
-        else:
-            after = node_hash(after, beside)
-        index, last = index >> 1, last >> 1
-    return last == 0 and before == old_root and after == new_root
-
-
 def _level_above(level: list[bytes]) -> list[bytes]:
     pairs = zip(level[::2], level[1::2], strict=False)
     above = [node_hash(left, right) for left, right in pairs]
     return [*above, level[-1]] if len(level) & 1 else above
-
-
-def _root_above(leaves: Sequence[bytes]) -> bytes:
-    level = list(leaves)
-    while len(level) > 1:
-        level = _level_above(level)
-    return level[0]

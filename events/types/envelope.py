@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from events.errors import UnreadableEvent
+from events.json_form import UNDECODABLE
 from events.types.earlier import UPCASTS
 from events.types.registry import KINDS
 from events.types.table import TableEvent
@@ -21,6 +22,7 @@ __all__ = [
     "MAX_EVENT_BYTES",
     "Entry",
     "Envelope",
+    "PublishedEnvelope",
     "decode_data",
     "decode_entry",
     "decode_envelope",
@@ -60,6 +62,16 @@ class Envelope(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_field
     cause: str
     correlation: str
     data: Raw
+
+
+class PublishedEnvelope(Envelope, frozen=True, gc=False, kw_only=True):
+    """An event as it travels on the bus.
+
+    Args:
+        hash: the chain's hash up to and including this event, hex.
+    """
+
+    hash: str
 
 
 class Entry(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
@@ -102,7 +114,6 @@ _events: Final = EventReader(KINDS, UPCASTS)
 _entries: Final[msgspec.json.Decoder[Entry]] = msgspec.json.Decoder(
     Union[tuple(map(_entry_of, KINDS))]  # noqa: UP007 - of a tuple that is made here
 )
-_NO_ENVELOPE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 def event_id(cause: str, index: int) -> str:
@@ -146,7 +157,7 @@ def decode_envelope(stored: bytes) -> Envelope:
     """
     try:
         return _envelopes.decode(stored)
-    except _NO_ENVELOPE as error:
+    except UNDECODABLE as error:
         raise UnreadableEvent(f"not an envelope: {error}") from error
 
 
@@ -167,7 +178,7 @@ def decode_entry(stored: bytes) -> Entry:
     """
     try:
         return _entries.decode(stored)
-    except _NO_ENVELOPE:
+    except UNDECODABLE:
         envelope = decode_envelope(stored)
     return Entry(
         event_id=envelope.event_id,

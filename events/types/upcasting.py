@@ -20,6 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from events.errors import OurBug, UnreadableEvent
+from events.json_form import UNDECODABLE
 from events.types.table import TableEvent
 
 __all__ = ["EventReader", "Upcast"]
@@ -28,7 +29,6 @@ __all__ = ["EventReader", "Upcast"]
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]*\Z")
 
 _Decoder = msgspec.json.Decoder[TableEvent]
-_NO_JSON: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 class Upcast(Struct, frozen=True):
@@ -88,7 +88,7 @@ class EventReader:
             for upcast in self._chains[name][version - 1 :]:
                 at, data = at + 1, msgspec.json.encode(upcast.up(msgspec.json.decode(data)))
                 event = self._decoders[name, at].decode(data)
-        except _NO_JSON as error:
+        except UNDECODABLE as error:
             brought = f", brought up to {at}" if at > version else ""
             raise UnreadableEvent(f"{name} version {version}{brought}: {error}") from error
         return event

@@ -11,16 +11,13 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 import psycopg
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from psycopg import AsyncConnection
-from sqlalchemy import Connection, Engine, create_engine, make_url, text
+from sqlalchemy import Engine, create_engine, make_url, text
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.pool import NullPool
 
 from events.errors import ArchiveError, ArchiveUnavailable, InputError
+from events.sql_migrations import Migrations
 
 __all__ = [
     "connect_archive",
@@ -31,8 +28,14 @@ __all__ = [
     "translate_archive_errors",
 ]
 
-_MIGRATIONS: Final = Path(__file__).parents[1] / "migrations"
 _SCHEMA: Final = "property"
+_MIGRATIONS: Final = Migrations(
+    Path(__file__).parents[1] / "migrations",
+    "archive",
+    "baccarat property run",
+    ArchiveError,
+    _SCHEMA,
+)
 # The lock that makes two workers that start at once migrate in turn. "bacprop" in ASCII.
 _MIGRATING: Final = 0x62616370726F70
 # The server must notice a lost worker within ten seconds, since the worker holds locks. So must a
@@ -131,12 +134,8 @@ def migrate(url: str) -> None:
     with translate_archive_errors(url), _engine(url).begin() as connection:
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATING})
         connection.execute(text(f"CREATE SCHEMA IF NOT EXISTS {_SCHEMA}"))
-        config = _config()
-        script = ScriptDirectory.from_config(config)
-        if _revision(connection, script, url) == script.get_current_head():
-            return
-        config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+        if _MIGRATIONS.version(connection, shown(url)) != _MIGRATIONS.newest:
+            _MIGRATIONS.upgrade(connection)
 
 
 def require_current(url: str) -> None:
@@ -146,35 +145,11 @@ def require_current(url: str) -> None:
         ArchiveUnavailable: the database does not answer.
         ArchiveError: it holds no archive, an older or a newer one.
     """
-    script = ScriptDirectory.from_config(_config())
     with translate_archive_errors(url), _engine(url).begin() as connection:
-        found = _revision(connection, script, url)
-    if found is None:
-        raise ArchiveError(f"{shown(url)} holds no archive; `baccarat property run` makes one")
-    if found != script.get_current_head():
-        raise ArchiveError(
-            f"{shown(url)} is at version {found}, and this build reads "
-            f"{script.get_current_head()}; `baccarat property run` brings it up"
-        )
+        _MIGRATIONS.require_current(connection, shown(url))
 
 
 def _engine(url: str) -> Engine:
     made = make_url(url).set(drivername="postgresql+psycopg")
     connect = {"connect_timeout": _CONNECT_S, "options": _SETTINGS, **_KEEPALIVE}
     return create_engine(made, poolclass=NullPool, connect_args=connect)
-
-
-def _config() -> Config:
-    config = Config()
-    config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
-    return config
-
-
-def _revision(connection: Connection, script: ScriptDirectory, url: str) -> str | None:
-    options = {"version_table_schema": _SCHEMA}
-    found = MigrationContext.configure(connection, opts=options).get_current_revision()
-    if found is not None and found not in {each.revision for each in script.walk_revisions()}:
-        raise ArchiveError(
-            f"{shown(url)} is at version {found}, which is newer than this build; it was left alone"
-        )
-    return found

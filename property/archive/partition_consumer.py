@@ -1,6 +1,11 @@
 """The consumer of one partition of the hub's stream: stores its events and fills gaps.
 
 Tasks of their own fill the gaps, so that a gap of one table does not delay the others.
+
+Assigns partitions to archive workers by PostgreSQL advisory locks. A worker owns a partition while
+its connection holds the partition's lock. A worker that dies or is cut off loses its connection,
+and the server releases its locks. A worker that hangs sends no query, and the server closes an idle
+connection. Workers count one another by a shared lock.
 """
 
 import asyncio
@@ -10,9 +15,12 @@ from typing import Final
 
 import structlog
 from nats.aio.client import Client
+from psycopg import AsyncConnection
 
 from events.errors import BusError
+from events.mqtt.backoff import Backoff
 from property.archive.batch import BatchPlan
+from property.archive.database import translate_archive_errors
 from property.archive.store import Archive, Probe, StoreResult
 from property.archive.stream_reader import (
     HUB_ERRORS,
@@ -23,8 +31,80 @@ from property.archive.stream_reader import (
 )
 from property.background_tasks import TaskBackoff
 from property.hub.replicated_event import Head
+from property.hub.subjects import EVENTS, PARTITIONS, partition_filter
 
-__all__ = ["PartitionConsumer"]
+__all__ = ["PartitionConsumer", "PartitionLocks", "fair_share"]
+
+# The class of the advisory locks, "bacp" in ASCII. All workers share lock 0; one holds each other.
+_CLASS: Final = 0x62616370
+# A worker counts the workers every second; one that has not done so for 8 s hangs.
+_HANGS: Final = "SET idle_session_timeout = '8s'"
+_WORKERS: Final = """
+SELECT count(*) FROM pg_locks JOIN pg_database d ON d.oid = database
+WHERE locktype = 'advisory' AND classid = %s AND objid = 0 AND objsubid = 2 AND granted
+    AND datname = current_database()
+"""
+
+
+def fair_share(workers: int) -> int:
+    """Return how many partitions each of this many workers may hold."""
+    return -(-PARTITIONS // max(workers, 1))
+
+
+class PartitionLocks:
+    """The partition locks of one worker.
+
+    Args:
+        url: the archive's, for error messages.
+        connection: the worker's only connection: it holds the locks and does all writes.
+    """
+
+    def __init__(self, url: str, connection: AsyncConnection) -> None:
+        self._url = url
+        self._connection = connection
+
+    async def join(self) -> None:
+        """Join the workers, and stay counted as long as this worker sends queries.
+
+        Raises:
+            ArchiveUnavailable: the database does not answer.
+        """
+        with translate_archive_errors(self._url):
+            await self._connection.execute(_HANGS)
+        await self._ask("SELECT pg_advisory_lock_shared(%s, 0)", _CLASS)
+
+    async def workers(self) -> int:
+        """Return the number of workers, this one included.
+
+        Raises:
+            ArchiveUnavailable: the database does not answer.
+        """
+        return await self._ask(_WORKERS, _CLASS)
+
+    async def try_take(self, partition: int) -> bool:
+        """Try to lock a free partition; return whether it succeeded.
+
+        Raises:
+            ArchiveUnavailable: the database does not answer.
+        """
+        taken = await self._ask("SELECT pg_try_advisory_lock(%s, %s)::int", _CLASS, partition + 1)
+        return bool(taken)
+
+    async def give(self, partition: int) -> None:
+        """Release a partition.
+
+        Raises:
+            ArchiveUnavailable: the database does not answer.
+        """
+        await self._ask("SELECT pg_advisory_unlock(%s, %s)::int", _CLASS, partition + 1)
+
+    async def _ask(self, asked: str, *given: int) -> int:
+        with translate_archive_errors(self._url):
+            async with self._connection.cursor() as cursor:
+                await cursor.execute(asked, given)
+                row = await cursor.fetchone()
+        return int(row[0]) if row and row[0] not in {None, ""} else 0
+
 
 _log = structlog.get_logger()
 # Seconds until the consumer retries a gap that the hub could not fill: an uplink may fill it.
@@ -81,7 +161,9 @@ class PartitionConsumer:
         start, stream = await resume_sequence(reader_jetstream(self._client), place)
         if place.sequence and start == 1:
             _log.warning("hub_read_again", partition=self._partition, place=place.sequence)
-        async with StreamReader.partition(self._client, self._partition, start, stream) as reader:
+        async with StreamReader(
+            self._client, EVENTS, stream, start, partition_filter(self._partition)
+        ) as reader:
             while not self._leaving.is_set():
                 messages = await reader.next()
                 well()
@@ -121,15 +203,14 @@ class PartitionConsumer:
             self._gap_tasks[origin] = asyncio.create_task(self._fill_gap(origin))
 
     async def _fill_gap(self, origin: str) -> None:
-        pause = _GAP_S
+        pause = Backoff(_GAP_S, _GAP_MOST_S)
         while True:
             try:
                 if await self._mended(origin):
                     return
             except HUB_ERRORS as error:
                 _log.warning("gap_waits", stream=origin, reason=str(error))
-            await asyncio.sleep(pause)
-            pause = min(pause * 2, _GAP_MOST_S)
+            await asyncio.sleep(pause.next_s())
 
     async def _mended(self, origin: str) -> bool:
         """Store a table's events that only the hub has; return whether nothing is missing."""

@@ -1,10 +1,11 @@
 """Writes the archive: stores events, heads and the stream position together, in one transaction.
 
-**One writer a partition**, by an advisory lock (`property.archive.partition_locks`). The archive
+**One writer a partition**, by an advisory lock (`property.archive.partition_consumer`). The archive
 also refuses a second writer's batch: a head moves only from where its writer last saw it.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import sha256
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
@@ -16,16 +17,63 @@ from events.errors import ArchiveError
 from events.free_text import escape_nul
 from property.archive.batch import ArchiveRow, BatchPlan, FeedFault, plan_batch
 from property.archive.database import translate_archive_errors
-from property.archive.editions import Edition, store_editions
 from property.hub.replicated_event import Head, ReplicatedEvent
-from property.hub.subjects import partition_of, split_origin
+from property.hub.subjects import EditionKind, partition_of, split_origin
 from property.hub.uplink_status import UplinkStatus
 
-__all__ = ["Archive", "Probe", "StoreResult", "StreamPosition", "TableHead", "no_probe", "release"]
+__all__ = [
+    "Archive",
+    "Edition",
+    "Probe",
+    "StoreResult",
+    "StreamPosition",
+    "TableHead",
+    "no_probe",
+    "release",
+    "store_editions",
+]
+
+_STORE: Final = """
+INSERT INTO property.edition (hash, kind, name, source) VALUES (%s, %s, %s, %s)
+ON CONFLICT (hash, kind) DO NOTHING
+"""
+
+
+class Edition(NamedTuple):
+    """An edition to archive.
+
+    Args:
+        kind: the kind of document.
+        name: the id inside the document.
+        source: the document's bytes.
+    """
+
+    kind: EditionKind
+    name: str
+    source: bytes
+
+
+async def store_editions(
+    url: str, connection: AsyncConnection, editions: Sequence[Edition]
+) -> None:
+    """Store editions; those already in the archive stay.
+
+    Args:
+        url: for error messages.
+        connection: to the archive.
+        editions: to store.
+
+    Raises:
+        ArchiveUnavailable: the database does not answer.
+    """
+    rows = [(sha256(each.source).hexdigest(), *each) for each in editions]
+    with translate_archive_errors(url):
+        async with connection.transaction(), connection.cursor() as cursor:
+            await cursor.executemany(_STORE, rows)
+
 
 Probe = Callable[[str], None]
 """Called at each step, for tests that kill a process in the middle of a batch."""
-
 # PostgreSQL's errors about a value, not itself: out of range, too long for an index, too deep.
 _REFUSED: Final = (
     psycopg.DataError,

@@ -1,18 +1,32 @@
-"""Reads one of the hub's streams for ever, and waits for the hub's faults to pass."""
+"""Reads one of the hub's streams for ever, and waits for the hub's faults to pass.
+
+Records the status of every uplink in the archive: a stopped uplink raises its table's alarm. Every
+worker listens to all tables. Recording a status twice changes nothing, and a worker that reconnects
+receives the newest status of each table again.
+
+Stores the editions that uplinks publish in the archive, after it has verified each by its hash.
+Every worker reads the editions of all tables. Storing one twice changes nothing, and a worker that
+reconnects reads all of them again.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from hashlib import sha256
 from typing import Final
 
 import structlog
 from nats.aio.client import Client
 
-from property.archive.stream_reader import HUB_ERRORS, StreamMessage, StreamReader
+from events.errors import InputError
+from property.archive.store import Archive, Edition
+from property.archive.stream_reader import HUB_ERRORS, StreamMessage, StreamReader, creation_time
+from property.hub.subjects import EDITIONS, FEEDS, EditionKind, named_edition, origin_of
+from property.hub.uplink_status import UplinkStatus, UplinkStatusFilter, parse_uplink_status
 
-__all__ = ["listen"]
+__all__ = ["ReadEdition", "hear_editions", "listen", "record_uplink_statuses", "verified_editions"]
 
 _AGAIN_S: Final = 2.0
-
 _log: Final = structlog.get_logger()
 
 
@@ -48,3 +62,94 @@ async def listen(
                 _log.warning(unheard, reason=reason)
                 said = reason
             await asyncio.sleep(_AGAIN_S)
+
+
+async def record_uplink_statuses(client: Client, store: Archive, turn: asyncio.Lock) -> None:
+    """Record uplink statuses until the connection is lost; retry after a fault of the hub.
+
+    Args:
+        client: logged in with the role `archive`.
+        store: keeps the alarms.
+        turn: the lock on the store's connection.
+
+    Raises:
+        ArchiveUnavailable: the database does not answer.
+        nats.errors.Error, BusError: the connection to the hub is lost.
+    """
+    clock = asyncio.get_running_loop().time
+    heard = UplinkStatusFilter(clock())
+
+    async def take(messages: Sequence[StreamMessage]) -> None:
+        for origin, word in _parse_statuses(messages):
+            if heard.counts(origin, word, clock()):
+                async with turn:
+                    await store.uplink(origin, word)
+
+    await listen(client, partial(StreamReader.newest, client, FEEDS), take, "uplinks_unheard")
+
+
+def _parse_statuses(messages: Sequence[StreamMessage]) -> list[tuple[str, UplinkStatus]]:
+    """Return the statuses in the messages; log one that is none, and keep the earlier one."""
+    found = []
+    for each in messages:
+        try:
+            found.append((origin_of(each.subject), parse_uplink_status(each.data)))
+        except InputError as error:
+            _log.warning("uplink_word_unread", subject=each.subject, reason=str(error))
+    return found
+
+
+ReadEdition = Callable[[EditionKind, bytes], Edition]
+"""Reads an edition's bytes as one of that kind; raises InputError where they are none."""
+_REASON_MOST: Final = 300
+
+
+async def hear_editions(
+    client: Client, store: Archive, turn: asyncio.Lock, read: ReadEdition
+) -> None:
+    """Store the editions that uplinks publish, until the connection is lost.
+
+    Args:
+        client: logged in with the role `archive`.
+        store: keeps the editions.
+        turn: the lock on the store's connection.
+        read: parses an edition, or refuses it.
+
+    Raises:
+        ArchiveUnavailable: the database does not answer.
+        nats.errors.Error, BusError: the connection to the hub is lost.
+    """
+
+    async def take(messages: Sequence[StreamMessage]) -> None:
+        found = await asyncio.to_thread(verified_editions, messages, read)
+        if found:
+            async with turn:
+                await store.editions(found)
+
+    await listen(client, partial(_all, client), take, "editions_unheard")
+
+
+async def _all(client: Client) -> StreamReader:
+    return StreamReader(client, EDITIONS, await creation_time(client, EDITIONS))
+
+
+def verified_editions(messages: Sequence[StreamMessage], read: ReadEdition) -> list[Edition]:
+    """Return the editions in the messages, each once; log and leave out whatever is none."""
+    found: dict[tuple[EditionKind, str], Edition] = {}
+    for each in messages:
+        try:
+            kind, digest = _named(each)
+            if (kind, digest) not in found:
+                found[kind, digest] = read(kind, each.data)
+        except InputError as error:
+            reason = str(error)[:_REASON_MOST]
+            _log.warning("edition_refused", subject=each.subject, reason=reason)
+    return list(found.values())
+
+
+def _named(message: StreamMessage) -> tuple[EditionKind, str]:
+    """Return the kind and the hash that a message's subject names, if its bytes have that hash."""
+    named = named_edition(message.subject)
+    if sha256(message.data).hexdigest() != named.digest:
+        raise InputError("its bytes have another hash than its subject names")
+    return named.kind, named.digest

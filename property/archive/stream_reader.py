@@ -23,7 +23,7 @@ from events.errors import BusError, InputError
 from property.archive.batch import FeedFault
 from property.archive.store import StreamPosition
 from property.hub.replicated_event import HASH, ReplicatedEvent, parse_replicated_event
-from property.hub.subjects import API, EVENTS, partition_filter, split_origin, stored_subject
+from property.hub.subjects import API, EVENTS, split_origin, stored_subject
 
 __all__ = [
     "HUB_ERRORS",
@@ -104,7 +104,8 @@ def reader_jetstream(client: Client) -> JetStreamContext:
 class StreamReader:
     """Reads a stream's messages in order, one batch ahead of its caller.
 
-    `partition`, `table`, `all` and `newest` create one.
+    `table` and `newest` create one for these; `resume_sequence` returns a partition's `made` and
+    `start`.
 
     Args:
         client: a connection with a reader's login.
@@ -131,16 +132,6 @@ class StreamReader:
         self._ahead: asyncio.Task[_Reply] | None = None
         self._idle_s = 0.0
         self._next_check = asyncio.get_running_loop().time() + _LOOK_S
-
-    @classmethod
-    def partition(cls, client: Client, partition: int, start: int, made: str) -> Self:
-        """Read a partition from a sequence on; `resume_sequence` returns `start` and `made`."""
-        return cls(client, EVENTS, made, start, partition_filter(partition))
-
-    @classmethod
-    def all(cls, client: Client, stream: str, start: int, made: str) -> Self:
-        """Read the whole stream from a sequence on."""
-        return cls(client, stream, made, start)
 
     @classmethod
     async def table(cls, client: Client, origin: str) -> Self | None:

@@ -15,12 +15,9 @@ from nats.aio.client import Client
 
 from events.errors import ArchiveUnavailable, BusError
 from property.archive.database import connect_archive, migrate
-from property.archive.edition_listener import ReadEdition, hear_editions
-from property.archive.editions import Edition, store_editions
-from property.archive.partition_consumer import PartitionConsumer
-from property.archive.partition_locks import PartitionLocks, fair_share
-from property.archive.status_listener import record_uplink_statuses
-from property.archive.store import Archive, Probe, no_probe
+from property.archive.partition_consumer import PartitionConsumer, PartitionLocks, fair_share
+from property.archive.store import Archive, Edition, Probe, no_probe, store_editions
+from property.archive.stream_listener import ReadEdition, hear_editions, record_uplink_statuses
 from property.archive.stream_reader import HUB_ERRORS
 from property.background_tasks import TaskBackoff, end_tasks
 from property.hub.connection import HubSettings, connect

@@ -86,17 +86,16 @@ class _Part(NamedTuple):
 
 
 class PropertyBoard:
-    """The newest state of every table, with the number of each part's last change."""
+    """The newest state of every table, with the number of each part's last change.
+
+    Attributes:
+        change: the number of the newest change.
+    """
 
     def __init__(self) -> None:
         self._pulses: dict[str, _Part] = {}
         self._pictures: dict[str, _Part] = {}
-        self._change = 0
-
-    @property
-    def change(self) -> int:
-        """The number of the newest change."""
-        return self._change
+        self.change = 0
 
     @property
     def tables(self) -> tuple[str, ...]:
@@ -128,5 +127,5 @@ class PropertyBoard:
     def _put(self, parts: dict[str, _Part], table: str, fields: dict[str, Any]) -> None:
         known = parts.get(table)
         if known is None or known.fields != fields:
-            self._change += 1
-            parts[table] = _Part(self._change, fields)
+            self.change += 1
+            parts[table] = _Part(self.change, fields)

@@ -153,13 +153,12 @@ def inbox_of(who: str) -> str:
     return f"_INBOX.{login_of(who)}"
 
 
-def hub_conf(node: HubNode, nodes: Sequence[HubNode], accounts: str = "accounts.conf") -> str:
+def hub_conf(node: HubNode, nodes: Sequence[HubNode]) -> str:
     """Return a node's `nats-server.conf`.
 
     Args:
         node: the node.
         nodes: all nodes, with or without this one.
-        accounts: the file with the text of `accounts_conf`, in the same folder on every node.
     """
     routes = ", ".join(
         f'"tls://{each.host}:{each.cluster}"' for each in nodes if each.name != node.name
@@ -199,7 +198,7 @@ jetstream {{
   listen: "{node.host}:{node.leaves}"
   {tls}
 }}
-include "{accounts}"
+include "accounts.conf"
 """
 
 

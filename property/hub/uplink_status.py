@@ -7,17 +7,16 @@ uplink repeats its status every `REPEATED_S`. It is away if its newest status is
 
 from typing import Final, Literal
 
-import msgspec
 from msgspec import Struct
 
-from events.errors import InputError
+from events.errors import InputError, MalformedJson
+from events.json_form import decode_json
 
 __all__ = [
     "REPEATED_S",
     "SILENT_S",
     "UplinkStatus",
     "UplinkStatusFilter",
-    "encode_uplink_status",
     "parse_uplink_status",
     "stopped_status",
 ]
@@ -83,18 +82,10 @@ class UplinkStatusFilter:
         return True
 
 
-_statuses: Final = msgspec.json.Decoder(UplinkStatus)
-
-
 def stopped_status(code: str, position: int, text: str) -> UplinkStatus:
     """Return the status of a stopped feed, with its reason as one printable line."""
     line = "".join(each if each.isprintable() else "?" for each in " ".join(text.split()))
     return UplinkStatus(state="stopped", position=position, code=code, reason=line[:_MOST])
-
-
-def encode_uplink_status(word: UplinkStatus) -> bytes:
-    """Encode a status for publication."""
-    return msgspec.json.encode(word)
 
 
 def parse_uplink_status(data: bytes) -> UplinkStatus:
@@ -104,8 +95,8 @@ def parse_uplink_status(data: bytes) -> UplinkStatus:
         InputError: it is no valid status.
     """
     try:
-        word = _statuses.decode(data)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        word = decode_json(data, UplinkStatus)
+    except MalformedJson as error:
         raise InputError(f"an uplink's word cannot be read: {error}") from error
     texts = (word.code, word.reason, word.by)
     if max(map(len, texts)) > _MOST or not all(map(str.isprintable, texts)):

@@ -4,6 +4,7 @@ import secrets
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+import msgspec
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 
@@ -20,7 +21,7 @@ from property.hub.subjects import (
     held_event_subject,
     split_origin,
 )
-from property.hub.uplink_status import UplinkStatus, encode_uplink_status
+from property.hub.uplink_status import UplinkStatus
 from property.uplink.replication import (
     EXPECTED_SEQUENCE,
     SEQUENCE_CODES,
@@ -137,7 +138,7 @@ class HubClient:
 
     async def tell(self, word: UplinkStatus) -> str:
         """Publish the feed's status; return why the hub refused it, or an empty text."""
-        return await self._refusal(self._feed, HubMessage({}, encode_uplink_status(word)))
+        return await self._refusal(self._feed, HubMessage({}, msgspec.json.encode(word)))
 
     async def publish_edition(self, kind: EditionKind, digest: str, source: bytes) -> str:
         """Publish an edition unless the hub has it; return why it has not, or an empty text."""

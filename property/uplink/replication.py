@@ -19,7 +19,8 @@ from typing import Final, Literal, NamedTuple
 
 import msgspec
 
-from events.errors import InputError
+from events.errors import InputError, MalformedJson
+from events.json_form import decode_json
 from property.hub.replicated_event import (
     MESSAGE_ID,
     Head,
@@ -126,9 +127,6 @@ class _Answer(msgspec.Struct):
     error: _Error | None = None
 
 
-_answers: Final = msgspec.json.Decoder(_Answer)
-
-
 def parse_held_event(origin: str, headers: Mapping[str, str], body: bytes) -> HeldEvent:
     """Parse the hub's answer to the request for a table's newest event.
 
@@ -220,8 +218,8 @@ def parse_publish_answer(data: bytes) -> PublishAccepted | PublishRefused:
         InputError: it is no such answer.
     """
     try:
-        answer = _answers.decode(data)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        answer = decode_json(data, _Answer)
+    except MalformedJson as error:
         raise InputError(f"the hub's answer cannot be read: {error}") from error
     if answer.error is not None:
         return PublishRefused(answer.error.err_code, answer.error.description)

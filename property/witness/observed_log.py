@@ -108,6 +108,8 @@ class ObservedLog:
         origin: `<site>/<table>`.
         announced: keys that the log has announced, in order.
         newest: the newest cosigned checkpoint, or None.
+        head: the chain's hash at the newest event.
+        tree: the stored tree: at the newest cosigned checkpoint, or at an earlier size.
     """
 
     def __init__(
@@ -119,24 +121,14 @@ class ObservedLog:
         self.newest = known.newest
         self._given = frozenset(given)
         self._signer = known.signer
-        self._head = known.head
-        self._tree = MerkleTree(known.tree.size, known.tree.peaks)
+        self.head = known.head
+        self.tree = MerkleTree(known.tree.size, known.tree.peaks)
         self._leaves = list(known.leaves)
 
     @property
     def position(self) -> int:
         """The newest event's position."""
-        return self._tree.size + len(self._leaves)
-
-    @property
-    def head(self) -> bytes:
-        """The chain's hash at the newest event."""
-        return self._head
-
-    @property
-    def tree(self) -> MerkleTree:
-        """The stored tree: at the newest cosigned checkpoint, or at an earlier size."""
-        return self._tree
+        return self.tree.size + len(self._leaves)
 
     def hear(self, carried: ReplicatedEvent) -> bytes | WitnessRefusal | None:
         """Add the next event.
@@ -146,7 +138,7 @@ class ObservedLog:
             changes nothing.
         """
         position, stored = carried.position, carried.stored
-        verdict = relation_to_head(Head(self.position, self._head), carried)
+        verdict = relation_to_head(Head(self.position, self.head), carried)
         if verdict is HeadRelation.GAP:
             missing = self.position + 1  # names a whole run of missing events
             return WitnessRefusal("gap", f"after {self.position} comes {position}", missing)
@@ -157,7 +149,7 @@ class ObservedLog:
             return self._again(position, stored, forks=verdict is HeadRelation.FORK)
         leaf = leaf_hash(stored)
         self._leaves.append(leaf)
-        self._head = carried.hash
+        self.head = carried.hash
         if _ANNOUNCES in stored:
             self._record_key(position, stored)
         return leaf
@@ -166,7 +158,7 @@ class ObservedLog:
         """Merge the oldest leaves into the peaks if there are too many; return whether it did."""
         if len(self._leaves) <= LEAVES_MOST:
             return False
-        self._advance_tree(self._tree.size + LEAVES_MOST // 2)
+        self._advance_tree(self.tree.size + LEAVES_MOST // 2)
         return True
 
     def judge(self, data: bytes) -> AcceptedCheckpoint | WitnessRefusal | None:
@@ -222,7 +214,7 @@ class ObservedLog:
         return frozenset({self._signer} if self._signer else ())
 
     def _again(self, position: int, stored: bytes, *, forks: bool) -> WitnessRefusal | None:
-        at = position - 1 - self._tree.size
+        at = position - 1 - self.tree.size
         if forks or (at >= 0 and self._leaves[at] != leaf_hash(stored)):
             said = f"event {position} is another than the one that was seen at {position} before"
             return WitnessRefusal("fork", said, position)
@@ -242,8 +234,8 @@ class ObservedLog:
             return WitnessRefusal(
                 "conflicting", f"a second root for {size} events, signed as well", size
             )
-        if size < max(self._cosigned, self._tree.size):
-            said = f"it covers {size} events, and {max(self._cosigned, self._tree.size)} are behind"
+        if size < max(self._cosigned, self.tree.size):
+            said = f"it covers {size} events, and {max(self._cosigned, self.tree.size)} are behind"
             return WitnessRefusal("older", f"{said} us already", size)
         return None
 
@@ -261,15 +253,15 @@ class ObservedLog:
         return force or min(signers & believed)
 
     def _root(self, size: int) -> bytes:
-        tree = MerkleTree(self._tree.size, self._tree.peaks)
+        tree = MerkleTree(self.tree.size, self.tree.peaks)
         for leaf in self._leaves[: size - tree.size]:
             tree.add_leaf(leaf)
         return tree.root()
 
     def _advance_tree(self, size: int) -> None:
-        done = size - self._tree.size
+        done = size - self.tree.size
         for leaf in self._leaves[:done]:
-            self._tree.add_leaf(leaf)
+            self.tree.add_leaf(leaf)
         del self._leaves[:done]
 
 

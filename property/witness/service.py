@@ -25,6 +25,7 @@ from events.errors import InputError
 from events.proof.note import SigningKey, VerifierKey
 from events.tls import ClientTls
 from property.archive.stream_reader import HUB_ERRORS, StreamMessage, StreamReader, reader_jetstream
+from property.background_tasks import TaskBackoff
 from property.hub.connection import HubSettings, connect
 from property.hub.replicated_event import ReplicatedEvent, parse_replicated_event
 from property.hub.subjects import CHECKPOINTS, EVENTS, cosigned_subject, origin_of, split_origin
@@ -34,7 +35,6 @@ from property.witness.store import WitnessBook
 
 __all__ = ["Witness", "WitnessSettings", "run_witness"]
 
-_RETRY_S: Final = (0.2, 5.0)
 # Most waiting checkpoints of a log; the oldest are dropped.
 _WAITING_MOST: Final = 16
 _NS: Final = 1_000_000_000
@@ -188,7 +188,7 @@ async def run_witness(
     """
     witness = Witness(settings, book, clock)
     stopping = asyncio.ensure_future(stop.wait())
-    wait_s, attempt, tls = _RETRY_S[0], 0, hub.tls()
+    pause, attempt, tls = TaskBackoff(), 0, hub.tls()
     try:
         while not stop.is_set():
             serving = asyncio.ensure_future(_serve(witness, book, hub, tls, attempt))
@@ -197,22 +197,21 @@ async def run_witness(
             serving.cancel()
             await asyncio.wait({serving})
             if not serving.cancelled() and (error := serving.exception()) is not None:
-                wait_s = _away(error, wait_s)
-                await asyncio.wait({stopping}, timeout=wait_s)
+                _require_hub_error(error)
+                await pause.wait(stop)
             else:
-                wait_s = _RETRY_S[0]
+                pause.reset()
     finally:
         stopping.cancel()
 
 
-def _away(error: BaseException, wait_s: float) -> float:
-    """Return the seconds to wait after an error of the hub; raise any other error."""
+def _require_hub_error(error: BaseException) -> None:
+    """Log an error of the hub; raise any other error."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     if not isinstance(error, HUB_ERRORS):
         raise error
     _log.warning("witness.hub_away", reason=str(error) or type(error).__name__)
-    return min(wait_s * 2, _RETRY_S[1])
 
 
 async def _serve(
@@ -241,7 +240,7 @@ async def _events(witness: Witness, book: WitnessBook, client: Client, kick: asy
     """Read events until the stream must be read from the beginning."""
     loop = asyncio.get_running_loop()
     made, cursor = await _read_cursor(reader_jetstream(client), book)
-    async with StreamReader.all(client, EVENTS, cursor + 1, made) as reader:
+    async with StreamReader(client, EVENTS, made, cursor + 1) as reader:
         while True:
             messages = await reader.next()
             if messages:

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, Self
 
 from events.errors import InputError, LogRefused
 from events.log.lock import WriterLock
-from events.log.schema_rows import odd_rows, rows_made_by, rows_of
+from events.log.schema import odd_rows, rows_made_by, rows_of
 from events.proof.checkpoint import parse_checkpoint
 from events.proof.merkle import MerkleTree
 from events.proof.note import VerifierKey, parse_verifier_key

@@ -205,10 +205,6 @@ def _carried_over(values: _Values, _: Mapping[str, Any]) -> AnyReport:
     return CardCarriedOver(hand=hand, number=number, face=values.face)
 
 
-def _out_of_game(values: _Values, fields: Mapping[str, Any]) -> AnyReport:
-    return CardOutOfGame(reason=fields["reason"], face=values.face)
-
-
 def _result(values: _Values, _: Mapping[str, Any]) -> AnyReport:
     if values.result == "forced_end":
         return RoundForcedEnd()
@@ -222,23 +218,27 @@ def _result(values: _Values, _: Mapping[str, Any]) -> AnyReport:
     )
 
 
-def _error_raised(values: _Values, _: Mapping[str, Any]) -> AnyReport:
-    return ErrorRaised(code=values.error, latched=values.latched)
-
-
-def _error_cleared(values: _Values, _: Mapping[str, Any]) -> AnyReport:
-    return ErrorCleared(code=values.error)
-
-
 # By report: the data it needs, the fields it needs, and its builder.
 _FROM_DATA: Final[Mapping[str, tuple[frozenset[str], frozenset[str], _Builder]]] = {
     "card_drawn": (frozenset({"target", "card"}), frozenset(), _drawn),
     "card_revealed": (frozenset({"target", "card"}), frozenset(), _revealed),
     "card_carried_over": (frozenset({"target", "card"}), frozenset(), _carried_over),
-    "card_out_of_game": (frozenset({"card"}), frozenset({"reason"}), _out_of_game),
+    "card_out_of_game": (
+        frozenset({"card"}),
+        frozenset({"reason"}),
+        lambda values, fields: CardOutOfGame(reason=fields["reason"], face=values.face),
+    ),
     "device_result": (frozenset({"result"}), frozenset(), _result),
-    "error_raised": (frozenset({"error"}), frozenset(), _error_raised),
-    "error_cleared": (frozenset({"error"}), frozenset(), _error_cleared),
+    "error_raised": (
+        frozenset({"error"}),
+        frozenset(),
+        lambda values, _: ErrorRaised(code=values.error, latched=values.latched),
+    ),
+    "error_cleared": (
+        frozenset({"error"}),
+        frozenset(),
+        lambda values, _: ErrorCleared(code=values.error),
+    ),
 }
 
 

@@ -9,6 +9,7 @@ Framers do not decide when half a frame has waited too long. That needs a clock:
 such a silence into its journal, and the decoder then calls `flush`.
 """
 
+import binascii
 from collections.abc import Callable
 from typing import Final, Protocol, TypeAlias
 
@@ -24,7 +25,37 @@ __all__ = [
     "Piece",
     "Rejected",
     "RejectedRun",
+    "crc_ccitt_false",
+    "crc_holds",
+    "unchecked",
+    "xor_hex",
 ]
+
+_CRC_START: Final = 0xFFFF
+
+
+def xor_hex(raw: bytes) -> bool:
+    """Report whether an `enq` frame ends with the XOR of seq through 03 in upper-case hex."""
+    check = 0
+    for byte in raw[1:-2]:
+        check ^= byte
+    return b"%02X" % check == raw[-2:]
+
+
+def crc_ccitt_false(data: bytes) -> int:
+    """Return CRC-16/CCITT-FALSE: polynomial 1021, start FFFF, unreflected; 29B1 for `123456789`."""
+    return binascii.crc_hqx(data, _CRC_START)
+
+
+def crc_holds(data: bytes) -> bool:
+    """Report whether the last two bytes are the CRC of those before, big-endian."""
+    return crc_ccitt_false(data) == 0  # the CRC of any data followed by its own CRC is 0
+
+
+def unchecked(_: bytes) -> bool:
+    """Return True, for frames without a check."""
+    return True
+
 
 RUN_LIMIT: Final = 4096  # rejected bytes in one report
 RAW_LIMIT: Final = 64  # ... of which a report shows these; the journal has them all
@@ -133,12 +164,15 @@ class BufferingFramer:
     Args:
         broken: the reason for rejecting held bytes when the stream breaks off.
         mark: see `RejectedRun`.
+
+    Attributes:
+        offset: see `Framer.offset`.
     """
 
     def __init__(self, broken: str, mark: bytes | None = None) -> None:
         self._broken = broken
         self._held = b""
-        self._fed = 0
+        self.offset = 0
         self._run = RejectedRun(mark)
 
     @property
@@ -146,21 +180,16 @@ class BufferingFramer:
         """See `Framer.pending`."""
         return bool(self._held) or self._run.length > 0
 
-    @property
-    def offset(self) -> int:
-        """See `Framer.offset`."""
-        return self._fed
-
     def flush(self) -> list[Piece]:
         """See `Framer.flush`."""
         out: list[Piece] = []
-        self._run.add(self._fed - len(self._held), self._held, out, self._broken)
+        self._run.add(self.offset - len(self._held), self._held, out, self._broken)
         self._run.end(out)
         self._held = b""
         return out
 
     def _take(self, data: bytes) -> tuple[int, bytes]:
         """Return where the bytes to cut now begin, and those bytes with the held ones first."""
-        at, buffer = self._fed - len(self._held), self._held + data
-        self._fed += len(data)
+        at, buffer = self.offset - len(self._held), self._held + data
+        self.offset += len(data)
         return at, buffer

@@ -5,10 +5,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from shoe_driver.framing.checks import crc_holds, unchecked, xor_hex
 from shoe_driver.framing.cobs import CobsFramer
 from shoe_driver.framing.enq import EnqFramer
-from shoe_driver.framing.frames import Check, Framer
+from shoe_driver.framing.frames import Check, Framer, crc_holds, unchecked, xor_hex
 from shoe_driver.framing.line import LineFramer
 
 __all__ = ["CHECKS", "FRAMERS", "FramerOptions", "make_framer"]

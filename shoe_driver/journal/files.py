@@ -15,6 +15,7 @@ import msgspec
 
 from events.clock import Clock
 from events.errors import LogRefused, LogUnwritable
+from events.log.disk import write_durably
 from shoe_driver.journal.records import (
     MAGIC,
     RULES,
@@ -28,7 +29,7 @@ from shoe_driver.journal.records import (
     parse_header,
 )
 
-__all__ = ["SUFFIX", "Journal", "read_records", "write_durably"]
+__all__ = ["SUFFIX", "Journal", "read_records"]
 
 SUFFIX: Final = ".journal"
 _READ_SIZE: Final = 65_536
@@ -195,25 +196,6 @@ def read_records(path: Path) -> Iterator[Record]:
     with path.open("rb") as file:
         while data := file.read(_READ_SIZE):
             yield from reader.feed(data)
-
-
-def write_durably(path: Path, data: bytes) -> None:
-    """Put a file in place, whole and on disk, or leave the old one.
-
-    Raises:
-        OSError: the disk refused it.
-    """
-    fresh = path.with_name(f".{path.name}.new")
-    with fresh.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 def _survey(path: Path) -> tuple[JournalHeader, int, bytes]:

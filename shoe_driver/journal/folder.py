@@ -19,8 +19,9 @@ from typing import Final, Self
 
 from events.clock import Clock, rfc3339
 from events.errors import InputError, LogUnwritable
+from events.log.disk import write_durably
 from events.log.editions import PROFILES, write_editions
-from shoe_driver.journal.files import SUFFIX, Journal, write_durably
+from shoe_driver.journal.files import SUFFIX, Journal
 from shoe_driver.journal.records import JournalState
 
 __all__ = ["JournalFolder"]

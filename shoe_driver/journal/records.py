@@ -168,16 +168,12 @@ class RecordReader:
     Attributes:
         position: where the last whole record ends.
         rest: the bytes after it, which are no whole record, or not yet.
+        rest: the bytes after the last whole record.
     """
 
     def __init__(self) -> None:
         self.position = 0
-        self._buffer = b""
-
-    @property
-    def rest(self) -> bytes:
-        """The bytes after the last whole record."""
-        return self._buffer
+        self.rest = b""
 
     def feed(self, data: bytes) -> Iterator[Record]:
         """Take the next bytes and yield the records they complete.
@@ -186,34 +182,34 @@ class RecordReader:
             LogRefused: these are not a journal's bytes, or not of this build's format; `position`
                 is where the bad record begins.
         """
-        self._buffer += data
+        self.rest += data
         at = 0
         try:
-            if self.position == 0 and len(self._buffer) >= len(MAGIC):
-                _expect_magic(self._buffer)
+            if self.position == 0 and len(self.rest) >= len(MAGIC):
+                _expect_magic(self.rest)
                 at = len(MAGIC)
             elif self.position == 0:
                 return
             while (end := self._end(at)) is not None:
-                record = _parse(self._buffer, at, end)
+                record = _parse(self.rest, at, end)
                 if record is None:
                     raise LogRefused("the journal is damaged: a checksum fails", self.position + at)
                 at = end
                 yield record
         finally:
             self.position += at
-            self._buffer = self._buffer[at:]
+            self.rest = self.rest[at:]
 
     def _end(self, at: int) -> int | None:
         """Return where the record at `at` ends, or None while it is incomplete."""
-        if len(self._buffer) < at + _HEAD.size:
+        if len(self.rest) < at + _HEAD.size:
             return None
-        kind, length, _, _ = _HEAD.unpack_from(self._buffer, at)
+        kind, length, _, _ = _HEAD.unpack_from(self.rest, at)
         if kind not in RecordKind._value2member_map_ or length > PAYLOAD_LIMIT:
             reason = "the journal is damaged, or of a newer build: no record that this one knows"
             raise LogRefused(reason, self.position + at)
         end = at + _HEAD.size + int(length) + _CRC.size
-        return end if end <= len(self._buffer) else None
+        return end if end <= len(self.rest) else None
 
 
 def holds_a_record(data: bytes) -> bool:

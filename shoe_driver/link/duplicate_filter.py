@@ -52,6 +52,7 @@ class DuplicateFilter:
     Attributes:
         copies: finished reports with one copy, two, and so on.
         late_us: how long after the window a copy may come.
+        memory: the state once no copy can come any more: the newest report's number.
     """
 
     def __init__(self, policy: RepeatPolicy) -> None:
@@ -61,7 +62,7 @@ class DuplicateFilter:
         self._first = policy.cycle[0]
         following = (policy.boot + policy.cycle, policy.cycle + policy.cycle[0])
         self._next = dict(zip(*following, strict=True))
-        self._seq: str | None = None
+        self.memory: str | None = None
         self._bodies: tuple[bytes, ...] = ()
         self._count = 0
         self._first_us: int | None = None
@@ -86,17 +87,17 @@ class DuplicateFilter:
             mono_us: arrival by a clock that never steps, or None if there are no times.
             booted: the frame reports a power-up.
         """
-        if seq == self._seq and self._count < self._copies and self._within(mono_us):
+        if seq == self.memory and self._count < self._copies and self._within(mono_us):
             self._count += 1
             if body in self._bodies:
                 return _COPY
             self._bodies += (body,)
             told = tuple(known.hex().upper() for known in self._bodies)
             return FrameClassification(new=False, finding=CopyConflict(device_seq=seq, bodies=told))
-        due = self._next.get(self._seq) if self._seq is not None else None
+        due = self._next.get(self.memory) if self.memory is not None else None
         self._finish()
         self._open = True
-        self._seq, self._bodies, self._count, self._first_us = seq, (body,), 1, mono_us
+        self.memory, self._bodies, self._count, self._first_us = seq, (body,), 1, mono_us
         self._patience_us = 0 if booted or seq == self._boot else self.late_us
         if booted if seq == self._boot else due in (None, seq):
             return _NEW
@@ -114,21 +115,16 @@ class DuplicateFilter:
         self._finish()
         self._count = self._copies
 
-    @property
-    def memory(self) -> str | None:
-        """The state once no copy can come any more: the newest report's number."""
-        return self._seq
-
     def recall(self, memory: str | None) -> None:
         """Restore the state that `memory` returned."""
         self._open = False
-        self._seq, self._bodies, self._first_us = memory, (), None
+        self.memory, self._bodies, self._first_us = memory, (), None
         self._count = self._copies
 
     def settled(self, mono_us: int) -> bool:
         """Report whether no copy of the newest report can come any more."""
         full = self._count >= self._copies
-        return self._seq is None or full or not self._within(mono_us)
+        return self.memory is None or full or not self._within(mono_us)
 
     def _finish(self) -> None:
         if self._open:

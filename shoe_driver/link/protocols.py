@@ -3,8 +3,12 @@
 `enq` repeats and numbers its reports (`repeat`), `line` does neither, `cobs` numbers them and is
 acknowledged (`window`). A protocol object keeps the state it needs to interpret the next frame. It
 can export that state as one line of text, from which another one continues.
+
+The host's two frames to a `ref-crc` device, in the device's own format. docs/shoe-link.md shows
+them written out by hand. The driver sends nothing to any other device.
 """
 
+import struct
 from collections.abc import Callable, Mapping
 from typing import Final, Protocol
 
@@ -16,13 +20,39 @@ from shoe_driver.codes.bracket import BracketCodes, BracketTable
 from shoe_driver.codes.enq import EnqCodes, EnqTable
 from shoe_driver.codes.ref import RefCodes, RefKind, RefTable
 from shoe_driver.codes.scan import ScanCodes, ScanTable
-from shoe_driver.framing.frames import Frame, Rejected
+from shoe_driver.framing.cobs import cobs_encode
+from shoe_driver.framing.frames import Frame, Rejected, crc_ccitt_false
 from shoe_driver.link.duplicate_filter import DuplicateFilter
-from shoe_driver.link.ref_host import ack_frame, resend_frame
 from shoe_driver.link.resend_window import VERSION, ResendWindow, SequencedFrame, parse_frame_header
 from shoe_driver.profiles.profile import Profile
 
-__all__ = ["DecodedReport", "LinkProtocol", "make_link_protocol"]
+__all__ = ["DecodedReport", "LinkProtocol", "ack_frame", "make_link_protocol", "resend_frame"]
+
+_HEADER: Final = struct.Struct(">BBHHIB")
+
+
+def ack_frame(boot: int | None, due: int | None) -> bytes:
+    """Return `ACK`: everything before `due` is in the journal.
+
+    Empty if nothing is known of the device that could be acknowledged.
+    """
+    return b"" if boot is None or due is None else _frame(RefKind.ACK, boot, due)
+
+
+def resend_frame(boot: int | None, due: int | None) -> bytes:
+    """Return `RESEND`: everything before `due` is in the journal; send the rest again.
+
+    To an unknown device it means: from the first number that was never acknowledged.
+    """
+    known = boot is not None and due is not None
+    return _frame(RefKind.RESEND, boot or 0, due or 0) if known else _frame(RefKind.RESEND, 0, 0)
+
+
+def _frame(kind: RefKind, boot: int, seq: int) -> bytes:
+    body = _HEADER.pack(VERSION, kind, boot, seq, 0, 0)
+    stuffed = cobs_encode(body + crc_ccitt_false(body).to_bytes(2, "big"))
+    return b"\0" + stuffed + b"\0"  # the first 00 ends any noise that the device has received
+
 
 _BEAT_BYTES: Final = 4
 

@@ -18,6 +18,8 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from events.errors import MalformedJson
+from events.json_form import decode_json
 from events.mqtt.messages import Message
 from events.mqtt.process import LogLine, Now, Post, Steps
 from events.mqtt.topics import Topics
@@ -120,8 +122,8 @@ class EventSender:
         """Apply a message of the core: an acknowledgement, or a hello."""
         yield from AckReceived()
         try:
-            ack = msgspec.json.decode(message.payload, type=ShoeAck)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            ack = decode_json(message.payload, ShoeAck)
+        except MalformedJson as error:
             yield from self._refuse(f"unreadable: {error}")
             return
         if message.retain:

@@ -8,10 +8,10 @@ settled are in no book of settlements. A token of kind `promo` counts no stake.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Final
 
-import msgspec
 from msgspec import Meta, Struct
 
-from events.errors import InputError
+from events.errors import InputError, MalformedJson
+from events.json_form import decode_json
 from events.types.table import Settlement
 
 __all__ = ["ConsumerBook", "SeatSums", "difference", "likely_mistake", "read_book", "right_book"]
@@ -48,8 +48,8 @@ def read_book(text: bytes) -> ConsumerBook:
         InputError: it is not a book; names the fault.
     """
     try:
-        return msgspec.json.decode(text, type=ConsumerBook)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        return decode_json(text, ConsumerBook)
+    except MalformedJson as error:
         raise InputError(
             f"the book is not read: {error}; it looks like "
             '{"seats": {"3": {"staked": 2500, "paid": 0, "commission": 0}}}'

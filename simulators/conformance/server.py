@@ -18,6 +18,7 @@ from events.clock import Clock
 from events.commands.base import ANSWER_ACCEPTED, ANSWER_REFUSED, Answer
 from events.commands.consumers import Ack, Replay
 from events.errors import InputError
+from events.json_form import decode_json
 from events.mqtt.bus import Bus, BusSettings
 from events.mqtt.messages import Message
 from events.mqtt.presence import PresencePublisher
@@ -31,8 +32,7 @@ from simulators.conformance.book import (
     read_book,
     right_book,
 )
-from simulators.conformance.log import SampleLog
-from simulators.conformance.plan import plan_deliveries, replay_losses
+from simulators.conformance.log import SampleLog, plan_deliveries, replay_losses
 from table_core.process.table_writer import parse_command
 
 __all__ = ["BOOK", "CageFeed", "ConformanceResult"]
@@ -260,10 +260,10 @@ class CageFeed:
     def _told_book(self, message: Message) -> Answer:
         transaction = ""
         try:
-            fields = msgspec.json.decode(message.payload, type=dict[str, Any])
+            fields = decode_json(message.payload, dict[str, Any])
             transaction = str(fields.pop("transaction", ""))
             self._told = read_book(msgspec.json.encode(fields))
-        except (InputError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        except InputError as error:
             return _refused(transaction, "invalid_request", str(error))
         return Answer(transaction=transaction, result=ANSWER_ACCEPTED)
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from events.cards import RANKS, Card, Hand, Winner
 from simulators.device.printed_rules import PrintedOutcome, PrintedPlace
-from simulators.device.reports import COPIES, Copies, Disclosure
+from simulators.device.reports import COPIES, Copies, Device, Disclosure
 
 __all__ = [
     "ERROR_CODES",
@@ -51,7 +51,6 @@ _BANKER_WITH_SIX: Final = 5
 _FORCED_END: Final = 7
 _LAST_SEQ: Final = 9
 _SEQ, _KIND, _PAYLOAD = 1, 2, slice(3, -3)  # of a frame
-_NOTHING: Final[Copies] = ()
 
 
 def frame(seq: int, kind: str, data: bytes = b"") -> bytes:
@@ -80,23 +79,20 @@ def result_byte(result: PrintedOutcome | None) -> int:
     return _DATA | winner << 4 | result.banker_pair << 1 | result.player_pair
 
 
-class EnqBccDevice:
+class EnqBccDevice(Device):
     """The device's reporting half: its sequence, and its reports of events. See `Device`.
 
     Every method returns the copies of one report, ready for the line.
 
     Args:
+        disclosure: as `Device` has it.
         copies: equal frames a report; a real shoe sends three.
-        disclosure: `deferred` withholds the faces of a coup as they are drawn; the first card and
-            the burn cards of a new shoe always show theirs.
     """
 
-    gives_result = True
-    tells_places = True
     power_up_noise = POWER_UP_NOISE
 
-    def __init__(self, *, copies: int = COPIES, disclosure: Disclosure = "immediate") -> None:
-        self.disclosure: Disclosure = disclosure
+    def __init__(self, disclosure: Disclosure = "immediate", *, copies: int = COPIES) -> None:
+        super().__init__(disclosure)
         self._copies = copies
         self._seq = 0
 
@@ -111,7 +107,7 @@ class EnqBccDevice:
 
     def card_drawn(self, place: PrintedPlace, card: Card) -> Copies:
         """`D`: a card of the coup left the shoe; deferred disclosure withholds its face."""
-        return self._card("D", _HAND[place.hand], place.number, self._shown(card))
+        return self._card("D", _HAND[place.hand], place.number, self.shown(card))
 
     def card_unread(self, place: PrintedPlace) -> Copies:
         """`D` without a face in either mode: the card was counted, and could not be read."""
@@ -137,10 +133,6 @@ class EnqBccDevice:
         """`D`: a burned card, and how many are `left` to burn."""
         return self._card("D", _BURN_CARD, left, card)
 
-    def cut_card(self) -> Copies:
-        """Nothing: no known report of this device announces the cut card."""
-        return _NOTHING
-
     def error_raised(self, code: str, *, latched: bool = False) -> Copies:
         """`E`: one of `ERROR_CODES`; `latched` where the shoe is in its error mode."""
         return self._report("E", _error(code, latched=latched))
@@ -148,14 +140,6 @@ class EnqBccDevice:
     def error_cleared(self, code: str, *, latched: bool = False) -> Copies:
         """`e`: that error is over."""
         return self._report("e", _error(code, latched=latched))
-
-    def card_reversed(self, *, midway: bool) -> Copies:
-        """`E`: a reverse run is one of the errors."""
-        return self.error_raised("reversed_midway" if midway else "reversed_at_exit")
-
-    def lock_changed(self, *, locked: bool) -> Copies:  # noqa: ARG002 - the protocol's
-        """Nothing: no known report of this device announces a lock."""
-        return _NOTHING
 
     def unknown(self) -> Copies:
         """`X`, a kind that the profile does not define."""
@@ -171,7 +155,7 @@ class EnqBccDevice:
 
     def carried_over(self, place: PrintedPlace, card: Card) -> Copies:
         """`R` in place of `D`: an overdrawn card is the next coup's card; a real card."""
-        return self._card("R", _HAND[place.hand], place.number, self._shown(card))
+        return self._card("R", _HAND[place.hand], place.number, self.shown(card))
 
     def contradicted(self, copies: Copies, which: int, card: Card) -> Copies:
         """One copy names another card with a valid check: two bodies, one seq."""
@@ -179,9 +163,6 @@ class EnqBccDevice:
         data = sent[_PAYLOAD][:-1] + bytes([card_byte(card)])
         other = frame(int(chr(sent[_SEQ])), chr(sent[_KIND]), data)
         return (*copies[:which], other, *copies[which + 1 :])
-
-    def _shown(self, card: Card) -> Card | None:
-        return card if self.disclosure == "immediate" else None
 
     def _card(self, kind: str, group: int, index: int, card: Card | None) -> Copies:
         return self._report(kind, bytes([target_byte(group, index), card_byte(card)]))

@@ -9,7 +9,7 @@ from events.errors import InputError
 from shoe_driver.codes.scan import ScanTable
 from shoe_driver.profiles.catalogue import load_profile
 from simulators.device.enq_bcc import EnqBccDevice
-from simulators.device.ref_crc import RefCrcDevice
+from simulators.device.ref_link import RefCrcDevice
 from simulators.device.reports import Device, Disclosure
 from simulators.device.text_line import BracketDevice, ScanDevice
 
@@ -57,14 +57,10 @@ class SimulatedProfile(Struct, frozen=True, kw_only=True):
     linked: bool = False
 
 
-def _enq(disclosure: Disclosure) -> Device:
-    return EnqBccDevice(disclosure=disclosure)
-
-
 PROFILES: Final[Mapping[str, SimulatedProfile]] = {
     profile.id: profile
     for profile in (
-        SimulatedProfile(id="enq-bcc", baud=4800, device=_enq, unfit=_OF_LOCKS),
+        SimulatedProfile(id="enq-bcc", baud=4800, device=EnqBccDevice, unfit=_OF_LOCKS),
         SimulatedProfile(
             id="text-line",
             baud=9600,

@@ -17,7 +17,16 @@ from simulators.device.printed_rules import PrintedOutcome, PrintedPlace, call_h
 from simulators.device.reports import Copies, Device
 from simulators.device.wire import GOOD, Wire
 
-__all__ = ["Act", "CableFault", "DealerCall", "FallenCard", "Script", "SendReport", "hands_of"]
+__all__ = [
+    "Act",
+    "CableFault",
+    "DealerCall",
+    "FallenCard",
+    "Script",
+    "SendReport",
+    "Sending",
+    "hands_of",
+]
 
 # Seconds at speed 1, of a calm dealer at a live table.
 _CARD_S: Final = 2.0
@@ -73,36 +82,44 @@ class DealerCall(Enum):
     """The driver's process is killed, and started again."""
 
 
-class SendReport(Struct, frozen=True, kw_only=True):
+class Sending(Struct, frozen=True, kw_only=True):
+    """How one report of the device is sent, and what comes with it.
+
+    Args:
+        pause: seconds before it, at speed 1.
+        falls: the card that falls on the table with it.
+        wire: the line's effect on its sendings.
+        noise: bytes on the line before them that are not frames.
+        deciding: the coup can settle after it.
+        byte_wise: it arrives a byte at a time.
+        broken: the driver is restarted after so many bytes; 0 for no restart.
+        late_s: seconds, at any speed, that the line delays all sendings but the first.
+    """
+
+    pause: float = 0.0
+    falls: FallenCard | None = None
+    wire: Wire = GOOD
+    noise: bytes = b""
+    deciding: bool = False
+    byte_wise: bool = False
+    broken: int = 0
+    late_s: float = 0.0
+
+
+class SendReport(Sending, frozen=True, kw_only=True):
     """The device sends a report.
 
     Args:
         kind: the report's letter in profile `enq-bcc`.
         report: makes it.
-        pause: seconds before it, at speed 1.
         card: the index of the coup's card that it is about.
-        falls: the card that falls on the table with it.
-        wire: the line's effect on its sendings.
-        noise: bytes on the line before them that are not frames.
-        deciding: the coup can settle after it.
         contradicts: the sending that names another card, and the card.
-        byte_wise: it arrives a byte at a time.
-        broken: the driver is restarted after so many bytes; 0 for no restart.
-        late_s: seconds that the line delays all sendings but the first.
     """
 
     kind: str
     report: Callable[[Device], Copies]
-    pause: float = 0.0
     card: int | None = None
-    falls: FallenCard | None = None
-    wire: Wire = GOOD
-    noise: bytes = b""
-    deciding: bool = False
     contradicts: tuple[int, Card] | None = None
-    byte_wise: bool = False
-    broken: int = 0
-    late_s: float = 0.0
 
 
 Act: TypeAlias = SendReport | CableFault | DealerCall

@@ -9,8 +9,8 @@ from typing import Final
 
 from events.cards import RANKS, Card
 from events.errors import InputError
-from simulators.device.printed_rules import PrintedOutcome, PrintedPlace
-from simulators.device.reports import Copies, Disclosure
+from simulators.device.printed_rules import PrintedPlace
+from simulators.device.reports import Copies, Device, Disclosure
 
 __all__ = ["ALARM_CODES", "BracketDevice", "ScanDevice", "scan_code"]
 
@@ -28,13 +28,11 @@ ALARM_CODES: Final = {
 _GAME: Final = "Game"
 _BURN: Final = "Manual Burn Cards"
 _SCAN_SUITS: Final = "SHDC"  # the order of the shipped table: 0001 is the ace of spades
-_NOTHING: Final[Copies] = ()
 
 
-class _TextDevice:
-    """Events that no line can report."""
+class _TextDevice(Device):
+    """A reader of lines. It tells each face as it is drawn, once, and it knows no game."""
 
-    disclosure: Disclosure = "immediate"
     gives_result = False
     tells_places = False
     power_up_noise = b"\xff\xfe\x00\r\n"
@@ -44,50 +42,7 @@ class _TextDevice:
             raise InputError(
                 f"disclosure {disclosure}: a reader of lines tells each face at once; use immediate"
             )
-
-    def power_up(self) -> Copies:
-        """No line reports it."""
-        return _NOTHING
-
-    def standby(self) -> Copies:
-        """No line reports it."""
-        return _NOTHING
-
-    def revealed(self, place: PrintedPlace, card: Card) -> Copies:  # noqa: ARG002 - the protocol's
-        """The drawing already reported the face."""
-        return _NOTHING
-
-    def result(self, result: PrintedOutcome) -> Copies:  # noqa: ARG002 - the protocol's
-        """The reader knows no game."""
-        return _NOTHING
-
-    def forced_end(self) -> Copies:
-        """The reader knows no game."""
-        return _NOTHING
-
-    def cut_card(self) -> Copies:
-        """No line reports it."""
-        return _NOTHING
-
-    def error_cleared(self, code: str, *, latched: bool = False) -> Copies:  # noqa: ARG002 - the protocol's
-        """No line reports the end of an error; the next card shows it."""
-        return _NOTHING
-
-    def lock_changed(self, *, locked: bool) -> Copies:  # noqa: ARG002 - the protocol's
-        """No line reports it."""
-        return _NOTHING
-
-    def out_of_play(self, card: Card) -> Copies:  # noqa: ARG002 - the protocol's
-        """The drawing already reported the card."""
-        return _NOTHING
-
-    def carried_over(self, place: PrintedPlace, card: Card) -> Copies:  # noqa: ARG002 - the protocol's
-        """The drawing already reported the card."""
-        return _NOTHING
-
-    def contradicted(self, copies: Copies, which: int, card: Card) -> Copies:  # noqa: ARG002 - the protocol's
-        """There is one line: it cannot contradict itself."""
-        return copies
+        super().__init__(disclosure)
 
 
 class BracketDevice(_TextDevice):
@@ -120,10 +75,6 @@ class BracketDevice(_TextDevice):
         """`<Alarm:E3 Card Not Read>`."""
         return _line(f"<Alarm:{ALARM_CODES[code]}>")
 
-    def card_reversed(self, *, midway: bool) -> Copies:
-        """An alarm."""
-        return self.error_raised("reversed_midway" if midway else "reversed_at_exit")
-
     def unknown(self) -> Copies:
         """A warning."""
         return _line("<W0x7E>")
@@ -134,7 +85,7 @@ class BracketDevice(_TextDevice):
 
 
 class ScanDevice(_TextDevice):
-    """A reader that writes the code of each card that is drawn past it.
+    """A reader that writes the code of each card that is drawn past it; burned cards are not.
 
     Args:
         disclosure: must be `immediate`.
@@ -151,29 +102,13 @@ class ScanDevice(_TextDevice):
         """An invalid code."""
         return _line("????")
 
-    def first_card(self, card: Card) -> Copies:  # noqa: ARG002 - the protocol's
-        """Burned cards are not drawn past the reader."""
-        return _NOTHING
-
-    def burn_card(self, card: Card, left: int) -> Copies:  # noqa: ARG002 - the protocol's
-        """Burned cards are not drawn past the reader."""
-        return _NOTHING
-
-    def error_raised(self, code: str, *, latched: bool = False) -> Copies:  # noqa: ARG002 - the protocol's
-        """No code reports errors."""
-        return _NOTHING
-
-    def card_reversed(self, *, midway: bool) -> Copies:  # noqa: ARG002 - the protocol's
-        """No code reports errors."""
-        return _NOTHING
-
     def unknown(self) -> Copies:
         """A code that is in no table."""
         return _line("9999")
 
     def drawn_outside(self, card: Card | None = None) -> Copies:
         """Scanned like any other; not scanned if it is face down."""
-        return _line(scan_code(card)) if card else _NOTHING
+        return _line(scan_code(card)) if card else super().drawn_outside()
 
 
 def scan_code(card: Card) -> str:

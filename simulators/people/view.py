@@ -4,10 +4,11 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-import msgspec
 from msgspec import Struct
 
 from events.cards import Card, Hand
+from events.errors import MalformedJson
+from events.json_form import decode_json
 from events.mqtt.messages import Message
 
 __all__ = [
@@ -81,8 +82,6 @@ class TableSeen(Struct, frozen=True, kw_only=True):
 # A driver restarts in a second or two; one that stays away must not stop a game for ever.
 _CATCHING_UP_MOST_S: Final = 10.0
 
-_documents: Final = msgspec.json.Decoder(TableSeen)
-
 
 class TableView:
     """Keeps the newest document and wakes callers that wait for something in it.
@@ -98,8 +97,8 @@ class TableView:
     async def on_state(self, message: Message) -> None:
         """Take a message of the `state` topic."""
         try:
-            seen = _documents.decode(message.payload)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            seen = decode_json(message.payload, TableSeen)
+        except MalformedJson:
             return  # junk: the table publishes its state again
         if self.seen is not None and seen.position < self.seen.position:
             return

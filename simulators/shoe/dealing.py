@@ -18,8 +18,16 @@ from simulators.device.deck import CUT_CARD_FROM_END, BurnedCards, Deck, shuffle
 from simulators.device.printed_rules import PrintedOutcome, next_place, outcome
 from simulators.device.profiles import simulated_profile
 from simulators.device.reports import Copies, Disclosure
-from simulators.device.script import Act, CableFault, DealerCall, FallenCard, Script, SendReport
-from simulators.device.wire import GOOD, Wire
+from simulators.device.script import (
+    Act,
+    CableFault,
+    DealerCall,
+    FallenCard,
+    Script,
+    Sending,
+    SendReport,
+)
+from simulators.device.wire import GOOD
 from simulators.faults.table_faults import COUP_FAULTS, TOGETHER, stops_after, switches_after
 
 __all__ = ["DealingShoe", "Happening", "PhysicalCoup", "ReportStep", "next_shoe_id", "shoe_number"]
@@ -35,30 +43,15 @@ _LAST_OF_A_DAY: Final = 99
 _STACKED: Final = ("button_mishandled", "card_code")
 
 
-class ReportStep(Struct, frozen=True, kw_only=True):
-    """One report of the device.
+class ReportStep(Sending, frozen=True, kw_only=True):
+    """One report of the device, as it is handed to the line.
 
     Args:
-        pause: seconds before it, at speed 1.
-        copies: the report's frames as they arrive; of a profile that resends, its messages.
-        noise: bytes on the line before them that are not frames.
-        deciding: the coup can settle after this report.
-        falls: the card that falls on the table.
-        wire: the line's effect on its sendings, where a link makes them.
-        byte_wise: it arrives a byte at a time.
-        broken: the driver is restarted after so many bytes; 0 for no restart.
-        late_s: seconds, at any speed, that the line delays all sendings but the first.
+        copies: the report's frames as they arrive; of a profile that resends, its messages, and
+            then `wire` is the line's effect.
     """
 
-    pause: float
     copies: Copies
-    noise: bytes = b""
-    deciding: bool = False
-    falls: FallenCard | None = None
-    wire: Wire = GOOD
-    byte_wise: bool = False
-    broken: int = 0
-    late_s: float = 0.0
 
 
 Happening: TypeAlias = ReportStep | CableFault | DealerCall
@@ -132,6 +125,7 @@ class DealingShoe:
 
     Attributes:
         profile: its simulation.
+        over: whether the last coup was dealt, or no shoe was begun.
     """
 
     def __init__(
@@ -152,7 +146,7 @@ class DealingShoe:
         self._deck: Deck | None = None
         self._shoe = ""
         self._coups = 0
-        self._over = True
+        self.over = True
         self._carried: Card | None = None
         self._errors: tuple[str, ...] = ()
         self._dummy_is_due = False
@@ -167,11 +161,6 @@ class DealingShoe:
         if self._deck is None:
             raise OurBug("a coup was asked of a shoe that was never begun")
         return self._deck
-
-    @property
-    def over(self) -> bool:
-        """Whether the last coup was dealt, or no shoe was begun."""
-        return self._over
 
     @property
     def cut_card_comes_first(self) -> bool:
@@ -225,14 +214,16 @@ class DealingShoe:
         Raises:
             OurBug: the shoe is over, or none was begun.
         """
-        if self._over:
+        if self.over:
             raise OurBug("a coup was asked of a shoe that is over")
         # The cut card came during the previous coup (this is the "one more"), or comes now in place
         # of the first card: this coup is the last either way (house rule 16).
         last = self.deck.cut_card_is_out or self.cut_card_comes_first
         shoe, number = self._shoe, self._coups + 1
         whims = random.Random(f"{self._seed}/{shoe_number(shoe)}/{number}/{fault}")
-        woven = fault if fault and self._weaves(fault) else None
+        names = fault.split(TOGETHER) if fault else []
+        weaves = fault and self.can_have(fault) and COUP_FAULTS.keys() >= set(names)
+        woven = fault if weaves else None
         script = self._script(woven, whims, spare)
         for name in _in_order(woven):
             COUP_FAULTS[name](script, whims)
@@ -242,7 +233,7 @@ class DealingShoe:
         self._dummy_is_due = script.carries and script.excess_seen
         self._errors = (*self._errors, *script.errors)
         self._coups += script.switched_after is None
-        self._over = last
+        self.over = last
         return [self._rendered(act) for act in script.acts], PhysicalCoup(
             shoe=shoe,
             number=number,
@@ -273,14 +264,11 @@ class DealingShoe:
         self._errors = ()
         return _between([self._device.power_up(), self._device.power_up()])
 
-    def _weaves(self, fault: str) -> bool:
-        return self.can_have(fault) and all(name in COUP_FAULTS for name in fault.split(TOGETHER))
-
     def _load(self, shoe: str) -> str:
         """Load fresh cards and forget the old shoe; return the shoe's number in its day."""
         number = shoe_number(shoe)
         self._deck = Deck(shuffled(f"{self._seed}/{number}", self._decks), cut_card=self._cut_card)
-        self._shoe, self._coups, self._over = shoe, 0, False
+        self._shoe, self._coups, self.over = shoe, 0, False
         self._carried, self._dummy_is_due, self._errors = None, False, ()
         return number
 

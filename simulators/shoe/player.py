@@ -1,20 +1,100 @@
 """Play the happenings of `simulators.shoe.dealing` on a pseudo-terminal at a chosen speed."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
-from typing import Final
+import time
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Final, Protocol
 
-from msgspec import Struct
+from msgspec.structs import asdict
 
-from events.cards import Card
-from simulators.device.printed_rules import PrintedOutcome
-from simulators.device.pty_port import PtyPort
+from simulators.device.pty_port import BYTE_WISE, Pace, PtyPort
+from simulators.device.ref_link import RefLink
 from simulators.device.script import CableFault, DealerCall
-from simulators.shoe.dealing import DealingShoe, Happening, ReportStep
-from simulators.shoe.line import make_line
+from simulators.shoe.dealing import DealingShoe, Happening, PhysicalCoup, ReportStep
 from simulators.shoe.shoe_in_hand import ShoeInHand, no_answer
 
-__all__ = ["DealtCoup", "ShoeSimulator"]
+__all__ = ["DealtCoup", "Line", "ShoeSimulator"]
+
+_TICK_S: Final = 0.01  # how often a link reads the host's bytes and its clock
+_NANOSECONDS_PER_MS: Final = 1_000_000
+_Restart = Callable[[], Awaitable[None]]
+
+
+class Line(Protocol):
+    """Carries the reports of a device."""
+
+    async def say(self, step: ReportStep, restart: _Restart) -> int:
+        """Send one report.
+
+        Args:
+            step: the report, and how it arrives.
+            restart: restarts the driver in the middle of it, if the step requires it.
+
+        Returns:
+            `time.monotonic_ns()` as the last byte of its first sending was handed over.
+        """
+        ...
+
+    async def run(self) -> None:
+        """Do the line's own work, such as resending, until cancelled."""
+        ...
+
+
+class _Plain:
+    """Sends the copies one after the other, and expects nothing back."""
+
+    def __init__(self, port: PtyPort) -> None:
+        self._port = port
+
+    async def say(self, step: ReportStep, restart: _Restart) -> int:
+        return await _write(self._port, step, step.copies, restart)
+
+    async def run(self) -> None:
+        await asyncio.Event().wait()
+
+
+class _Linked:
+    """Frames, numbers, keeps and resends the reports."""
+
+    def __init__(self, port: PtyPort) -> None:
+        self._port = port
+        self._link = RefLink()
+
+    async def say(self, step: ReportStep, restart: _Restart) -> int:
+        frames = self._link.report(step.copies, step.wire, _now_ms()) if step.copies else []
+        return await _write(self._port, step, frames, restart)
+
+    async def run(self) -> None:
+        while True:
+            self._link.hear(self._port.received())
+            for frame in self._link.due(_now_ms()):
+                await self._port.write(frame)
+            await asyncio.sleep(_TICK_S)
+
+
+async def _write(
+    port: PtyPort, step: ReportStep, frames: Sequence[bytes], restart: _Restart
+) -> int:
+    pace: Pace | None = BYTE_WISE if step.byte_wise else None
+    handed_over = time.monotonic_ns()
+    if step.noise:
+        await port.write(step.noise, pace=pace)
+    for number, frame in enumerate(frames):
+        if step.broken and number == 0:
+            await port.write(frame[: step.broken])
+            await restart()
+            await port.write(frame[step.broken :])
+            continue
+        if step.late_s and number == 1:
+            await asyncio.sleep(step.late_s)
+        at = await port.write(frame, pace=pace)
+        handed_over = at if number == 0 else handed_over
+    return handed_over
+
+
+def _now_ms() -> int:
+    return time.monotonic_ns() // _NANOSECONDS_PER_MS
+
 
 _HAND_S: Final = 0.1  # a hand takes a moment to pull a plug; earlier reports have been read
 _READER_BACK_S: Final = 30.0  # for the driver to open the line again; then play goes on anyway
@@ -23,33 +103,15 @@ _BUSY_S: Final = 0.5  # another program has the port: the driver tries it meanwh
 _SILENCE_S: Final = 61.0  # longer than the silence limit of any shipped profile
 
 
-class DealtCoup(Struct, frozen=True, kw_only=True):
+class DealtCoup(PhysicalCoup, frozen=True, kw_only=True):
     """A coup on the table, and the time of the device's deciding report.
 
     Args:
-        shoe: the shoe's id.
-        number: 1, 2, 3... within the shoe, as the dealer counts.
-        cards: of the two hands, in dealing order.
-        outcome: as the dealer calls it; None where the coup was broken off.
-        last: the shoe is over after it.
         decided_ns: `time.monotonic_ns()` as the last byte of the deciding report's first copy was
             handed to the line; the settlement's latency counts from here.
-        fault: the fault, if any.
-        excess: a card too many that left the shoe.
-        carried: it is the next coup's first card.
-        result_comes: the device reports the result.
     """
 
-    shoe: str
-    number: int
-    cards: tuple[Card, ...]
-    outcome: PrintedOutcome | None
-    last: bool
     decided_ns: int
-    fault: str | None = None
-    excess: Card | None = None
-    carried: bool = False
-    result_comes: bool = True
 
 
 def _ignore(_: Happening) -> None:
@@ -81,7 +143,7 @@ class ShoeSimulator(ShoeInHand):
     ) -> None:
         super().__init__(dealing, first_shoe)
         self.port = port
-        self._line = make_line(dealing.profile, port)
+        self._line: Line = _Linked(port) if dealing.profile.linked else _Plain(port)
         self._link = port.link
         self._silence_s = silence_s
         self._told = told
@@ -108,18 +170,7 @@ class ShoeSimulator(ShoeInHand):
         """
         happenings, coup = self._begin_coup(fault)
         decided_ns = await self._play(happenings, call)
-        return DealtCoup(
-            shoe=coup.shoe,
-            number=coup.number,
-            cards=coup.cards,
-            outcome=coup.outcome,
-            last=coup.last,
-            decided_ns=decided_ns,
-            fault=coup.fault,
-            excess=coup.excess,
-            carried=coup.carried,
-            result_comes=coup.result_comes,
-        )
+        return DealtCoup(**asdict(coup), decided_ns=decided_ns)
 
     async def _play(
         self,

@@ -22,10 +22,9 @@ from events.types.irregularities import (
     IrregularityRecorded,
 )
 from events.types.table import TableEvent
-from table_core.decide.corrections import correct_past_card
+from table_core.decide.corrections import correct_past_card, find_coup_in_progress
 from table_core.decide.coup_resolution import EXCESS_MISMATCH, judge_cards, settle_or_hold
 from table_core.decide.decision import ANY, DecisionBuilder, DecisionContext, Handlers, Offers
-from table_core.decide.settled_coups import find_coup_in_progress
 from table_core.refusals import Decision, refuse
 from table_core.state.coup import Phase, allows
 from table_core.state.dealing import due_places

@@ -5,6 +5,7 @@ None of them changes a coup. A count is taken between coups, when no chip is bei
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from events.commands.base import Refusal
@@ -33,8 +34,7 @@ from events.types.chips import (
 )
 from table_core.decide.decision import ANY, DecisionContext, Handlers, Offers
 from table_core.refusals import Decision, first_refusal, refuse
-from table_core.state.floats import MOST_SLIPS, TableFloat
-from table_core.state.table import TableState
+from table_core.state.table import MOST_SLIPS, TableFloat, TableState
 
 __all__ = [
     "HANDLERS",
@@ -43,8 +43,6 @@ __all__ = [
     "correct_chips",
     "count_chips",
     "count_drop",
-    "credit",
-    "fill",
     "open_float",
 ]
 
@@ -93,20 +91,11 @@ def open_float(state: TableState, command: OpenFloat, context: DecisionContext) 
     )
 
 
-def fill(state: TableState, command: Fill, context: DecisionContext) -> Decision:
-    """Record chips that the cage brought."""
-    return _moved(state, command, context, ChipsFilled)
-
-
-def credit(state: TableState, command: Credit, context: DecisionContext) -> Decision:
-    """Record chips that went back to the cage."""
-    return _moved(state, command, context, ChipsCredited)
-
-
 def _moved(
     state: TableState,
     command: Fill | Credit,
     context: DecisionContext,
+    *,
     fact: type[ChipsFilled | ChipsCredited],
 ) -> Decision:
     """Record chips that moved by a slip, in either direction."""
@@ -327,8 +316,8 @@ def _by_size(each: Pieces) -> tuple[int, int]:
 
 HANDLERS: Final[Handlers] = {
     OpenFloat: open_float,
-    Fill: fill,
-    Credit: credit,
+    Fill: partial(_moved, fact=ChipsFilled),
+    Credit: partial(_moved, fact=ChipsCredited),
     CountChips: count_chips,
     CloseFloat: close_float,
     CountDrop: count_drop,

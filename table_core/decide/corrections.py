@@ -1,45 +1,189 @@
-"""Commands that correct a coup's cards, or void it: in progress, or settled long ago. Pure.
+"""Commands that correct a coup: its cards, a wager, its rulebook, or that it counts at all. Pure.
 
 Before the settlement the coup is judged again with its cards as they are then. After it, one
 transaction records the correction, reverses each settlement that is now wrong by its next revision,
 and adjusts the commission. Nothing else of the table changes.
+
+The rules on the table's sign at the time of the stakes count, not the configured ones. Before the
+settlement, the coup is judged by the right rulebook from then on: prepaid commission and a paid
+first phase are adjusted at once, the rest at the settlement. A wager that the right rulebook does
+not have is void when the coup is settled. A wager that breaks the right rulebook's limits stays,
+and the breach is recorded (house rule 19).
 """
 
 from collections.abc import Sequence
 from typing import Final
 
+from msgspec import Struct
+
 from events.cards import Card, Hand
 from events.commands.base import Refusal
 from events.commands.cards import CorrectCard
-from events.commands.corrections import CorrectHands
+from events.commands.corrections import CorrectHands, CorrectRulebook, CorrectWager
 from events.commands.coup import VoidCoup
-from events.types.corrections import HandsCorrected
-from events.types.table import CoupVoided
-from table_core.decide.coup_resolution import judge_cards
+from events.commands.wagers import WagerRequest
+from events.types.commission import CommissionPrepaid, CommissionReturned
+from events.types.corrections import HandsCorrected, RulebookCorrected, WagerCorrected
+from events.types.irregularities import IrregularityRecorded
+from events.types.table import CoupSettled, CoupVoided, Settlement, Wager
+from table_core.decide.coup_resolution import judge_cards, settle_first_phase
 from table_core.decide.decision import DecisionBuilder, DecisionContext, Handlers, Hands, Offers
-from table_core.decide.settled_coups import (
-    SettledCase,
-    find_case,
-    find_coup_in_progress,
-    issue_revision,
-    settle_again,
-)
 from table_core.fold.corrections import find_past_coup
 from table_core.refusals import Decision, first_refusal, refuse
-from table_core.rules.rulebook import INITIAL_PHASE, LAST_PHASE
-from table_core.state.corrected_coup import fold_correction, hands_error, known_faces, void_revision
-from table_core.state.coup import Phase, allows
+from table_core.rules.commission_owed import (
+    amount_changes,
+    correction_commission,
+    prepaid_changes,
+    prepaid_commission,
+)
+from table_core.rules.rulebook import INITIAL_PHASE, LAST_PHASE, Rulebook
+from table_core.rules.settlement import CapApplied, settle_with_caps
+from table_core.rules.table_limits import apply_limits
+from table_core.rules.wager_checks import MAX_SEAT, MIN_SEAT, check_wagers
+from table_core.rules.wager_totals import WagerTotals, add_wagers, bounds_refusal
+from table_core.state.corrected_coup import (
+    fold_correction,
+    hands_error,
+    known_faces,
+    next_settlement,
+    phase_outcome,
+    revised_settlements,
+    void_revision,
+    with_wager,
+)
+from table_core.state.corrected_coup import same_settlement as same
+from table_core.state.coup import OVER, Phase, allows
 from table_core.state.dealing import completion
-from table_core.state.shoe import ShoeState, times_seen
-from table_core.state.shoe_audit import audit_shoe
+from table_core.state.shoe import ShoeState, audit_shoe, times_seen
 from table_core.state.table import Coup, TableState
 
-__all__ = ["HANDLERS", "OFFERS", "correct_hands", "correct_past_card", "void_past_coup"]
+__all__ = [
+    "HANDLERS",
+    "OFFERS",
+    "SettledCase",
+    "correct_hands",
+    "correct_past_card",
+    "correct_rulebook",
+    "correct_wager",
+    "find_case",
+    "find_coup_in_progress",
+    "find_rulebook",
+    "issue_revision",
+    "settle_again",
+    "void_past_coup",
+]
 
+_TWO_CARDS: Final = 2
+_MOST_TOLD: Final = 20  # breaches that are listed one by one
+# House rule 19: a breach that is found late is recorded and the wager stays. Any other refusal
+# means that the wager cannot have existed.
+_BREACHES: Final = frozenset(
+    {
+        "not_a_step",
+        "above_maximum",
+        "below_minimum",
+        "table_maximum",
+        "differential",
+        "opposite_sides",
+        "too_many_options",
+        "main_wager_required",
+    }
+)
 _IMPOSSIBLE: Final = {
     "incomplete_coup": "by the draw table another card is due in these hands",
     "excess_card": "by the draw table these hands have a card that was not due",
 }
+
+
+class SettledCase(Struct, frozen=True):
+    """A coup that is over, with the data needed to judge it again.
+
+    Args:
+        coup: with its corrections so far.
+        shoe: the one it was dealt from; None where the coup continued from another shoe.
+        rulebook: the one it was settled by.
+    """
+
+    coup: Coup
+    shoe: ShoeState | None
+    rulebook: Rulebook
+
+
+def find_coup_in_progress(state: TableState, coup: str) -> Coup | None:
+    """Return the coup in progress where it has this id; else None."""
+    found = state.coup
+    return found if found is not None and found.id == coup and state.in_progress else None
+
+
+def find_case(
+    state: TableState, name: str, reason: str, context: DecisionContext, *, void_too: bool = False
+) -> SettledCase | Refusal:
+    """Return a settled coup by its id; else why there is nothing to correct."""
+    if not reason.strip():
+        return refuse("reason_required", "say why")
+    coup, shoe = find_past_coup(state, name), state.shoe
+    if coup is None and context.recalled is not None:
+        then = context.recalled
+        coup, shoe = find_past_coup(then, name), then.shoe
+        if coup is None and then.coup is not None and then.coup.id == name and then.phase in OVER:
+            coup = then.coup
+    if coup is None:
+        return refuse("unknown_coup", f"no coup {name!r} was played to its end at this table")
+    if coup.settlement(LAST_PHASE) is None or (coup.phase is Phase.VOIDED and not void_too):
+        return refuse("coup_void", f"coup {coup.id} is void ({coup.reason})")
+    rulebook = find_rulebook(context, coup.rulebook_hash)
+    if rulebook is None:
+        text = f"coup {coup.id} was settled by {coup.rulebook} ({coup.rulebook_hash[:12]})"
+        return refuse("unknown_rulebook", f"{text}, which is not at hand")
+    dealt_from = coup.id.rpartition("/")[0]
+    return SettledCase(coup, shoe if shoe is not None and shoe.id == dealt_from else None, rulebook)
+
+
+def find_rulebook(context: DecisionContext, its_hash: str) -> Rulebook | None:
+    """Return the rulebook of this hash; None where the table does not have it."""
+    books = (context.rulebook, *context.library)
+    return next((each for each in books if each.hash == its_hash), None)
+
+
+def settle_again(
+    draft: DecisionBuilder, context: DecisionContext, coup: Coup, *, was: Rulebook, now: Rulebook
+) -> None:
+    """Reverse every settlement of a corrected coup that is now wrong, and settle again.
+
+    Args:
+        draft: the decision in progress.
+        context: the table.
+        coup: as corrected, with the settlements in force until now.
+        was: the rulebook it was settled by.
+        now: the rulebook to settle it by.
+    """
+    for settlement, cuts in revised_settlements(context.table, coup, now):
+        issue_revision(draft, coup, settlement, cuts, was=was, now=now)
+
+
+def issue_revision(
+    draft: DecisionBuilder,
+    coup: Coup,
+    settlement: Settlement,
+    cuts: tuple[CapApplied, ...],
+    *,
+    was: Rulebook,
+    now: Rulebook,
+) -> None:
+    """Emit a revision, its commission events, and the aggregate maxima that reduced it."""
+    facts = correction_commission(
+        was,
+        now,
+        draft.state.commission,
+        settlement,
+        reversed_=coup.settlement(settlement.phase),
+    )
+    draft.emit(CoupSettled(coup=coup.id, settlement=settlement))
+    for fact in facts:
+        draft.emit(fact)
+    draft.emit_caps(settlement, cuts)
+
+
 # ---- cards ----
 
 
@@ -206,5 +350,259 @@ def _audit_again(draft: DecisionBuilder, coup: Coup) -> None:
     draft.emit(audit_shoe(shoe, earlier))
 
 
-HANDLERS: Final[Handlers] = {CorrectHands: correct_hands}
+def correct_rulebook(
+    state: TableState, command: CorrectRulebook, context: DecisionContext
+) -> Decision:
+    """Judge a coup, in progress or settled, by another rulebook that this build has."""
+    coup = find_coup_in_progress(state, command.coup)
+    if coup is not None:
+        open_text = "wagers are taken by the rulebook that the coup began with: close betting first"
+        refusal = first_refusal(
+            (not command.reason.strip(), "reason_required", "say why")
+        ) or _phase_refusal(state, RulebookCorrected.TYPE, open_text)
+        return refusal or _judged_by_another(state, coup, command, context)
+    case = find_case(state, command.coup, command.reason, context)
+    if isinstance(case, Refusal):
+        return case
+    now = _asked_for(case.coup, case.rulebook, command, context)
+    if isinstance(now, Refusal):
+        return now
+    event, draft = _rulebook_event(case.coup, now, command.reason), DecisionBuilder(state)
+    draft.emit(event)
+    _record_breaches(draft, case.coup, now)
+    settle_again(draft, context, fold_correction(case.coup, event), was=case.rulebook, now=now)
+    return draft.done
+
+
+def _phase_refusal(state: TableState, change: str, open_text: str) -> Refusal | None:
+    """Return why a change of this type cannot come now; `open_text` says it of open betting."""
+    return first_refusal(
+        (state.phase is Phase.BETTING, "betting_open", open_text),
+        (
+            not allows(state.phase, change),
+            "coup_misaligned",
+            "realign the coup first; what is paid already could not be paid again",
+        ),
+    )
+
+
+def _asked_for(
+    coup: Coup, was: Rulebook, command: CorrectRulebook, context: DecisionContext
+) -> Rulebook | Refusal:
+    """Return the rulebook that the command names, or why the coup cannot have been played by it."""
+    now = find_rulebook(context, command.rulebook_hash)
+    if now is None or now.id != command.rulebook:
+        text = f"no rulebook {command.rulebook!r} of hash {command.rulebook_hash[:12]!r} is known"
+        return refuse("unknown_rulebook", text)
+    refusal = first_refusal(
+        (now.hash == was.hash, "changes_nothing", f"coup {coup.id} is judged by that rulebook"),
+        (
+            now.currency != was.currency,
+            "wrong_currency",
+            f"the stakes of coup {coup.id} are {was.currency}, and {now.id} pays {now.currency}",
+        ),
+    )
+    return refusal or now
+
+
+def _rulebook_event(coup: Coup, now: Rulebook, reason: str) -> RulebookCorrected:
+    return RulebookCorrected(
+        coup=coup.id,
+        was=coup.rulebook,
+        was_hash=coup.rulebook_hash,
+        rulebook=now.id,
+        rulebook_hash=now.hash,
+        reason=reason,
+    )
+
+
+def _record_breaches(draft: DecisionBuilder, coup: Coup, now: Rulebook) -> None:
+    """Record in one event every wager that the right rulebook would have refused."""
+    refusals = zip(coup.wagers, check_wagers(now, (), coup.wagers), strict=True)
+    told = [_told(wager, no.text, now) for wager, no in refusals if no is not None]
+    if told:
+        more = len(told) - _MOST_TOLD
+        rest = [f"and {more} more"] if more > 0 else []
+        reason = "; ".join([*told[:_MOST_TOLD], *rest])
+        draft.emit(IrregularityRecorded(coup=coup.id, kind="limit_breach", reason=reason))
+
+
+def _told(wager: Wager, text: str, now: Rulebook) -> str:
+    void = "" if wager.bet in now.bets else "; it is void"
+    return f"wager {wager.id}: {text}{void}"
+
+
+# ---- a rulebook, before the settlement ----
+
+
+def _judged_by_another(
+    state: TableState, coup: Coup, command: CorrectRulebook, context: DecisionContext
+) -> Decision:
+    was = context.rulebook_of(coup)
+    now = _asked_for(coup, was, command, context)
+    if isinstance(now, Refusal):
+        return now
+    draft = DecisionBuilder(state)
+    draft.emit(_rulebook_event(coup, now, command.reason))
+    _record_breaches(draft, coup, now)
+    _first_phase_again(draft, context, was, now)
+    _lay_anew(draft, now)
+    return draft.done
+
+
+def _first_phase_again(
+    draft: DecisionBuilder, context: DecisionContext, was: Rulebook, now: Rulebook
+) -> None:
+    """Reverse a first phase that was paid, and pay it by the right rulebook.
+
+    A first phase that only the right rulebook has is paid if the first four faces are known.
+    """
+    coup = draft.coup
+    paid, hands = coup.settlement(INITIAL_PHASE), _first_four(coup)
+    if hands is None:
+        return
+    outcome = phase_outcome(INITIAL_PHASE, *hands)
+    lines, cuts = settle_with_caps(now, outcome, coup.wagers, phase=INITIAL_PHASE)
+    settlement = next_settlement(context.table, coup, INITIAL_PHASE, outcome, lines)
+    if (paid or lines) and not same(paid, settlement):
+        issue_revision(draft, coup, settlement, cuts, was=was, now=now)
+
+
+def _first_four(coup: Coup) -> Hands | None:
+    """Return the faces that the first phase is paid on; None while they are not known."""
+    paid = coup.settlement(INITIAL_PHASE)
+    if paid is not None:
+        return paid.player, paid.banker  # even where a face was distrusted since
+    player, banker = (
+        known_faces(coup, hand)[:_TWO_CARDS]
+        if all(dealt.card for dealt in coup.hand(hand)[:_TWO_CARDS])
+        else ()
+        for hand in (Hand.PLAYER, Hand.BANKER)
+    )
+    return (player, banker) if len(player) == len(banker) == _TWO_CARDS else None
+
+
+def _lay_anew(draft: DecisionBuilder, now: Rulebook) -> None:
+    """Adjust the prepaid commission of unsettled wagers to the right rulebook."""
+    coup = draft.coup
+    open_ = [wager for wager in coup.wagers if now.phase_of(wager.bet) not in coup.settled]
+    more, less = amount_changes(draft.state.commission.laid, prepaid_commission(now, open_))
+    if more:
+        draft.emit(CommissionPrepaid(coup=coup.id, amounts=more))
+    if less:
+        draft.emit(CommissionReturned(coup=coup.id, amounts=less))
+
+
+def correct_wager(state: TableState, command: CorrectWager, context: DecisionContext) -> Decision:
+    """Correct a wager once betting is closed."""
+    coup = find_coup_in_progress(state, command.coup)
+    if coup is None:
+        case = find_case(state, command.coup, command.reason, context)
+        if isinstance(case, Refusal):
+            return case
+        event = _wager_event(case.coup, case.rulebook, command, context)
+        if isinstance(event, Refusal):
+            return event
+        draft = DecisionBuilder(state)
+        draft.emit(event)
+        _record_breach(draft, case.coup, case.rulebook, event)
+        coup = fold_correction(case.coup, event)
+        settle_again(draft, context, coup, was=case.rulebook, now=case.rulebook)
+        return draft.done
+    open_text = "betting is open: place the wager, or withdraw it"
+    refusal = _phase_refusal(state, WagerCorrected.TYPE, open_text) or first_refusal(
+        (not command.reason.strip(), "reason_required", "say why")
+    )
+    made = refusal or _wager_event(coup, context.rulebook_of(coup), command, context)
+    if isinstance(made, Refusal):
+        return made
+    return _wager_in_progress(state, coup, made, context)
+
+
+def _wager_in_progress(
+    state: TableState, coup: Coup, event: WagerCorrected, context: DecisionContext
+) -> Decision:
+    """Emit the correction; prepaid commission and a paid first phase are adjusted at once."""
+    rulebook, draft = context.rulebook_of(coup), DecisionBuilder(state)
+    draft.emit(event)
+    _record_breach(draft, coup, apply_limits(rulebook, state.limits), event)
+    more, less = prepaid_changes(rulebook, coup.wagers, draft.coup.wagers)
+    if more:
+        draft.emit(CommissionPrepaid(coup=coup.id, amounts=more))
+    paid = coup.settlement(INITIAL_PHASE)
+    if paid is not None:
+        draft.settle(context, INITIAL_PHASE, hands=(paid.player, paid.banker))
+    else:
+        settle_first_phase(draft, context)
+    if less:
+        draft.emit(CommissionReturned(coup=coup.id, amounts=less))
+    return draft.done
+
+
+def _wager_event(
+    coup: Coup, rulebook: Rulebook, command: CorrectWager, context: DecisionContext
+) -> WagerCorrected | Refusal:
+    """Return the correction, or why there can be none."""
+    was = next((each for each in coup.wagers if each.id == command.wager), None)
+    if command.wager is not None and was is None:
+        return refuse("unknown_wager", f"no wager {command.wager!r} stands in coup {coup.id}")
+    if was is None and command.to is None:
+        return refuse("changes_nothing", "neither a wager on record nor what it should be")
+    wager = None
+    if command.to is not None:
+        name = was.id if was else f"{context.user}/{command.transaction}/0"
+        wager = _wager(name, command.to)
+        if wager == was:
+            return refuse("changes_nothing", f"wager {name} stands so on record")
+        others = tuple(each for each in coup.wagers if each is not was)
+        refusal = _never_a_wager(rulebook, others, wager)
+        if refusal:
+            return refusal
+    return WagerCorrected(coup=coup.id, was=was, wager=wager, reason=command.reason)
+
+
+def _wager(name: str, asked: WagerRequest) -> Wager:
+    return Wager(
+        id=name,
+        seat=asked.seat,
+        bet=asked.bet,
+        stake=asked.stake,
+        patron=asked.patron,
+        kind=asked.kind,
+    )
+
+
+def _never_a_wager(rulebook: Rulebook, others: Sequence[Wager], wager: Wager) -> Refusal | None:
+    """Return why a wager cannot have existed; a broken limit is a breach, not a reason."""
+    if not MIN_SEAT <= wager.seat <= MAX_SEAT:
+        return refuse("invalid_seat", f"seat {wager.seat}; seats are {MIN_SEAT} to {MAX_SEAT}")
+    if any(each.id == wager.id for each in others):
+        return refuse("duplicate_wager", f"wager {wager.id!r} stands already")
+    (refusal,) = check_wagers(rulebook, others, (wager,))
+    if refusal is not None and refusal.code not in _BREACHES:
+        return refusal
+    if wager.stake % rulebook.unit:
+        text = f"{wager.stake} is no multiple of the smallest chip, {rulebook.unit}"
+        return refuse("not_a_step", text)
+    return bounds_refusal(add_wagers(WagerTotals(), others), (wager,))
+
+
+def _record_breach(
+    draft: DecisionBuilder, coup: Coup, rulebook: Rulebook, event: WagerCorrected
+) -> None:
+    """Record a limit that the wager broke: it is paid or lost in full (house rule 19)."""
+    if event.wager is None:
+        return
+    others = with_wager(coup, event.was, None).wagers if event.was else coup.wagers
+    (breach,) = check_wagers(rulebook, others, (event.wager,))
+    if breach is not None:
+        text = f"wager {event.wager.id}: {breach.text}"
+        draft.emit(IrregularityRecorded(coup=coup.id, kind="limit_breach", reason=text))
+
+
+HANDLERS: Final[Handlers] = {
+    CorrectHands: correct_hands,
+    CorrectWager: correct_wager,
+    CorrectRulebook: correct_rulebook,
+}
 OFFERS: Final = Offers()

@@ -5,9 +5,8 @@ from typing import Final
 from events.commands.base import Refusal
 from events.commands.coup import CloseBetting, ConfirmResult, FreeHand, OpenBetting, VoidCoup
 from events.types.table import CoupVoided, ResultConfirmed
-from table_core.decide.corrections import void_past_coup
+from table_core.decide.corrections import find_coup_in_progress, void_past_coup
 from table_core.decide.decision import ANY, DecisionBuilder, DecisionContext, Handlers, Offers
-from table_core.decide.settled_coups import find_coup_in_progress
 from table_core.decide.shoe import commission_owed_before
 from table_core.refusals import Decision, first_refusal, refuse, refuse_another_coup
 from table_core.rules.rulebook import LAST_PHASE, CommissionTiming

@@ -35,9 +35,7 @@ from table_core.state.corrected_coup import (
     same_settlement,
     void_revision,
 )
-from table_core.state.shoe import ShoeState
-from table_core.state.shoe_audit import audit_shoe
-from table_core.state.shoe_procedure import BURN_ALARM
+from table_core.state.shoe import BURN_ALARM, ShoeState, audit_shoe
 from table_core.state.table import Coup, TableState
 
 __all__ = ["ANY", "DecisionBuilder", "DecisionContext", "Handlers", "Hands", "Offers"]

@@ -16,10 +16,8 @@ from table_core.decide import (
     commission,
     corrections,
     coup,
-    rulebook_corrections,
     shoe,
     staff,
-    wager_corrections,
     wagers,
 )
 from table_core.decide.decision import DecisionContext, Handlers
@@ -36,8 +34,6 @@ SUBJECTS: Final = (
     wagers,
     cards,
     corrections,
-    wager_corrections,
-    rulebook_corrections,
     staff,
     commission,
     chips,

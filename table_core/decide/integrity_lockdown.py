@@ -13,7 +13,7 @@ from events.commands.cards import CorrectCard
 from events.commands.corrections import CorrectHands, CorrectRulebook, CorrectWager
 from events.commands.coup import OpenBetting, VoidCoup
 from events.commands.wagers import PlaceWager
-from table_core.decide.settled_coups import find_coup_in_progress
+from table_core.decide.corrections import find_coup_in_progress
 from table_core.refusals import refuse
 from table_core.state.table import TableState
 

@@ -8,9 +8,9 @@ from events.types.shoe_life import BurnRecorded
 from events.types.table import AlarmCleared, ShoeLoaded
 from table_core.decide.decision import ANY, DecisionBuilder, DecisionContext, Handlers, Offers
 from table_core.refusals import Decision, first_refusal, refuse
-from table_core.rules.composition import DECKS
 from table_core.rules.rulebook import CommissionTiming
-from table_core.state.shoe_procedure import BURN_ALARM, burn_expected, cut_card_event
+from table_core.rules.rulebook_file import DECKS
+from table_core.state.shoe import BURN_ALARM, burn_expected, cut_card_event
 from table_core.state.table import STALLED, TableState
 
 __all__ = [

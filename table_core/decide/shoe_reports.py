@@ -50,9 +50,8 @@ from table_core.decide.coup_resolution import (
 from table_core.decide.decision import DecisionBuilder, DecisionContext
 from table_core.state.coup import OVER, Phase, allows
 from table_core.state.dealing import FIRST_PLACE, INITIAL_CARDS, CardPlace, due_places
-from table_core.state.shoe import times_seen
+from table_core.state.shoe import cut_card_event, cut_place_of, reported_burn, times_seen
 from table_core.state.shoe_of_card import DRAWN_OUTSIDE, shoe_of_excess, shoe_of_report
-from table_core.state.shoe_procedure import cut_card_event, cut_place_of, reported_burn
 from table_core.state.table import TableState
 
 __all__ = ["decide_on_report"]

@@ -7,7 +7,7 @@ from events.types.irregularities import DealerAssigned
 from events.types.table import AlarmCleared
 from table_core.decide.decision import DecisionContext, Handlers, Offers
 from table_core.refusals import Decision, refuse
-from table_core.state.shoe_procedure import BURN_ALARM
+from table_core.state.shoe import BURN_ALARM
 from table_core.state.table import TableState
 
 __all__ = ["HANDLERS", "OFFERS", "acknowledge_alarm", "assign_dealer"]

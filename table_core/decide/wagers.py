@@ -9,7 +9,6 @@ from events.types.table import Wager, WagersPlaced, WagersWithdrawn
 from events.types.wagers import LimitsSet
 from table_core.decide.decision import ANY, DecisionContext, Handlers, Offers
 from table_core.refusals import Decision, refuse, refuse_another_coup
-from table_core.rules.coup_capacity import bounds_refusal
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.table_limits import apply_limits, limit_faults
 from table_core.rules.wager_checks import (
@@ -19,7 +18,7 @@ from table_core.rules.wager_checks import (
     unsupported_side_bets,
     withdrawal_refusal,
 )
-from table_core.rules.wager_totals import WagerTotals, remove_wagers
+from table_core.rules.wager_totals import WagerTotals, bounds_refusal, remove_wagers
 from table_core.rules.wagers import patron_of
 from table_core.state.coup import Phase, allows
 from table_core.state.table import TableState

@@ -17,7 +17,8 @@ from typing import Final, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from events.errors import InputError, UnreadableEvent
+from events.errors import InputError, MalformedJson, UnreadableEvent
+from events.json_form import decode_json
 from events.proof.checkpoint import Checkpoint, parse_checkpoint
 from events.proof.merkle import leaf_hash, verify_inclusion
 from events.proof.note import VerifierKey, signed_by
@@ -190,9 +191,9 @@ def ends_coup(record: EvidenceEvent, coup: str) -> bool:
 
 def _read(data: bytes) -> Evidence:
     try:
-        form = msgspec.json.decode(data, type=_Form).form
-        evidence = msgspec.json.decode(data, type=Evidence) if form == FORM else None
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        form = decode_json(data, _Form).form
+        evidence = decode_json(data, Evidence) if form == FORM else None
+    except MalformedJson as error:
         if any(mark in data for mark in _MARKS):
             raise EvidenceFault("form", f"damaged: {_printable(str(error))}") from error
         raise InputError(

@@ -31,7 +31,7 @@ from events.types.table import (
     WagersWithdrawn,
 )
 from events.types.wagers import WagersVoided
-from table_core.rules.outcome import Outcome, judge_hands
+from table_core.rules.draw import Outcome, judge_hands
 from table_core.rules.rulebook import INITIAL_PHASE, LAST_PHASE, Rulebook
 from table_core.rules.settlement import settle_with_caps
 from table_core.state.corrected_coup import (

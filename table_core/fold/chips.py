@@ -16,8 +16,7 @@ from events.types.chips import (
     FloatClosed,
     FloatOpened,
 )
-from table_core.state.floats import KEPT_FLOATS, Slip, TableFloat
-from table_core.state.table import TableState
+from table_core.state.table import KEPT_FLOATS, Slip, TableFloat, TableState
 
 __all__ = [
     "on_chips_corrected",

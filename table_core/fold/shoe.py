@@ -25,14 +25,13 @@ from events.types.table import ShoeEnded, ShoeLoaded, ShoeReported
 from table_core.fold.common import current_shoe
 from table_core.persistent_list import PersistentList
 from table_core.state.coup import OVER, Phase
-from table_core.state.shoe import CARD_REPORTS, ORDERS_KEPT, ShoeState
+from table_core.state.shoe import BURN_ALARM, CARD_REPORTS, ORDERS_KEPT, ShoeState
 from table_core.state.shoe_of_card import (
     DRAWN_OUTSIDE,
     fold_report_into_shoes,
     shoe_of_excess,
     with_shoe,
 )
-from table_core.state.shoe_procedure import BURN_ALARM
 from table_core.state.table import STALLED, Coup, ShoeLink, TableState
 
 __all__ = [

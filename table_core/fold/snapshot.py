@@ -19,6 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from events.errors import UnreadableEvent
+from events.json_form import UNDECODABLE
 from events.types.snapshot_anchor import BooksClosed
 from table_core.fold.dispatch import FOLD_VERSION
 from table_core.persistent_list import PersistentList
@@ -53,7 +54,7 @@ def decode_state(data: bytes) -> TableState:
     """
     try:
         return _decoder.decode(data)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError) as error:
+    except (*UNDECODABLE, ValueError) as error:
         raise UnreadableEvent(f"not a state: {error}") from error
 
 

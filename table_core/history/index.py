@@ -32,8 +32,7 @@ from events.types.table import (
 )
 from table_core.fold.dispatch import fold
 from table_core.persistent_list import PersistentList
-from table_core.replay.coup_events import LogRow, Moment, decode_row
-from table_core.replay.coup_list import CoupLine, CoupList
+from table_core.replay.coup_events import CoupLine, CoupList, LogRow, Moment, decode_row
 from table_core.state.table import TableState
 
 __all__ = ["BLOCK", "HistoryIndex", "ReadRows", "StateMark", "root_above"]

@@ -30,8 +30,7 @@ from table_core.projections.table_document import (
     project_table,
 )
 from table_core.refusals import refuse
-from table_core.replay.coup_events import CoupCollector, CoupRecord, Moment, stored_entry
-from table_core.replay.coup_list import CoupLine
+from table_core.replay.coup_events import CoupCollector, CoupLine, CoupRecord, Moment, stored_entry
 from table_core.rules.rulebook import Rulebook
 from table_core.state.corrected_coup import with_hands
 from table_core.state.table import Coup, TableState

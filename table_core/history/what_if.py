@@ -22,12 +22,10 @@ from events.types.table import (
     TableEvent,
     Wager,
 )
-from table_core.narrative.draw import explain
-from table_core.narrative.formatting import face, faces, place_name
+from table_core.narrative.formatting import explain, face, faces, place_name
 from table_core.narrative.wager_outcome import WagerNarrative, narrate_wager
 from table_core.replay.coup_events import CoupRecord
-from table_core.rules.draw import hand_due
-from table_core.rules.outcome import Outcome, judge_hands
+from table_core.rules.draw import Outcome, hand_due, judge_hands
 from table_core.rules.rulebook import INITIAL_PHASE, Rulebook
 from table_core.rules.settlement import settle
 from table_core.state.shoe import times_seen

@@ -22,9 +22,18 @@ from events.types.table import (
     ShoeReported,
     TableEvent,
 )
-from table_core.narrative.draw import DRAW_WORDS, explain
-from table_core.narrative.formatting import face, faces, hand_name, place_name
-from table_core.narrative.sentence import EventWords, WordsOf, plain_words
+from table_core.narrative.formatting import (
+    DRAW_WORDS,
+    EventWords,
+    WordsOf,
+    decided,
+    explain,
+    face,
+    faces,
+    hand_name,
+    place_name,
+    plain_words,
+)
 from table_core.narrative.shoe_reports import TROUBLE, report_words
 from table_core.replay.coup_events import Moment
 from table_core.state.table import TableState
@@ -48,19 +57,8 @@ def _burn(event: BurnRecorded, _: Moment, __: str) -> EventWords:
     return EventWords(f"The burn is done: {event.burned} cards{expected}.", why)
 
 
-def _cut_card(event: CutCardCame, _: Moment, __: str) -> EventWords:
-    return EventWords(f"The cut card is out; coup {event.last_coup} is the last of this shoe.")
-
-
 def _ended(event: ShoeEnded, _: Moment, __: str) -> EventWords:
     return EventWords(f"Shoe {event.shoe} is over.", (f"reason: {event.reason}",))
-
-
-def _audited(event: ShoeAudited, _: Moment, __: str) -> EventWords:
-    return EventWords(
-        f"Of shoe {event.shoe} {event.seen} cards left it, {event.known} with a known face, "
-        f"{event.burned} of them burned, in {event.coups} coups."
-    )
 
 
 # ---- cards ----
@@ -84,34 +82,6 @@ def _due(event: CardDealt, before: TableState) -> str:
             known = [card for card in cards if card is not None]
             figures.append(f"{hand_name(hand)} has {faces(known)} = {total(known)}")
     return f"due by: {rule} ({', '.join(figures)})"
-
-
-def _disclosed(event: CardDisclosed, _: Moment, __: str) -> EventWords:
-    return EventWords(f"{place_name(event.hand, event.number)} is {face(event.card)}.", tone="card")
-
-
-def _unread(event: CardUnread, _: Moment, __: str) -> EventWords:
-    where = place_name(event.hand, event.number)
-    return EventWords(
-        f"A card lies as {where}, its face unknown: a person must enter it.", (), "trouble"
-    )
-
-
-def _marked(event: CardMarkedUnreadable, _: Moment, __: str) -> EventWords:
-    where = place_name(event.hand, event.number)
-    says = f"{where} was read as {face(event.was)} and is not trusted: it counts as unknown."
-    return EventWords(says, (f"reason: {event.reason}",), "decision")
-
-
-def _entered(event: CardEntered, _: Moment, __: str) -> EventWords:
-    says = f"{face(event.card)} was entered by hand as {place_name(event.hand, event.number)}."
-    return EventWords(says, (f"reason: {event.reason}",), "decision")
-
-
-def _corrected(event: CardCorrected, _: Moment, __: str) -> EventWords:
-    where = place_name(event.hand, event.number)
-    says = f"{where} was corrected by hand: {face(event.card)}, not {face(event.was)}."
-    return EventWords(says, (f"reason: {event.reason}",), "decision")
 
 
 def _hands_corrected(event: HandsCorrected, _: Moment, __: str) -> EventWords:
@@ -150,19 +120,37 @@ def _excess_resolved(event: ExcessCardResolved, _: Moment, __: str) -> EventWord
     return EventWords(says, (f"reason: {event.reason}",), "decision")
 
 
+def _place(event: CardDisclosed | CardUnread | CardMarkedUnreadable | CardEntered) -> str:
+    return place_name(event.hand, event.number)
+
+
 CARD_WORDS: Final[dict[type[TableEvent], WordsOf]] = {
     ShoeLoaded: plain_words(lambda e: f"Shoe {e.shoe} of {e.decks} decks is in place."),
     ShoeEnded: _ended,
-    ShoeAudited: _audited,
+    ShoeAudited: plain_words(
+        lambda e: (
+            f"Of shoe {e.shoe} {e.seen} cards left it, {e.known} with a known face, "
+            f"{e.burned} of them burned, in {e.coups} coups."
+        )
+    ),
     ShoeReported: _reported,
     BurnRecorded: _burn,
-    CutCardCame: _cut_card,
+    CutCardCame: plain_words(
+        lambda e: f"The cut card is out; coup {e.last_coup} is the last of this shoe."
+    ),
     CardDealt: _dealt,
-    CardDisclosed: _disclosed,
-    CardUnread: _unread,
-    CardMarkedUnreadable: _marked,
-    CardEntered: _entered,
-    CardCorrected: _corrected,
+    CardDisclosed: plain_words(lambda e: f"{_place(e)} is {face(e.card)}.", "card"),
+    CardUnread: plain_words(
+        lambda e: f"A card lies as {_place(e)}, its face unknown: a person must enter it.",
+        "trouble",
+    ),
+    CardMarkedUnreadable: decided(
+        lambda e: f"{_place(e)} was read as {face(e.was)} and is not trusted: it counts as unknown."
+    ),
+    CardEntered: decided(lambda e: f"{face(e.card)} was entered by hand as {_place(e)}."),
+    CardCorrected: decided(
+        lambda e: f"{_place(e)} was corrected by hand: {face(e.card)}, not {face(e.was)}."
+    ),
     HandsCorrected: _hands_corrected,
     DealCompleted: _completed,
     ExcessCardDrawn: plain_words(

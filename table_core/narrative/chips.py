@@ -1,7 +1,7 @@
 """Sentences for events about the table's chips: float, fills, credits, counts, the drop. Pure."""
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Callable, Iterable
+from typing import Any, Final
 
 from events.types.chips import (
     ChipsCorrected,
@@ -14,8 +14,7 @@ from events.types.chips import (
     Pieces,
 )
 from events.types.table import TableEvent
-from table_core.narrative.formatting import amount
-from table_core.narrative.sentence import EventWords, WordsOf
+from table_core.narrative.formatting import EventWords, WordsOf, amount
 from table_core.replay.coup_events import Moment
 
 __all__ = ["CHIP_WORDS"]
@@ -24,27 +23,6 @@ __all__ = ["CHIP_WORDS"]
 def _opened(event: FloatOpened, _: Moment, __: str) -> EventWords:
     says = f"Float {event.float_id} was opened with {amount(event.amount, event.currency)}."
     return EventWords(says, _signed(event.chips, event.signed, event.currency), "money")
-
-
-def _filled(event: ChipsFilled, _: Moment, currency: str) -> EventWords:
-    says = f"The cage brought {amount(event.amount, currency)} in chips, fill slip {event.slip}."
-    return EventWords(says, _slip(event, currency), "money")
-
-
-def _credited(event: ChipsCredited, _: Moment, currency: str) -> EventWords:
-    says = f"{amount(event.amount, currency)} in chips went to the cage, credit slip {event.slip}."
-    return EventWords(says, _slip(event, currency), "money")
-
-
-def _counted(event: ChipsCounted, _: Moment, currency: str) -> EventWords:
-    at = f" ({event.occasion})" if event.occasion else ""
-    says = f"The tray was counted{at}: {amount(event.amount, currency)}."
-    return EventWords(says, _signed(event.chips, event.signed, currency), "money")
-
-
-def _closed(event: FloatClosed, _: Moment, currency: str) -> EventWords:
-    says = f"Float {event.float_id} was closed with {amount(event.amount, currency)}."
-    return EventWords(says, _signed(event.chips, event.signed, currency), "money")
 
 
 def _drop(event: DropCounted, _: Moment, currency: str) -> EventWords:
@@ -64,9 +42,16 @@ def _corrected(event: ChipsCorrected, _: Moment, currency: str) -> EventWords:
     return EventWords(says, (f"reason: {event.reason}", *lines), "decision")
 
 
-def _slip(event: ChipsFilled | ChipsCredited, currency: str) -> tuple[str, ...]:
-    reference = (f"the cage's reference {event.reference}",) if event.reference else ()
-    return (*reference, *_signed(event.chips, event.signed, currency))
+def _moved(says: Callable[[Any, str], str]) -> WordsOf:
+    """Return a function for chips that moved or were counted, from the event and the amount."""
+
+    def words(event: Any, _: Moment, currency: str) -> EventWords:
+        reference = getattr(event, "reference", "")
+        lines = _signed(event.chips, event.signed, currency)
+        said = (f"the cage's reference {reference}", *lines) if reference else lines
+        return EventWords(says(event, amount(event.amount, currency)), said, "money")
+
+    return words
 
 
 def _signed(chips: Iterable[Pieces], signed: Iterable[str], currency: str) -> tuple[str, ...]:
@@ -76,10 +61,14 @@ def _signed(chips: Iterable[Pieces], signed: Iterable[str], currency: str) -> tu
 
 CHIP_WORDS: Final[dict[type[TableEvent], WordsOf]] = {
     FloatOpened: _opened,
-    ChipsFilled: _filled,
-    ChipsCredited: _credited,
-    ChipsCounted: _counted,
-    FloatClosed: _closed,
+    ChipsFilled: _moved(lambda e, sum_: f"The cage brought {sum_} in chips, fill slip {e.slip}."),
+    ChipsCredited: _moved(
+        lambda e, sum_: f"{sum_} in chips went to the cage, credit slip {e.slip}."
+    ),
+    ChipsCounted: _moved(
+        lambda e, sum_: f"The tray was counted{f' ({e.occasion})' if e.occasion else ''}: {sum_}."
+    ),
+    FloatClosed: _moved(lambda e, sum_: f"Float {e.float_id} was closed with {sum_}."),
     DropCounted: _drop,
     ChipsCorrected: _corrected,
 }

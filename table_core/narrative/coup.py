@@ -9,8 +9,7 @@ from msgspec import Struct
 
 from events.cards import Card, Hand, total
 from events.types.table import CoupSettled, CoupVoided, Settlement
-from table_core.narrative.draw import explain
-from table_core.narrative.formatting import faces, who
+from table_core.narrative.formatting import explain, faces, who
 from table_core.narrative.timeline import TimelineLine, narrate_event
 from table_core.narrative.wager_outcome import (
     SeatChange,

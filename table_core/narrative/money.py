@@ -28,9 +28,8 @@ from events.types.table import (
     WagersWithdrawn,
 )
 from events.types.wagers import AggregateCapped, WagersVoided
-from table_core.narrative.formatting import amount
-from table_core.narrative.sentence import EventWords, WordsOf
-from table_core.narrative.wagers import bet_words
+from table_core.narrative.formatting import EventWords, WordsOf, amount, decided
+from table_core.narrative.wager_outcome import bet_words
 from table_core.replay.coup_events import Moment
 from table_core.rules.rulebook import INITIAL_PHASE
 
@@ -107,11 +106,6 @@ def _misaligned(event: CoupMisaligned, _: Moment, __: str) -> EventWords:
     return EventWords(says, (f"{event.reason.replace('_', ' ')}: {event.detail}",), "trouble")
 
 
-def _realigned(event: CoupRealigned, _: Moment, __: str) -> EventWords:
-    says = "A person vouches for the cards as they stand here; the coup goes on."
-    return EventWords(says, (f"reason: {event.reason}",), "decision")
-
-
 def _settled(event: CoupSettled, _: Moment, currency: str) -> EventWords:
     s = event.settlement
     what = "The wagers on the first four cards" if s.phase == INITIAL_PHASE else "The coup"
@@ -185,7 +179,9 @@ MONEY_WORDS: Final[dict[type[TableEvent], WordsOf]] = {
     ResultConfirmed: _confirmed,
     ResultDisputed: _disputed,
     CoupMisaligned: _misaligned,
-    CoupRealigned: _realigned,
+    CoupRealigned: decided(
+        lambda _: "A person vouches for the cards as they stand here; the coup goes on."
+    ),
     CoupSettled: _settled,
     CoupVoided: _voided,
     AggregateCapped: _capped,

@@ -13,9 +13,16 @@ from events.types.snapshot_anchor import BooksClosed
 from events.types.table import AlarmCleared, AlarmRaised, RulebookAdopted, ShoeReported, TableEvent
 from table_core.narrative.cards import CARD_WORDS
 from table_core.narrative.chips import CHIP_WORDS
-from table_core.narrative.formatting import who
+from table_core.narrative.formatting import (
+    EventWords,
+    Tone,
+    WordsOf,
+    decided,
+    list_fields,
+    plain_words,
+    who,
+)
 from table_core.narrative.money import MONEY_WORDS
-from table_core.narrative.sentence import EventWords, Tone, WordsOf, list_fields, plain_words
 from table_core.replay.coup_events import Moment
 
 __all__ = ["RawBytes", "TimelineLine", "narrate_event"]
@@ -97,16 +104,6 @@ def _alarm(event: AlarmRaised, _: Moment, __: str) -> EventWords:
     return EventWords(f"Alarm: {event.text}.", (f"alarm {event.alarm}",), "trouble")
 
 
-def _recorded(event: IrregularityRecorded, _: Moment, __: str) -> EventWords:
-    says = f"An irregularity is on record: {event.kind.replace('_', ' ')}."
-    return EventWords(says, (f"reason: {event.reason}",), "decision")
-
-
-def _error_cleared(event: ShoeErrorCleared, _: Moment, __: str) -> EventWords:
-    says = f"The shoe's error is over, a person says: {event.code.replace('_', ' ')}."
-    return EventWords(says, (f"reason: {event.reason}",), "decision")
-
-
 def _assigned(event: DealerAssigned, _: Moment, __: str) -> EventWords:
     under = f", under supervisor {event.supervisor}" if event.supervisor else ""
     return EventWords(f"From here on {event.dealer} deals{under}.")
@@ -123,7 +120,11 @@ _WORDS: Final[dict[type[TableEvent], WordsOf]] = {
     CheckpointKeyChanged: plain_words(lambda e: f"From here on checkpoints are signed by {e.key}."),
     AlarmRaised: _alarm,
     AlarmCleared: plain_words(lambda e: f"The alarm {e.alarm} is over."),
-    IrregularityRecorded: _recorded,
+    IrregularityRecorded: decided(
+        lambda e: f"An irregularity is on record: {e.kind.replace('_', ' ')}."
+    ),
     DealerAssigned: _assigned,
-    ShoeErrorCleared: _error_cleared,
+    ShoeErrorCleared: decided(
+        lambda e: f"The shoe's error is over, a person says: {e.code.replace('_', ' ')}."
+    ),
 }

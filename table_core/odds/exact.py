@@ -16,9 +16,13 @@ from msgspec import Struct
 from events.cards import Card
 from events.errors import InputError, OurBug
 from events.types.table import Wager
-from table_core.odds.deals import MAX_DEAL_CARDS, DealClass, merged_by_totals
-from table_core.odds.deals_by_pairs import classes_by_pairs
-from table_core.odds.deals_by_suits import classes_by_suits
+from table_core.odds.deals import (
+    MAX_DEAL_CARDS,
+    DealClass,
+    classes_by_pairs,
+    classes_by_suits,
+    merged_by_totals,
+)
 from table_core.rules.rulebook import Bet, Rulebook
 from table_core.rules.settlement import settle
 from table_core.rules.wagers import BET_KINDS, JudgeScope

@@ -5,6 +5,8 @@ from msgspec import Struct
 
 from events.commands.base import ANSWER_EXISTS, ANSWER_REFUSED, Answer, Command, Refusal
 from events.commands.registry import COMMAND_NAMES
+from events.errors import MalformedJson
+from events.json_form import decode_json
 from events.types.stored import AcceptedRequest
 
 __all__ = ["encode_request_body", "refusal_answer", "repeated_answer", "transaction_of"]
@@ -48,6 +50,6 @@ def repeated_answer(command: Command, body: bytes, known: AcceptedRequest) -> An
 def transaction_of(body: bytes) -> str:
     """Return the transaction of an otherwise invalid body, so that its sender can be answered."""
     try:
-        return msgspec.json.decode(body, type=_Sent).transaction
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return decode_json(body, _Sent).transaction
+    except MalformedJson:
         return ""

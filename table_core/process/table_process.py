@@ -9,7 +9,8 @@ from typing import Final
 
 import msgspec
 
-from events.errors import LogUnwritable
+from events.errors import LogUnwritable, MalformedJson
+from events.json_form import decode_json
 from events.mqtt.messages import Message
 from events.mqtt.presence import PresencePublisher, read_status
 from events.mqtt.process import Effect, Instant, IsConnected, LogLine, Now, Post, Steps, Wait
@@ -169,8 +170,8 @@ class TableProcess:
             yield from LogLine("error", "shoe_event.too_large", size)
             return
         try:
-            event = msgspec.json.decode(message.payload, type=ShoeEvent)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            event = decode_json(message.payload, ShoeEvent)
+        except MalformedJson as error:
             why = {"topic": message.topic, "reason": str(error)}
             yield from LogLine("error", "shoe_event.unreadable", why)
             return
@@ -192,8 +193,8 @@ class TableProcess:
 
     def _on_link(self, message: Message) -> Steps[None]:
         try:
-            status = msgspec.json.decode(message.payload, type=LinkStatus)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            status = decode_json(message.payload, LinkStatus)
+        except MalformedJson as error:
             why = {"topic": message.topic, "reason": str(error)}
             yield from LogLine("error", "link.unreadable", why)
             return

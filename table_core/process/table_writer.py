@@ -16,7 +16,8 @@ from events.commands.cards import CorrectCard
 from events.commands.corrections import CorrectHands, CorrectRulebook, CorrectWager
 from events.commands.coup import VoidCoup
 from events.commands.registry import COMMANDS
-from events.errors import InputError, LogRefused
+from events.errors import InputError, LogRefused, MalformedJson
+from events.json_form import decode_json
 from events.mqtt.process import Now, Steps
 from events.mqtt.topics import Topics
 from events.types.envelope import encode_envelope
@@ -384,8 +385,8 @@ def parse_command(name: str, body: bytes) -> Command | Answer:
         text = f"no such command; there are {', '.join(sorted(COMMANDS))}"
         return refusal_answer(transaction_of(body), "unknown_command", text)
     try:
-        return msgspec.json.decode(body, type=kind)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        return decode_json(body, kind)
+    except MalformedJson as error:
         return refusal_answer(transaction_of(body), "invalid_request", str(error))
 
 

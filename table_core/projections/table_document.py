@@ -12,18 +12,18 @@ from msgspec import Struct
 
 from events.cards import Card, Hand, Winner, total
 from events.commands.base import Refusal
+from events.types.chips import ChipMove, amount_of
 from events.types.commission import SeatAmount
 from events.types.table import DrawRule, Wager
 from table_core.decide.available_commands import current_refusals
 from table_core.decide.decision import DecisionContext
-from table_core.narrative.draw import DRAW_WORDS
-from table_core.projections.floats import FloatView, project_float
-from table_core.roads.document import RoadsView, project_roads
+from table_core.narrative.formatting import DRAW_WORDS
+from table_core.roads.columns import RoadsView, project_roads
 from table_core.rules.rulebook import Rulebook, Sign
 from table_core.rules.table_limits import apply_limits
 from table_core.state.coup import Phase
 from table_core.state.dealing import due_places
-from table_core.state.table import Alarm, Coup, TableState
+from table_core.state.table import Alarm, Coup, TableFloat, TableState
 
 __all__ = [
     "BetView",
@@ -32,17 +32,67 @@ __all__ = [
     "ConsumerView",
     "CoupView",
     "DueView",
+    "FloatView",
     "LinkStatusView",
     "RulebookName",
     "RulebookView",
     "ShoeStatus",
+    "SlipView",
     "StateView",
     "TotalsView",
     "active_alarms",
     "encode_state_view",
     "project_coup",
+    "project_float",
     "project_table",
 ]
+
+
+class SlipView(Struct, frozen=True, kw_only=True):
+    """A fill's or a credit's slip, minor units; nothing where it is void."""
+
+    move: ChipMove
+    slip: str
+    amount: int
+
+
+class FloatView(Struct, frozen=True, kw_only=True):
+    """One float, minor units; `closing` is null while it is open.
+
+    Args:
+        float_id: `YYYYMMDD-NN`.
+        currency: ISO 4217.
+        opening: counted at the opening.
+        counted: by the last count between; null before the first.
+        closing: counted at the closing.
+        slips: fills and credits, in order.
+        drop: what its drop boxes held, as far as they were counted.
+    """
+
+    float_id: str
+    currency: str
+    opening: int
+    counted: int | None
+    closing: int | None
+    slips: tuple[SlipView, ...]
+    drop: int | None
+
+
+def project_float(each: TableFloat) -> FloatView:
+    """Return the sums of a float."""
+    return FloatView(
+        float_id=each.id,
+        currency=each.currency,
+        opening=amount_of(each.opening),
+        counted=None if each.counted is None else amount_of(each.counted),
+        closing=None if each.closing is None else amount_of(each.closing),
+        slips=tuple(
+            SlipView(move=slip.move, slip=slip.number, amount=amount_of(slip.chips))
+            for slip in each.slips
+        ),
+        drop=sum(amount for _, amount in each.drops) if each.drops else None,
+    )
+
 
 _DEALT: Final = frozenset({Phase.CLOSED, Phase.DEALING, Phase.MISALIGNED})
 """The phases in which cards are dealt."""

@@ -1,4 +1,8 @@
-"""Commission: what winners owe, what is prepaid, and the balances that result. Pure."""
+"""Commission: what winners owe, what is prepaid, and the balances that result. Pure.
+
+The commission on a win: the house's part of the winnings, and its rounding.
+`table_core.rules.commission_owed` records who owes it and when it is collected.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -7,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from events.errors import OurBug
+from events.money import scale
 from events.types.commission import (
     CommissionAccrued,
     CommissionCollected,
@@ -18,13 +23,14 @@ from events.types.commission import (
     SeatAmount,
 )
 from events.types.table import Settlement, SettlementLine, TableEvent, Wager
-from table_core.rules.commission import commission_on
 from table_core.rules.rulebook import CommissionTiming, Rulebook
 
 __all__ = [
     "AmountBySeat",
     "CommissionBook",
     "amount_changes",
+    "commission_of",
+    "commission_on",
     "correction_commission",
     "fold_commission",
     "prepaid_changes",
@@ -34,7 +40,6 @@ __all__ = [
 ]
 
 AmountBySeat = Mapping[int, int]
-
 _AT_ONCE: Final = {CommissionTiming.DEDUCT: "deducted", CommissionTiming.PREPAID: "prepaid"}
 _AT_ONCE_WORDS: Final = frozenset(timing.value for timing in _AT_ONCE)
 
@@ -332,3 +337,26 @@ def _minus(amounts: Sequence[SeatAmount], less: Sequence[SeatAmount]) -> tuple[S
     return seat_amounts(
         {each.seat: max(0, each.amount - taken.get(each.seat, 0)) for each in amounts}
     )
+
+
+def commission_on(rulebook: Rulebook, wager: Wager) -> int:
+    """Return the commission that a wager owes if it wins, by the best of its odds; else nothing."""
+    bet = rulebook.bets.get(wager.bet)
+    if bet is None or not bet.commission:
+        return 0
+    payout = rulebook.rounding.payout
+    return max(
+        commission_of(rulebook, scale(wager.stake, odds, unit=rulebook.unit, rounding=payout))
+        for odds in bet.schedule.values()
+        if odds is not None
+    )
+
+
+def commission_of(rulebook: Rulebook, winnings: int) -> int:
+    """Return the commission on winnings, never more than the winnings."""
+    terms = rulebook.commission
+    if terms is None:
+        return 0
+    counted = -(-winnings // terms.block) * terms.block
+    rounding = rulebook.rounding.commission
+    return min(winnings, scale(counted, terms.rate, unit=rulebook.unit, rounding=rounding))

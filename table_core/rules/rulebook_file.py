@@ -5,9 +5,14 @@ sections `rounding`, `commission`, `options`, `limits`, a section `bets.ID` for 
 `caps`, a list. The shipped files under `table_core/rulebooks/` are examples. A conversion stops at
 its first fault, so the reader converts each section by itself and reports the faults of all
 sections at once.
+
+The composition of a shoe: how many copies of each face are left. The file is a JSON object that
+maps a card to its count: `{"9D": 8, "TH": 7}`. The shoe has no copy left of a face that is not
+named.
 """
 
 import hashlib
+import json
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, TypeVar
@@ -15,6 +20,7 @@ from typing import Annotated, Any, Final, Literal, TypeVar
 import msgspec
 from msgspec import Meta, Struct
 
+from events.cards import Card, parse_card
 from events.errors import ConfigError, InputError
 from events.money import Odds, parse_odds
 from events.toml_form import read_tree
@@ -37,14 +43,65 @@ from table_core.rules.rulebook import (
 )
 from table_core.rules.wagers import BET_KINDS, BetKind
 
-__all__ = ["FORM", "MAX_ODDS", "parse_rulebook"]
+__all__ = ["DECKS", "FORM", "MAX_ODDS", "full_shoe", "parse_rulebook", "read_composition"]
+
+DECKS: Final = (4, 6, 8)
+"""The numbers of decks that a shoe can begin with."""
+_MAX_CARD_TEXT: Final = 8  # the longest way to write a card has three characters
+
+
+def full_shoe(decks: int) -> dict[Card, int]:
+    """Return a full shoe of so many decks of 52."""
+    return dict.fromkeys(Card, decks)
+
+
+def read_composition(name: str, source: bytes, decks: int) -> dict[Card, int]:
+    """Read the composition of a shoe from a file.
+
+    Args:
+        name: the file's name, for messages.
+        source: the file's bytes.
+        decks: how many the shoe began with, and so the maximum copies of a face.
+
+    Raises:
+        InputError: it is not of the form above, or holds too many cards; one line.
+    """
+    try:
+        named = json.loads(source.decode(), object_pairs_hook=_Pairs)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{name}: not a JSON document: {error}") from error
+    if not isinstance(named, _Pairs):
+        raise InputError(f'{name}: write an object of cards and counts, such as {{"9D": 8}}')
+    shoe: dict[Card, int] = {}
+    for text, count in named:
+        card = _card(name, text)
+        if card in shoe:
+            raise InputError(f"{name}: {card} is there twice; write each card once")
+        if type(count) is not int or not 0 <= count <= decks:
+            raise InputError(
+                f"{name}: {card}: {count!r:.40} is no count; "
+                f"of {decks} decks 0 to {decks} copies can be left"
+            )
+        shoe[card] = count
+    return shoe
+
+
+def _card(name: str, text: str) -> Card:
+    try:
+        return parse_card(text if len(text) <= _MAX_CARD_TEXT else f"{text[:_MAX_CARD_TEXT]}...")
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from error
+
+
+class _Pairs(list[tuple[str, object]]):
+    """The members of a JSON object in order; a dictionary would drop all but the last of a name."""
+
 
 FORM: Final = 1
 """The version of the form that this build reads."""
 MAX_ODDS: Final = 1000
 """To one. The largest stake (2^53 - 1) at these odds still fits the 64 bits of a JSON writer."""
 _MAX_RATIO_TEXT: Final = 16  # far beyond any odds, far below where reading an integer gets slow
-
 _S = TypeVar("_S", bound=Struct)
 
 

@@ -59,16 +59,13 @@ def check_wagers(
     rulebook: Rulebook,
     standing: Sequence[Wager],
     asked: Sequence[Wager],
-    *,
-    whole: bool = True,
 ) -> tuple[Refusal | None, ...]:
-    """Check the wagers asked for, in that order.
+    """Check the wagers asked for, in that order. None comes after them: side bets need main wagers.
 
     Args:
         rulebook: the one in force.
         standing: the wagers already placed; they are not checked again.
         asked: the new wagers, however odd their texts and amounts.
-        whole: no wager comes after these, so a side bet must have its main wager by now.
 
     Returns:
         For each new wager its refusal, or None where it is accepted. Codes, in the order of the
@@ -80,16 +77,14 @@ def check_wagers(
         rulebook, add_wagers(WagerTotals(), standing) if standing else _NOTHING
     )
     refusals = _each(asked, so_far)
-    if whole:
-        judged = zip(asked, refusals, strict=True)
-        return tuple([refusal or _main_wager_required(w, so_far) for w, refusal in judged])
-    return tuple(refusals)
+    judged = zip(asked, refusals, strict=True)
+    return tuple([refusal or _main_wager_required(w, so_far) for w, refusal in judged])
 
 
 def check_further_wagers(
     rulebook: Rulebook, standing: WagerTotals, asked: Sequence[Wager]
 ) -> tuple[Refusal | None, ...]:
-    """Check as `check_wagers` does with `whole` false, against totals that are already known."""
+    """Check as `check_wagers` does, against known totals, and before more wagers come."""
     return tuple(_each(asked, _AcceptedWagers(rulebook, standing)))
 
 

@@ -5,6 +5,10 @@ coup would cost the square of their number; so the state keeps totals. The fold 
 each block of `UNSUMMED` wagers. Most coups have fewer, so replaying a log seldom sums anything, and
 a coup of thousands is never summed again as a whole. An update copies only what it changes and
 shares the rest.
+
+Bounds on one coup, so that its settlement always fits one stored event. A settlement is one event,
+and an event has a maximum size. A coup with more wagers than fit could never be settled, so the
+table refuses the first wager that is too many.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,26 +17,31 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from events.commands.base import Refusal
+from events.money import MAX_STAKE
+from events.types.envelope import MAX_EVENT_BYTES
 from events.types.table import Wager
+from table_core.refusals import refuse
 from table_core.rules.wagers import Patron, patron_of
 
 __all__ = [
+    "MAX_PATRON",
+    "MAX_STAKED",
     "UNSUMMED",
     "WagerTotals",
     "WagerTotalsBuilder",
     "add_wagers",
     "advance_totals",
+    "bounds_refusal",
     "remove_wagers",
 ]
 
 UNSUMMED: Final = 32
-
 # A settlement line without the texts of its wager: names of fields, category, odds, five amounts
 # of up to sixteen digits, and the quotes around three texts.
 _LINE_BYTES: Final = 326
 _QUOTES: Final = 2  # around all the texts together
 _encoder: Final = msgspec.json.Encoder()
-
 # Bet to seat to stake; seats as text, because that is what JSON has for keys.
 _Spots = dict[str, dict[str, int]]
 _NONE: Final[_Spots] = {}
@@ -189,3 +198,35 @@ def _line_bytes(wagers: Sequence[Wager]) -> int:
         return 0
     texts = "".join([f"{wager.id}{wager.bet}{wager.patron or ''}" for wager in wagers])
     return len(wagers) * _LINE_BYTES + len(_encoder.encode(texts)) - _QUOTES
+
+
+MAX_PATRON: Final = 64
+"""Characters of a patron's reference: it is a key, not a text."""
+MAX_STAKED: Final = MAX_STAKE
+"""Stakes of one coup, minor units: no sum exceeds the integers that JSON readers keep."""
+# Bytes of a settlement without its lines.
+_ROOM_BESIDE_LINES: Final = 64 * 1024
+
+
+def bounds_refusal(standing: WagerTotals, asked: Sequence[Wager]) -> Refusal | None:
+    """Return the refusal of wagers that exceed the bounds of one coup; else None.
+
+    Args:
+        standing: totals of the wagers already placed.
+        asked: the new wagers; their stakes are positive.
+    """
+    for wager in asked:
+        if wager.patron is not None and not 1 <= len(wager.patron) <= MAX_PATRON:
+            return refuse(
+                "invalid_patron", f"a patron's reference has 1 to {MAX_PATRON} characters"
+            )
+    after = WagerTotalsBuilder(standing)
+    for wager in asked:
+        after.add(wager)
+    if after.staked > MAX_STAKED:
+        return refuse("table_maximum", f"one coup takes {MAX_STAKED} minor units at the most")
+    if after.line_bytes > MAX_EVENT_BYTES - _ROOM_BESIDE_LINES:
+        return refuse(
+            "too_many_wagers", f"the coup holds {len(standing.ids)}; no more would settle"
+        )
+    return None

@@ -20,8 +20,7 @@ from msgspec import Struct
 
 from events.cards import Card, Hand, Winner
 from events.types.table import Wager
-from table_core.rules.draw import NATURAL
-from table_core.rules.outcome import Outcome
+from table_core.rules.draw import NATURAL, Outcome
 
 __all__ = ["BET_KINDS", "HOUSE", "BetKind", "Judge", "JudgeScope", "Patron", "patron_of"]
 

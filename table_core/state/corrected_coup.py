@@ -21,8 +21,7 @@ from events.types.table import (
     TableEvent,
     Wager,
 )
-from table_core.rules.draw import hand_due
-from table_core.rules.outcome import DealError, Outcome, judge_hands
+from table_core.rules.draw import DealError, Outcome, hand_due, judge_hands
 from table_core.rules.rulebook import INITIAL_PHASE, LAST_PHASE, Rulebook
 from table_core.rules.settlement import CapApplied, Result, settle_with_caps
 from table_core.state.coup import Phase

@@ -10,8 +10,7 @@ from msgspec import Struct
 
 from events.cards import Card, Hand
 from events.types.table import DealCompleted, DrawRule
-from table_core.rules.draw import hand_due
-from table_core.rules.outcome import judge_hands
+from table_core.rules.draw import hand_due, judge_hands
 from table_core.state.table import Coup
 
 __all__ = ["FIRST_PLACE", "INITIAL_CARDS", "CardPlace", "completion", "contradiction", "due_places"]

@@ -8,15 +8,21 @@ card.
 
 A shoe that is replaced in mid-coup keeps its own cards: `table_core.state.shoe_of_card` finds the
 shoe that a card came from.
+
+Audits a shoe that has ended: its composition, and any repeat of an earlier order. A false shuffle
+leaves a long run of an earlier shoe's order intact. The audit reports the longest common run with
+an upper bound of its probability: honest shuffles share runs of two or three cards.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
 from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from events.cards import Card, Hand
+from events.types.shoe_life import BurnRecorded, CutCardCame, CutPlace, RepeatedRun, ShoeAudited
 from events.types.shoe_reports import (
     BurnCard,
     CardCarriedOver,
@@ -29,21 +35,30 @@ from events.types.shoe_reports import (
     ShoeBooted,
 )
 from table_core.roads.columns import Roads
+from table_core.rules.rulebook import Procedure
+from table_core.state.coup import OVER, Phase
 
 __all__ = [
+    "BURN_ALARM",
     "CARD_REPORTS",
     "ORDERS_KEPT",
     "ReportedCard",
     "ShoeState",
     "add_by_hand",
+    "audit_shoe",
+    "burn_expected",
     "can_be_excess_card",
+    "cut_card_event",
+    "cut_place_of",
     "fold_card_report",
     "has_reported_card",
     "has_reported_later_card",
     "has_reported_place",
+    "longest_run",
     "move_last_card",
     "new_round",
     "place_excess_card",
+    "reported_burn",
     "reported_face",
     "set_aside_last_card",
     "set_face",
@@ -52,7 +67,6 @@ __all__ = [
 
 # The number of earlier shoes with which a shoe is compared at its end.
 ORDERS_KEPT: Final = 12
-
 _FACE: Final = 2  # letters of a face in the order
 _BEGIN_A_ROUND: Final = frozenset({CardDrawn, CardUnreadable, CardCarriedOver})
 _PLAYER: Final = Hand.PLAYER
@@ -338,6 +352,127 @@ _REPORT_FOLDS: Final[dict[type[Report], Callable[[ShoeState, Any], ShoeState]]] 
     CardOutOfGame: _on_card_out_of_game,
     CardCarriedOver: _on_card_carried_over,
 }
-
 CARD_REPORTS: Final = frozenset({*_REPORT_FOLDS, ShoeBooted})
 """The kinds of reports that can change a shoe's cards."""
+
+
+_TEN: Final = 10
+# Active from the first coup of a shoe without a reported burn, until a person records the burn.
+BURN_ALARM: Final = "burn_missing"
+
+
+def burn_expected(procedure: Procedure, exposed: Card | None) -> int | None:
+    """Return the number of cards burned after the first one; None where it is not known."""
+    rule, _, number = procedure.burn.partition(":")
+    if rule == "none":
+        return 0
+    if rule == "fixed":
+        return int(number)
+    return None if exposed is None else exposed.points or _TEN
+
+
+def reported_burn(shoe: ShoeState, procedure: Procedure) -> BurnRecorded:
+    """Return the burn as the shoe has reported it."""
+    return BurnRecorded(
+        shoe=shoe.id,
+        exposed=shoe.exposed,
+        burned=shoe.burned,
+        expected=burn_expected(procedure, shoe.exposed),
+        by="shoe",
+    )
+
+
+def cut_place_of(phase: Phase) -> CutPlace:
+    """Return where a cut card came out that the shoe reports in this phase."""
+    if phase in OVER:
+        return "between"
+    return "first_card" if phase in {Phase.BETTING, Phase.CLOSED} else "mid_coup"
+
+
+def cut_card_event(
+    shoe: ShoeState, place: CutPlace, procedure: Procedure, *, by: str
+) -> CutCardCame:
+    """Return the event of a cut card at this place, with the last coup by the house's policy.
+
+    In place of a coup's first card, that coup is the last under both policies. Otherwise the coup
+    is finished, and one more is played or none. `between` means after the previous coup.
+    """
+    more = procedure.cut_card == "one_more" and place != "first_card"
+    return CutCardCame(shoe=shoe.id, place=place, by=by, last_coup=max(1, shoe.coups + more))
+
+
+_FACES: Final = 52
+
+
+def audit_shoe(shoe: ShoeState, earlier: Iterable[tuple[str, str]]) -> ShoeAudited:
+    """Return the audit of a shoe that has ended.
+
+    Args:
+        shoe: at its end.
+        earlier: id and order of earlier shoes.
+    """
+    faces = _faces(shoe.order)
+    left = dict.fromkeys(Card, shoe.decks)
+    for face in faces:
+        left[Card(face)] -= 1
+    runs = [run for name, order in earlier if (run := longest_run(faces, name, _faces(order)))]
+    return ShoeAudited(
+        shoe=shoe.id,
+        decks=shoe.decks,
+        seen=shoe.cards,
+        known=len(faces),
+        burned=shoe.burned + (shoe.exposed is not None) + shoe.discarded,
+        carried=shoe.carried,
+        coups=shoe.coups,
+        voids=shoe.voids,
+        left=left,
+        repeated=max(runs, key=lambda run: run.length, default=None),
+    )
+
+
+def longest_run(faces: list[str], name: str, earlier: list[str]) -> RepeatedRun | None:
+    """Return the longest run of faces in both, the first of equals; None where they share no card.
+
+    A run contains every shorter one, so common lengths are monotone. The longest is found by
+    doubling, since it is short in honest shuffles, and then by halving. Each step builds a table of
+    the earlier shoe's runs of one length.
+    """
+    longest, found = min(len(faces), len(earlier)), None
+    length = 1
+    while length <= longest and (places := _common(faces, earlier, length)) is not None:
+        length, found = 2 * length, (length, *places)
+    shortest, longest = length // 2 + 1, min(length - 1, longest)
+    while shortest <= longest:
+        length = (shortest + longest) // 2
+        places = _common(faces, earlier, length)
+        if places is None:
+            longest = length - 1
+        else:
+            shortest, found = length + 1, (length, *places)
+    if found is None:
+        return None
+    length, start, earlier_start = found
+    pairs = (len(faces) - length + 1) * (len(earlier) - length + 1)
+    chance = min(Fraction(1), Fraction(pairs, _FACES**length))
+    return RepeatedRun(
+        earlier=name,
+        length=length,
+        start=start,
+        earlier_start=earlier_start,
+        chance=f"{chance.numerator}/{chance.denominator}",
+    )
+
+
+def _common(faces: list[str], earlier: list[str], length: int) -> tuple[int, int] | None:
+    places: dict[str, int] = {}
+    for at in range(len(earlier) - length + 1):
+        places.setdefault("".join(earlier[at : at + length]), at)
+    for at in range(len(faces) - length + 1):
+        there = places.get("".join(faces[at : at + length]))
+        if there is not None:
+            return at, there
+    return None
+
+
+def _faces(order: str) -> list[str]:
+    return [order[at : at + 2] for at in range(0, len(order), 2)]

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from displays.scoreboard.public_view import encode_public, read_public
+from displays.scoreboard.public_view import read_public
 from tests.support.machine.files import vector
 from tests.support.service.screen_server import served, shown
 from tests.support.service.screens import chromium
@@ -69,7 +69,9 @@ def play(page: Page, address: str, texts: list[str]) -> tuple[dict[str, int], li
         for position, text in next(waiting, []):
             state = read_public(shown(text, position))
             assert state is not None
-            said.append(f"event: state\nid: {position}\ndata: {encode_public(state).decode()}\n\n")
+            said.append(
+                f"event: state\nid: {position}\ndata: {msgspec.json.encode(state).decode()}\n\n"
+            )
         route.fulfill(content_type="text/event-stream", body="".join(said))
 
     opened: list[Route] = []

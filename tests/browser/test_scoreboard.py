@@ -12,8 +12,8 @@ import msgspec
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from displays.http.languages import LANGUAGES, load_words
-from table_core.roads.document import project_roads, read_results
+from displays.http.pages import LANGUAGES, load_words
+from table_core.roads.columns import project_roads, read_results
 from tests.support.machine.files import vector
 from tests.support.service.console_table import ConsoleTable, console_table
 from tests.support.service.screens import Screen, chromium, screen

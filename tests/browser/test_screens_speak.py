@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from displays.http.languages import LANGUAGES, load_words
+from displays.http.pages import LANGUAGES, load_words
 from tests.support.service.console_table import ConsoleTable, console_table
 from tests.support.service.screens import Screen, chromium, screen
 

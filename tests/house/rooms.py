@@ -23,22 +23,18 @@ SHELLS = (
     "events.mqtt.connection",  # one connection to a broker
     "events.mqtt.process_shell",  # runs a process on asyncio
     "events.proof.keys",  # key files, and where a new key comes from
-    "events.log.schema_rows",  # makes a database in memory to compare with
+    "events.sql_migrations",  # databases by alembic
     "events.tls",  # certificates and keys, as files
     "property.archive.client",  # queries the archive
     "property.archive.database",  # where it is, and its schema
-    "property.archive.edition_listener",  # what uplinks carry of editions
-    "property.archive.editions",  # PostgreSQL
-    "property.archive.partition_consumer",  # reads the hub
-    "property.archive.partition_locks",  # who reads what, by PostgreSQL's locks
-    "property.archive.status_listener",  # what uplinks say of themselves
+    "property.archive.stream_listener",  # listens to what uplinks say and carry
     "property.archive.store",  # PostgreSQL
-    "property.archive.stream_listener",  # listens to the hub
+    "property.archive.partition_consumer",  # reads the hub, and locks what it reads
+    "property.archive.store",  # PostgreSQL
     "property.archive.stream_reader",  # reads the hub
     "property.archive.worker",  # runs the archive
     "property.board.feed",  # fills the board from the archive
-    "property.hub.connection",  # the connection to the hub
-    "property.hub.streams",  # makes the hub's streams
+    "property.hub.connection",  # the connection to the hub, and its streams
     "property.migrations*",  # the archive's steps
     "property.background_tasks",  # ends what runs
     "property.uplink.editions",  # reads the folders beside a log

@@ -74,7 +74,7 @@ DEFECTS: Final = (
     ),
     Defect(
         "commission rounded the other way",
-        "table_core/rules/commission.py",
+        "table_core/rules/commission_owed.py",
         "    rounding = rulebook.rounding.commission\n",
         "    rounding = rulebook.rounding.payout\n",
         "world without faults",

@@ -57,15 +57,11 @@ TARGETS: Final = (
         ("table_core/rules/draw.py",),
         (
             "table_core/rules/draw",
+            "table_core/rules/wagers",
             "table_core/rules/settlement",
             "table_core/decide/shoe_reports_coups",
             "table_core/commands_and_reports",
         ),
-    ),
-    Target(
-        "outcome",
-        ("table_core/rules/outcome.py",),
-        ("table_core/rules/settlement", "table_core/rules/wagers", "table_core/rules/draw"),
     ),
     Target(
         "wagers",
@@ -81,8 +77,7 @@ TARGETS: Final = (
         "settlement",
         (
             "table_core/rules/settlement.py",
-            "table_core/rules/aggregate_maximum.py",
-            "table_core/rules/commission.py",
+            "table_core/rules/commission_owed.py",
         ),
         (
             "table_core/rules/settlement",
@@ -156,7 +151,6 @@ TARGETS: Final = (
             f"shoe_driver/{name}.py"
             for name in (
                 "framing/registry",
-                "framing/checks",
                 "framing/cobs",
                 "framing/enq",
                 "framing/line",

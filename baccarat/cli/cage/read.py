@@ -8,8 +8,8 @@ import click
 import msgspec
 
 from baccarat.cli.cage.options import add_filter_options, filter_of, ledger_option
-from cage.ledger.accounts import ACCOUNTS
 from cage.ledger.database import parse_ledger_url
+from cage.ledger.entries import ACCOUNTS
 from cage.ledger.reading import BALANCE_KEYS, Balance, BookedEntry, open_ledger
 
 __all__ = ["balance", "export", "statement"]

@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from baccarat.cli.cage.options import ledger_option
-from baccarat.cli.main import EXIT_DONE, EXIT_NO
+from baccarat.cli.main import EXIT_DONE, EXIT_NO, print_error
 from cage.ledger.database import parse_ledger_url
 from cage.ledger.reading import open_ledger
 from cage.reports.reconcile import Reconciliation, reconcile
@@ -34,7 +34,7 @@ def reconcile_command(log: Path, ledger: str, as_json: bool) -> int:
             with reading_log(log) as reader:
                 found = reconcile(reader, opened)
         except LogError as error:
-            click.echo(f"baccarat: {' '.join(str(error).split())}", err=True)
+            print_error(str(error))
             return EXIT_NO
     if as_json:
         sys.stdout.write(msgspec.json.encode(_document(found)).decode() + "\n")

@@ -12,8 +12,7 @@ import msgspec
 
 from baccarat.cli.cage.options import add_filter_options, filter_of, ledger_option
 from baccarat.cli.output_files import write_whole
-from baccarat.pages.report_page import report_page
-from baccarat.pages.report_rows import CSV_TABLES, csv_rows, report_lines
+from baccarat.pages.report_page import CSV_TABLES, csv_rows, report_lines, report_page
 from cage.ledger.database import parse_ledger_url
 from cage.ledger.reading import Filter, Ledger, open_ledger
 from cage.reports.patrons import Edges
@@ -21,7 +20,7 @@ from cage.reports.summary import SummaryReport, summary_reports
 from events.errors import InputError
 from table_core.odds.exact import exact_odds
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
-from table_core.rules.composition import full_shoe
+from table_core.rules.rulebook_file import full_shoe
 
 __all__ = ["report_command"]
 

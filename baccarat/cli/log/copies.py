@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from baccarat.cli.log.progress import show_progress, stderr_is_terminal
-from baccarat.cli.main import EXIT_DONE, EXIT_NO
+from baccarat.cli.main import EXIT_DONE, EXIT_NO, print_error
+from baccarat.cli.progress import show_progress, stderr_is_terminal
 from baccarat.rulebooks.editions import keep_profiles, keep_rulebooks
 from events.errors import LogError
 from events.log.backup import Inspect, back_up, restore
@@ -72,5 +72,5 @@ def _damage(source: Path) -> int:
 
 
 def _refuse(what: str, error: LogError) -> int:
-    click.echo(f"baccarat: {what}: {' '.join(str(error).split())}", err=True)
+    print_error(f"{what}: {error}")
     return EXIT_NO

@@ -8,13 +8,13 @@ import click
 import msgspec
 
 from baccarat.cli.log.copies import backup_command, restore_command
-from baccarat.cli.log.progress import show_progress, stderr_is_terminal
 from baccarat.cli.log.show import show
 from baccarat.cli.log.stats import stats
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
+from baccarat.cli.progress import show_progress, stderr_is_terminal
 from events.errors import InputError
 from events.log.verify import VerificationResult, parse_kept_checkpoints, verify
-from events.proof.checkpoint_check import KeptCheckpoint
+from events.proof.checkpoint import KeptCheckpoint
 from events.proof.keys import read_verifier_key
 from property.witness.cosignature import WitnessKey, cosigned_at, parse_witness_key
 

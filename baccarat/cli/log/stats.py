@@ -10,7 +10,7 @@ from msgspec import Struct
 from rich.console import Console
 from rich.table import Table
 
-from baccarat.cli.log.progress import show_progress, stderr_is_terminal
+from baccarat.cli.progress import show_progress, stderr_is_terminal
 from events.log.reader import LogReader, reading
 from events.log.wal import wal_of
 from events.types.snapshot_anchor import BooksClosed

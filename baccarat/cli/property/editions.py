@@ -12,7 +12,7 @@ from baccarat.property.editions import editions_next_to_logs, shipped_editions
 from events.errors import InputError
 from events.log.editions import damaged_editions
 from property.archive.database import connect_archive, migrate
-from property.archive.editions import Edition, store_editions
+from property.archive.store import Edition, store_editions
 
 __all__ = ["editions"]
 

@@ -12,9 +12,15 @@ from nats.js import JetStreamContext
 from baccarat.config.property import load_property
 from baccarat.site.hub_plan import load_hub_plan, write_hub
 from events.errors import BusError, ConfigError, InputError
-from property.hub.connection import HubSettings, connect
+from property.hub.connection import (
+    HubSettings,
+    StreamLimits,
+    connect,
+    ensure_streams,
+    publish_uplink_ended,
+    purge_table,
+)
 from property.hub.server_conf import KEEPER
-from property.hub.streams import StreamLimits, ensure_streams, publish_uplink_ended, purge_table
 from property.hub.subjects import split_origin
 
 __all__ = ["hub", "refill", "retire", "streams"]

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from baccarat.cli.main import print_error
 from baccarat.config.errors import ConfigFault, ConfigFaults
 from baccarat.config.property import load_property
 from baccarat.config.property_form import PropertyConfig
@@ -20,7 +21,7 @@ from property.archive.store import release as release_feed
 from property.hub.subjects import split_origin
 from table_core.odds.exact import exact_odds
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
-from table_core.rules.composition import full_shoe
+from table_core.rules.rulebook_file import full_shoe
 
 __all__ = ["archive_of", "check", "edges", "release", "run"]
 
@@ -52,7 +53,7 @@ def run(config: Path, only: str | None) -> int:
     }  # fmt: skip
     if not commands:
         raise InputError(f"{config}: nothing runs here: it only reads the archive")
-    ended_as_told = asyncio.run(supervise(commands, _print_line, beside=commands))
+    ended_as_told = asyncio.run(supervise(commands, print_error, beside=commands))
     return 0 if ended_as_told else 1
 
 
@@ -145,7 +146,3 @@ async def _store_edges(url: str, rows: list[tuple[str, str, int, int]]) -> None:
             await cursor.executemany(_EDGE, rows)
     finally:
         await connection.close()
-
-
-def _print_line(line: str) -> None:
-    click.echo(f"baccarat: {line}", err=True)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from baccarat.config.table import load_config
-from baccarat.site.doctor_bus import examine_broker
+from baccarat.site.doctor import examine_broker
 from events.clock import SystemClock, rfc3339
 from events.mqtt.presence import Status, encode_status
 from tests.support.brokers.brokers import Broker

@@ -19,7 +19,7 @@ from cage.ledger.store import LedgerStore
 from events.types.table import CoupSettled, CoupVoided, TableEvent
 from table_core.odds.exact import exact_odds
 from table_core.rulebooks.shipped import load_rulebook
-from table_core.rules.composition import full_shoe
+from table_core.rules.rulebook_file import full_shoe
 from tests.support.cage.ledgers import STREAM, facts_of, play_log
 from tests.support.machine.processes import ROOT, environment
 

@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from jsonschema.protocols import Validator
 
-from baccarat.contract.channels import CHANNELS, ROOT
+from baccarat.contract.asyncapi import CHANNELS, ROOT
 from baccarat.contract.schemas import bundle
 from events.cards import Card, Hand
 from events.clock import SystemClock

@@ -15,10 +15,9 @@ import pytest
 
 from displays.app import SCREENS_MOST
 from displays.auth.accounts import save_accounts
-from displays.http import connection
 from displays.http import security as guard
 from displays.http import server as web
-from displays.http.connection import ADDRESS_MOST, CONNECTIONS_MOST
+from displays.http.server import ADDRESS_MOST, CONNECTIONS_MOST
 from displays.service import DisplayService
 from tests.support.machine.waiting import PATIENCE_SECONDS, until
 from tests.support.service.screen_server import Line, address_of, open_line, serving, shown
@@ -32,8 +31,8 @@ SCREEN_MOST_BYTES = 1_000_000
 
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    monkeypatch.setattr(connection, "HEAD_SECONDS", SHORT_S)
-    monkeypatch.setattr(connection, "UNTAKEN_SECONDS", SHORT_S)
+    monkeypatch.setattr(web, "HEAD_SECONDS", SHORT_S)
+    monkeypatch.setattr(web, "UNTAKEN_SECONDS", SHORT_S)
     monkeypatch.setattr(guard, "BODY_SECONDS", SHORT_S)
     monkeypatch.setattr(web, "_UNTAKEN_MS", round(SHORT_S * 1000))
     return monkeypatch
@@ -159,7 +158,7 @@ async def test_beyond_the_most_a_connection_is_cut_and_the_others_go_on() -> Non
 
 
 async def test_one_machine_takes_no_more_than_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "is_here", lambda _: False)
+    monkeypatch.setattr(web, "is_here", lambda _: False)
     async with serving() as started:
         lines = [await open_line(started, STREAM) for _ in range(ADDRESS_MOST)]
         await until(lambda: started.live.screens == ADDRESS_MOST, "all watch")
@@ -197,7 +196,7 @@ def resident_bytes() -> int:
 
 async def test_a_stuck_screen_is_dropped_and_slows_nobody(short: pytest.MonkeyPatch) -> None:
     patience_s = 8.0
-    short.setattr(connection, "UNTAKEN_SECONDS", patience_s)
+    short.setattr(web, "UNTAKEN_SECONDS", patience_s)
     short.setattr(web, "_UNTAKEN_MS", round(patience_s * 1_000))
     async with serving() as started:
         before = resident_bytes()
@@ -266,7 +265,7 @@ async def test_junk_is_answered_in_one_line_and_forgotten(monkeypatch: pytest.Mo
         b"GET / HTTP/1.1\r\nhost: 127.0.0.1\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n",
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
     ]
-    monkeypatch.setattr(connection, "HEAD_SECONDS", SHORT_S)
+    monkeypatch.setattr(web, "HEAD_SECONDS", SHORT_S)
     async with serving() as started:
         for each in junk:
             reader, writer = await open_line(started)

@@ -17,7 +17,7 @@ from displays import service
 from displays.auth.accounts import UserAccount, save_accounts
 from displays.auth.passwords import hash_password
 from displays.http import server as web
-from displays.http.certificate import Certificate
+from displays.http.server import Certificate
 from displays.service import DisplayService
 from events.errors import ConfigError
 from tests.support.brokers.certificates import Pair, certify, write_key

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+import msgspec
 import pytest
 
 from baccarat.processes.children import Child
@@ -18,8 +19,8 @@ from events.proof.chain import next_hash
 from events.types.table import TableEvent
 from property.archive.database import connect_archive
 from property.archive.store import release
+from property.hub.connection import publish_uplink_ended, purge_table
 from property.hub.replicated_event import HASH, POSITION, ReplicatedEvent, replication_headers
-from property.hub.streams import publish_uplink_ended, purge_table
 from property.hub.subjects import (
     CHECKPOINTS,
     COSIGNED,
@@ -31,7 +32,7 @@ from property.hub.subjects import (
     feed_subject,
     split_origin,
 )
-from property.hub.uplink_status import UplinkStatus, encode_uplink_status
+from property.hub.uplink_status import UplinkStatus
 from tests.support.property.archive_site import ArchiveSite, until_true
 from tests.support.property.logs import archived, carried_in, dealt, differences, write_log
 from tests.support.property.nats_hub import Hub, made_streams, running_hub
@@ -287,7 +288,7 @@ async def test_an_uplink_that_has_stopped_is_an_alarm_until_it_is_set_right(
     site.worker()
     await site.say(events)
     stopped = UplinkStatus(state="stopped", position=9, code="fork", reason="another event")
-    for data in (b"\xff no word", b"{}", encode_uplink_status(stopped)):
+    for data in (b"\xff no word", b"{}", msgspec.json.encode(stopped)):
         await site.say_raw(feed_subject(*origin), data, {})
     alarm = await site.until_alarm(events[0].origin, "uplink")
     assert (alarm["position"], alarm["reason"]) == (9, "fork: another event")
@@ -301,7 +302,7 @@ async def test_an_uplink_that_has_stopped_is_an_alarm_until_it_is_set_right(
     # Another uplink of the same table does not set it right; the newest reason stands.
     other = UplinkStatus(state="stopped", position=12, code="gap", reason="12 is not there")
     for word in (UplinkStatus(state="running"), UplinkStatus(state="ended"), other):
-        await site.say_raw(feed_subject(*origin), encode_uplink_status(word), {})
+        await site.say_raw(feed_subject(*origin), msgspec.json.encode(word), {})
     newest = "SELECT 1 FROM property.feed_alarm WHERE position = 12 AND cleared_at IS NULL"
     await until_true(lambda: site.ask(newest), "the newest reason stands")
     await publish_uplink_ended((await site.keeper()).jetstream(), events[0].origin, "s-1")

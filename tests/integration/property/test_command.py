@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import msgspec
 import psycopg
 import pytest
 
@@ -25,7 +26,7 @@ from events.types.table import CoupSettled
 from property.archive.database import migrate
 from property.hub.connection import connect
 from property.hub.subjects import FEEDS, feed_subject, split_origin
-from property.hub.uplink_status import UplinkStatus, encode_uplink_status
+from property.hub.uplink_status import UplinkStatus
 from property.witness.cosignature import cosign, cosigned_at, witness_key
 from property.witness.store import read_book
 from shoe_driver.profiles.catalogue import shipped_texts
@@ -214,7 +215,7 @@ def say(hub: Hub, origin: str, word: UplinkStatus) -> None:
     async def said() -> None:
         client = await connect(hub.settings(origin), 0)
         await client.request(
-            feed_subject(*split_origin(origin)), encode_uplink_status(word), timeout=PATIENCE_S
+            feed_subject(*split_origin(origin)), msgspec.json.encode(word), timeout=PATIENCE_S
         )
         await client.close()
 

@@ -16,8 +16,7 @@ from nats.js.errors import Error as JetStreamError
 from structlog.testing import capture_logs
 
 from events.log.editions import PROFILES, RULEBOOKS, editions_folder, write_editions
-from property.hub.connection import connect
-from property.hub.streams import purge_table
+from property.hub.connection import connect, purge_table
 from property.hub.subjects import EDITIONS, EVENTS, edition_subject
 from property.uplink import hub_client, service
 from shoe_driver.profiles.catalogue import profile_text

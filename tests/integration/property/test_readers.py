@@ -35,6 +35,7 @@ from property.hub.subjects import (
     event_subject,
     feed_subject,
     held_event_subject,
+    partition_filter,
     partition_of,
     stored_subject,
 )
@@ -186,7 +187,7 @@ class _Stream:
 
     async def reader(self, start: int = 1) -> StreamReader:
         _, made = await resume_sequence(reader_jetstream(self.client), StreamPosition())
-        return StreamReader.partition(self.client, partition_of(*OWN), start, made)
+        return StreamReader(self.client, EVENTS, made, start, partition_filter(partition_of(*OWN)))
 
     async def remake(self) -> None:
         await made_streams(self._hub, anew=True)

@@ -19,7 +19,7 @@ from baccarat.site.pki import Pki
 from events.clock import SystemClock
 from events.proof.checkpoint import parse_checkpoint
 from events.proof.note import SigningKey
-from property.hub.connection import connect
+from property.hub.connection import connect, purge_table
 from property.hub.replicated_event import (
     HASH,
     MESSAGE_ID,
@@ -29,7 +29,6 @@ from property.hub.replicated_event import (
     relation_to_head,
     replication_headers,
 )
-from property.hub.streams import purge_table
 from property.hub.subjects import (
     CHECKPOINTS,
     FEEDS,

@@ -31,7 +31,7 @@ from events.types.table import (
 )
 from table_core.odds.exact import exact_odds
 from table_core.rulebooks.shipped import load_rulebook
-from table_core.rules.composition import full_shoe
+from table_core.rules.rulebook_file import full_shoe
 from tests.support.cage.ledgers import MemoryLedger
 from tests.support.property.logs import dealt, entries_in, into_archive, played, write_log
 from tests.support.property.postgres import Postgres

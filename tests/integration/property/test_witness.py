@@ -14,9 +14,8 @@ from events.clock import SystemClock
 from events.errors import BusError, InputError, LogRefused
 from events.log.store import EventLog
 from events.proof.note import SigningKey, parse_note
-from property.hub.connection import connect
+from property.hub.connection import connect, purge_table
 from property.hub.replicated_event import ReplicatedEvent
-from property.hub.streams import purge_table
 from property.hub.subjects import COSIGNED, cosigned_subject, split_origin
 from property.witness import store as witness_book
 from property.witness.cosignature import cosigned_at, witness_key

@@ -25,7 +25,7 @@ from baccarat.local_brokers.nats import LOOPBACK, find_nats_server
 from baccarat.processes.children import Child
 from baccarat.site.pki import Pki
 from events.errors import BusError
-from property.hub.connection import HubSettings, connect
+from property.hub.connection import HubSettings, StreamLimits, connect, ensure_streams
 from property.hub.server_conf import (
     ROLES,
     SYSTEM,
@@ -37,7 +37,6 @@ from property.hub.server_conf import (
     hub_conf,
     leaf_conf,
 )
-from property.hub.streams import StreamLimits, ensure_streams
 from tests.support.machine.ports import free_port
 from tests.support.machine.waiting import PATIENCE_SECONDS, until_blocking
 

@@ -15,7 +15,7 @@ from displays.service import DisplayService, DisplaySettings
 from events.clock import Clock, SystemClock
 from events.mqtt.bus import BusSettings
 from events.mqtt.topics import Topics
-from table_core.roads.document import project_roads, read_results
+from table_core.roads.columns import project_roads, read_results
 from tests.support.machine.ports import free_port
 from tests.support.machine.waiting import PATIENCE_SECONDS, until
 

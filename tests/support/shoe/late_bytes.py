@@ -93,7 +93,7 @@ class Played:
 
 
 class _Driver:
-    """The decoder, told of time as `shoe_driver.service.silence_watch` tells it."""
+    """The decoder, told of time as `shoe_driver.process.silence_watch` tells it."""
 
     def __init__(self, profile: Profile, played: Played) -> None:
         self.decoder = Decoder(profile, "j")

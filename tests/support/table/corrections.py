@@ -15,7 +15,7 @@ from events.commands.wagers import WagerRequest
 from events.types.table import CoupSettled, CoupVoided, Settlement, TableEvent
 from simulators.device.printed_rules import next_place
 from table_core.roads.columns import Roads, bead_of
-from table_core.rules.outcome import deal_cards, judge_hands
+from table_core.rules.draw import deal_cards, judge_hands
 from table_core.rules.settlement import settle
 from table_core.state.coup import Phase
 from table_core.state.shoe import times_seen

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from hypothesis import strategies as st
 
 from events.cards import Card, Hand, parse_card
-from table_core.rules.draw import hand_due
-from table_core.rules.outcome import Outcome, deal_cards, judge_hands
+from table_core.rules.draw import Outcome, deal_cards, hand_due, judge_hands
 
 SHOE_OF_8 = [card for card in Card for _ in range(8)]
 BY_POINTS = [parse_card(face) for face in ("TS", *(f"{n}S" for n in "A23456789"))]

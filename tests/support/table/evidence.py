@@ -157,20 +157,6 @@ def path_of(m: int, leaves: Sequence[bytes]) -> list[bytes]:
     return [*path_of(m - k, leaves[k:]), mth(leaves[:k])]
 
 
-def proof_of(m: int, leaves: Sequence[bytes]) -> list[bytes]:
-    """RFC 6962, section 2.1.2: PROOF(m, D[n])."""
-    return _subproof(m, leaves, b=True)
-
-
-def _subproof(m: int, leaves: Sequence[bytes], *, b: bool) -> list[bytes]:
-    if m == len(leaves):
-        return [] if b else [mth(leaves)]
-    k = _split(len(leaves))
-    if m <= k:
-        return [*_subproof(m, leaves[:k], b=b), mth(leaves[k:])]
-    return [*_subproof(m - k, leaves[k:], b=False), mth(leaves[:k])]
-
-
 def _split(n: int) -> int:
     k = 1
     while k * 2 < n:

@@ -15,8 +15,8 @@ from simulators.world.auditor.rules import Hands, settle_wager
 from table_core.decide.decision import DecisionContext
 from table_core.odds.exact import BetOdds, exact_odds
 from table_core.rulebooks.shipped import load_rulebook
-from table_core.rules.composition import full_shoe
 from table_core.rules.rulebook import Requirement, Rulebook
+from table_core.rules.rulebook_file import full_shoe
 from tests.support.shoe.whole_shoe import CardTable
 
 __all__ = ["STAKE", "Tally", "every_bet", "implausible", "odds_of", "play_shoes"]

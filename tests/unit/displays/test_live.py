@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from displays.http.languages import choose_language
+from displays.http.pages import choose_language
 from displays.http.stream import StateStream
 from displays.live import SILENCE_SECONDS, LiveState
 from events.clock import rfc3339

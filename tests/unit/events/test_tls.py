@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from structlog.testing import capture_logs
 
 from baccarat.site.pki import Pki
-from displays.http.certificate import Certificate
+from displays.http.server import Certificate
 from events.errors import BusError, ConfigError
 from events.mqtt.bus import Bus, BusSettings
 from events.tls import ClientTls, read_first_pair, read_pair

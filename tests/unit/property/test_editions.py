@@ -8,8 +8,8 @@ import pytest
 from baccarat.property.editions import read_edition
 from events.errors import InputError
 from events.log.editions import PROFILES, RULEBOOKS, editions_folder, write_editions
-from property.archive.edition_listener import verified_editions
-from property.archive.editions import Edition
+from property.archive.store import Edition
+from property.archive.stream_listener import verified_editions
 from property.archive.stream_reader import StreamMessage
 from property.hub.subjects import edition_subject, named_edition
 from property.uplink.editions import EditionQueue

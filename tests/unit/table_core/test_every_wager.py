@@ -18,12 +18,11 @@ from events.types.table import SettlementLine
 from simulators.device.printed_rules import dealt_hands
 from table_core.decide.decision import DecisionContext
 from table_core.evidence.bundle import verify_evidence
-from table_core.narrative.wager_outcome import narrate_wager
-from table_core.narrative.wagers import DOCUMENTS, category_words
+from table_core.narrative.wager_outcome import DOCUMENTS, category_words, narrate_wager
 from table_core.odds.exact import exact_odds
 from table_core.projections.table_document import project_table
-from table_core.rules.composition import full_shoe
 from table_core.rules.rulebook import PUSH
+from table_core.rules.rulebook_file import full_shoe
 from table_core.rules.wagers import BET_KINDS, HOUSE
 from table_core.state.table import TableState
 from tests.support.table.coups import SHOE, cards

@@ -31,8 +31,7 @@ from table_core.decide.decision import DecisionContext
 from table_core.rulebooks.shipped import shipped_source
 from table_core.rules.rulebook_file import parse_rulebook
 from table_core.state.coup import Phase
-from table_core.state.shoe import ShoeState, fold_card_report, times_seen
-from table_core.state.shoe_audit import longest_run
+from table_core.state.shoe import ShoeState, fold_card_report, longest_run, times_seen
 from tests.support.table.coups import NATURAL_NINE, SHOE, World, drawn, world_in
 
 P, B = Hand.PLAYER, Hand.BANKER

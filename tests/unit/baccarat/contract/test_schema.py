@@ -15,8 +15,7 @@ from jsonschema.protocols import Validator
 from baccarat.cli.main import main
 from baccarat.cli.schema import ASYNCAPI_FILE, BUNDLE_FILE, document_text
 from baccarat.contract import schemas
-from baccarat.contract.asyncapi import document
-from baccarat.contract.channels import CHANNELS, ROOT
+from baccarat.contract.asyncapi import CHANNELS, ROOT, document
 from baccarat.contract.rules import FREE_TEXT, MOST, RULES
 from baccarat.contract.samples import samples
 from baccarat.contract.schemas import (

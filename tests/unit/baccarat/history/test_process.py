@@ -12,8 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from baccarat.contract.schemas import bundle
-from baccarat.history.evidence_from_index import proofs
-from baccarat.history.evidence_from_log import gather
+from baccarat.history.evidence_from_log import gather, proofs
 from baccarat.history.log_facts import replay, state_at, view_of
 from baccarat.history.process import HistoryQueries
 from baccarat.rulebooks.editions import available_rulebooks

@@ -7,10 +7,8 @@ from html.parser import HTMLParser
 import pytest
 from msgspec.structs import replace
 
-from baccarat.pages.report_page import report_page
-from baccarat.pages.report_rows import CSV_TABLES, csv_rows, report_lines
-from cage.reports.drop_and_hold import DenominationLine, FloatReport
-from cage.reports.float_facts import BoxLine, MoveLine
+from baccarat.pages.report_page import CSV_TABLES, csv_rows, report_lines, report_page
+from cage.reports.drop_and_hold import BoxLine, DenominationLine, FloatReport, MoveLine
 from cage.reports.patrons import PatronReport
 from cage.reports.summary import SummaryReport
 

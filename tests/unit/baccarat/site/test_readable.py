@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from baccarat.site.readable import SystemUser, first_unreadable, owner_of
+from baccarat.site.doctor import SystemUser, first_unreadable, owner_of
 
 # Root may read all: where the suite runs as root, the file is given to somebody else.
 OWNER = SystemUser("owner", os.geteuid() or 65_532, frozenset())

@@ -3,8 +3,8 @@
 import pytest
 from msgspec.structs import replace
 
-from cage.ledger.accounts import ACCOUNTS
 from cage.ledger.chip_posting import business_day_of, chip_entry, decode_chip_event
+from cage.ledger.entries import ACCOUNTS
 from events.errors import LedgerError
 from events.types.chips import (
     ChipEvent,

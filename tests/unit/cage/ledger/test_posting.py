@@ -8,8 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from cage.ledger.accounts import ACCOUNTS
-from cage.ledger.entries import Posting, PostingState
+from cage.ledger.entries import ACCOUNTS, Posting, PostingState
 from cage.ledger.posting import post, reversal_ref
 from events.errors import LedgerError
 from events.types.commission import (

@@ -6,14 +6,14 @@ import httpx
 import pytest
 
 from displays.auth.accounts import UserAccount, load_accounts, save_accounts
-from displays.auth.lockout import (
+from displays.auth.login_policy import (
     FAILURES_MOST,
     FORGOTTEN_SECONDS,
     LOCKED_SECONDS,
+    STRANGERS_MOST,
     client_network,
     is_here,
 )
-from displays.auth.login_policy import STRANGERS_MOST
 from displays.auth.sessions import SESSIONS_EACH
 from tests.support.service.console_site import PASSWORD, Site, form_token, hashed, log_in
 

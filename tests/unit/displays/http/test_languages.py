@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from displays.http.languages import LANGUAGES, choose_language
+from displays.http.pages import LANGUAGES, choose_language
 from events.commands.registry import COMMANDS
-from table_core.narrative.draw import DRAW_WORDS
+from table_core.narrative.formatting import DRAW_WORDS
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.rules.wagers import BET_KINDS
 from table_core.state.coup import Phase

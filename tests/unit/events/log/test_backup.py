@@ -11,8 +11,7 @@ import pytest
 from baccarat.cli.main import main
 from events.errors import InputError, LogRefused, LogUnwritable
 from events.log.backup import back_up, restore
-from events.log.create import RESTORING_SUFFIX
-from events.log.store import EventLog
+from events.log.store import RESTORING_SUFFIX, EventLog
 from events.log.verify import verify
 from table_core.service.snapshots import inspect_log
 from tests.support.log.closed_books import ORIGIN, Closed, closed, table_on

@@ -13,7 +13,7 @@ from cage.ledger.store import LedgerStore
 from events.errors import LedgerError, LogRefused
 from events.log.backup import back_up, restore
 from events.log.idempotency_index import RequestIndex
-from events.log.schema_rows import odd_rows, rows_made_by, rows_of
+from events.log.schema import odd_rows, rows_made_by, rows_of
 from events.log.store import EventLog
 from events.log.verify import verify
 from property.witness.store import WitnessBook, read_book

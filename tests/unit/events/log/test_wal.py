@@ -229,7 +229,7 @@ def test_where_a_reader_holds_some_of_it_there_the_wal_itself_is_forced(
 ) -> None:
     path = killed(tmp_path, events=20)
     forced: list[Path] = []
-    monkeypatch.setattr(log_files, "sync_file", forced.append)
+    monkeypatch.setattr(log_files, "sync", forced.append)
     with closing(sqlite3.connect(path, isolation_level=None)) as reader:
         reader.execute("BEGIN")
         assert reader.execute("SELECT count(*) FROM event").fetchone() == (20,)

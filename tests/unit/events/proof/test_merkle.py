@@ -7,15 +7,13 @@ from hypothesis import strategies as st
 
 from events.proof.merkle import (
     MerkleTree,
-    consistency_proof,
     inclusion_proofs,
     leaf_hash,
     node_hash,
     root_of,
-    verify_consistency,
     verify_inclusion,
 )
-from tests.support.table.evidence import mth, path_of, proof_of
+from tests.support.table.evidence import mth, path_of
 
 # The reference leaves and roots of certificate-transparency's merkle tree tests.
 LEAVES = [
@@ -139,35 +137,13 @@ def test_an_inclusion_proof_proves_nothing_else(size: int) -> None:
             assert not verify_inclusion(hashes[index], index, size, shorter, root)
 
 
-@pytest.mark.parametrize("new", range(1, 34))
-def test_every_consistency_proof_is_that_of_the_recursion_and_verifies(new: int) -> None:
-    leaves = _leaves(new)
-    hashes = [leaf_hash(leaf) for leaf in leaves]
-    root, other = mth(leaves), leaf_hash(b"other")
-    for old in range(1, new + 1):
-        proof, old_root = consistency_proof(hashes, old), mth(leaves[:old])
-        assert list(proof) == proof_of(old, leaves)
-        assert verify_consistency(old, new, proof, old_root, root)
-        assert not verify_consistency(old, new, proof, other, root)
-        assert not verify_consistency(old, new, proof, old_root, other)
-        assert not verify_consistency(old, new, (*proof, other), old_root, root)
-        for place in range(len(proof)):
-            changed = (*proof[:place], other, *proof[place + 1 :])
-            assert not verify_consistency(old, new, changed, old_root, root)
-            assert not verify_consistency(old, new, proof[:place], old_root, root)
-
-
-def test_proofs_of_what_cannot_be_are_not_made_and_not_believed() -> None:
+def test_proofs_of_what_cannot_be_are_not_made() -> None:
     hashes = [leaf_hash(leaf) for leaf in _leaves(3)]
     for index in (-1, 3):
         with pytest.raises(ValueError, match="leaves"):
             inclusion_proofs(hashes, [index])
         with pytest.raises(ValueError, match="leaves"):
             inclusion_proofs(hashes, [0, index])  # one that is beside one that is not
-    for old in (0, 4):
-        with pytest.raises(ValueError, match="leaves"):
-            consistency_proof(hashes, old)
-        assert not verify_consistency(old, 3, (), hashes[0], mth(_leaves(3)))
 
 
 @pytest.mark.parametrize("size", range(9))

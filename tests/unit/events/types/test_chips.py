@@ -26,8 +26,7 @@ from table_core.decide.available_commands import current_refusals
 from table_core.fold.dispatch import fold_all
 from table_core.fold.snapshot import decode_state, encode_state
 from table_core.state.coup import Phase
-from table_core.state.floats import KEPT_FLOATS, MOST_SLIPS
-from table_core.state.table import TableState
+from table_core.state.table import KEPT_FLOATS, MOST_SLIPS, TableState
 from tests.support.table.chip_games import chip_command, played
 from tests.support.table.coups import CONTEXT, World, world_in
 

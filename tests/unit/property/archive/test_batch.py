@@ -13,7 +13,7 @@ from events.proof.chain import next_hash, origin_hash
 from events.types.envelope import encode_envelope
 from events.types.table import AlarmCleared
 from property.archive.batch import BatchPlan, FeedFault, plan_batch
-from property.archive.partition_locks import fair_share
+from property.archive.partition_consumer import fair_share
 from property.hub.replicated_event import Head, ReplicatedEvent
 from property.hub.subjects import PARTITIONS
 

@@ -9,9 +9,8 @@ import pytest
 from property.board.state import CoupRow, PropertyBoard, roads_of
 from simulators.device.deck import Deck, shuffled
 from simulators.device.printed_rules import next_place, outcome
-from table_core.roads.columns import Roads, bead_of
-from table_core.roads.document import project_roads
-from table_core.rules.outcome import Outcome, deal_cards
+from table_core.roads.columns import Roads, bead_of, project_roads
+from table_core.rules.draw import Outcome, deal_cards
 
 VOID = CoupRow("s/9", "banker", True, ["9D", "KH"], ["9S", "6C"], 9, 5, False, False)
 OPEN = CoupRow("s/9", None, False, [], [], None, None, None, None)

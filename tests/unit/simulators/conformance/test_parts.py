@@ -16,8 +16,13 @@ from simulators.conformance.book import (
     read_book,
     right_book,
 )
-from simulators.conformance.log import FEWEST, SampleLog, make_sample_log
-from simulators.conformance.plan import plan_deliveries, replay_losses
+from simulators.conformance.log import (
+    FEWEST,
+    SampleLog,
+    make_sample_log,
+    plan_deliveries,
+    replay_losses,
+)
 from table_core.rulebooks.shipped import load_rulebook
 from tests.support.cage.consumers import seats_of
 

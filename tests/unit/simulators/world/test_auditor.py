@@ -39,7 +39,7 @@ from simulators.world.auditor.rules import (
     settle_wager,
 )
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
-from table_core.rules.outcome import judge_hands
+from table_core.rules.draw import judge_hands
 from table_core.rules.settlement import settle
 
 COUP = "20261127-01/1"

@@ -27,7 +27,7 @@ from table_core.decide.dispatch import adopt_rulebook, decide
 from table_core.fold.common import current_shoe
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.state.coup import Phase
-from table_core.state.shoe_procedure import BURN_ALARM
+from table_core.state.shoe import BURN_ALARM
 from table_core.state.table import Alarm, TableState
 from tests.support.cage.books import book
 from tests.support.table.coups import CONTEXT, COUP, SHOE, world_in

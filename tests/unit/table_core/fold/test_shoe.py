@@ -26,8 +26,7 @@ from events.types.table import AlarmRaised, ShoeEnded, ShoeLoaded, ShoeReported
 from table_core.fold.common import current_coup, current_shoe
 from table_core.fold.dispatch import fold, fold_all
 from table_core.state.coup import Phase
-from table_core.state.shoe import ORDERS_KEPT, ReportedCard, ShoeState
-from table_core.state.shoe_procedure import BURN_ALARM
+from table_core.state.shoe import BURN_ALARM, ORDERS_KEPT, ReportedCard, ShoeState
 from table_core.state.table import ShoeLink, TableState
 from tests.support.table.coups import SHOE, shoe_event, world_in
 

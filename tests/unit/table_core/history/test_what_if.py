@@ -13,7 +13,7 @@ from events.types.table import CardDealt, CoupSettled
 from table_core.decide.decision import DecisionContext
 from table_core.history.what_if import WhatIf, parse_change, what_if
 from table_core.rulebooks.shipped import load_rulebook
-from table_core.rules.outcome import Outcome, deal_cards
+from table_core.rules.draw import Outcome, deal_cards
 from table_core.rules.settlement import settle
 from tests.support.table.coups import drawn, revealed
 from tests.support.table.stories import KeptWorld

@@ -16,14 +16,11 @@ from hypothesis import strategies as st
 from events.cards import Card, Hand, Winner
 from events.errors import InputError
 from events.types.table import Wager
-from table_core.odds.deals import DealClass, merged_by_totals
-from table_core.odds.deals_by_pairs import classes_by_pairs
-from table_core.odds.deals_by_suits import classes_by_suits
+from table_core.odds.deals import DealClass, classes_by_pairs, classes_by_suits, merged_by_totals
 from table_core.odds.exact import BetOdds, exact_odds
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
-from table_core.rules.composition import full_shoe, read_composition
-from table_core.rules.draw import hand_due
-from table_core.rules.outcome import Outcome, deal_cards, judge_hands
+from table_core.rules.draw import Outcome, deal_cards, hand_due, judge_hands
+from table_core.rules.rulebook_file import full_shoe, read_composition
 from table_core.rules.settlement import settle
 from table_core.rules.wagers import BET_KINDS, JudgeScope
 from tests.support.machine.files import vector

@@ -2,8 +2,7 @@
 
 from events.types.chips import ChipEvent
 from table_core.narrative.timeline import narrate_event
-from table_core.projections.floats import FloatView
-from table_core.projections.table_document import project_table
+from table_core.projections.table_document import FloatView, project_table
 from table_core.replay.coup_events import LoggedEvent, Moment
 from table_core.state.table import TableState
 from tests.support.table.chip_games import chip_command, played

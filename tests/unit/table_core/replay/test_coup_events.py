@@ -18,8 +18,7 @@ from events.types.envelope import decode_data, decode_envelope
 from events.types.table import TableEvent
 from table_core.fold.dispatch import fold_all
 from table_core.projections.table_document import StateView, project_table
-from table_core.replay.coup_events import moments
-from table_core.replay.coup_list import CoupList
+from table_core.replay.coup_events import CoupList, moments
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.service.table import Table
 from table_core.state.table import TableState

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from events.cards import Winner
 from events.errors import InputError
 from table_core.persistent_list import PersistentList
-from table_core.roads.columns import Bead, Roads, bead_of
-from table_core.roads.document import project_roads, read_results
+from table_core.roads.columns import Bead, Roads, bead_of, project_roads, read_results
 from table_core.rules.wagers import BET_KINDS
 from tests.support.machine.files import vector
 from tests.support.table.deals import coups, outcome

@@ -11,8 +11,7 @@ from events.log.store import EventLog
 from events.types.envelope import MAX_EVENT_BYTES
 from events.types.shoe_reports import DeviceResult, LinkOpen
 from events.types.table import Wager
-from table_core.rules.coup_capacity import MAX_PATRON, MAX_STAKED, bounds_refusal
-from table_core.rules.wager_totals import WagerTotals
+from table_core.rules.wager_totals import MAX_PATRON, MAX_STAKED, WagerTotals, bounds_refusal
 from tests.support.table.coups import NATURAL_NINE, ORDER, drawn, shoe_event
 from tests.unit.table_core.test_commands_and_reports import ask, in_betting, table_on
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from events.cards import Card, Hand, Winner
 from events.errors import OurBug
 from table_core.rulebooks.shipped import load_rulebook
-from table_core.rules.draw import DRAW_TABLE, hand_due
-from table_core.rules.outcome import Outcome, deal_cards, judge_hands
+from table_core.rules.draw import DRAW_TABLE, Outcome, deal_cards, hand_due, judge_hands
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.settlement import settle
 from tests.support.machine.files import vector

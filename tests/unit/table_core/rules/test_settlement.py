@@ -13,8 +13,8 @@ from events.errors import OurBug
 from events.money import MAX_AMOUNT, Odds
 from events.types.table import SettlementLine, Wager
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
-from table_core.rules.commission import commission_on
-from table_core.rules.outcome import judge_hands
+from table_core.rules.commission_owed import commission_on
+from table_core.rules.draw import judge_hands
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.settlement import settle, settle_with_caps
 from tests.support.cage.books import book

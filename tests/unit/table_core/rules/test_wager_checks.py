@@ -11,7 +11,8 @@ from events.money import MAX_AMOUNT
 from events.types.table import Wager
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.rules.rulebook import Rulebook
-from table_core.rules.wager_checks import check_wagers, unsupported_side_bets
+from table_core.rules.wager_checks import check_further_wagers, check_wagers, unsupported_side_bets
+from table_core.rules.wager_totals import WagerTotals, add_wagers
 from table_core.rules.wagers import BET_KINDS, patron_of
 from tests.support.cage.books import book
 from tests.support.table.wagers import wager, wagers
@@ -148,8 +149,8 @@ def test_what_stands_counts_but_is_not_judged_again() -> None:
 def test_a_side_bet_may_come_before_its_main_wager_while_more_may_follow() -> None:
     rulebook = load_rulebook("mini-lucky8")
     side, main = wager("w0", bet="lucky8_player"), wager("w1", bet="player")
-    assert codes(check_wagers(rulebook, (), [side], whole=False)) == ["-"]
-    assert codes(check_wagers(rulebook, [side], [main], whole=False)) == ["-"]
+    assert codes(check_further_wagers(rulebook, add_wagers(WagerTotals(), ()), [side])) == ["-"]
+    assert codes(check_further_wagers(rulebook, add_wagers(WagerTotals(), [side]), [main])) == ["-"]
     assert codes(unsupported_side_bets(rulebook, [side])) == ["main_wager_required"]
     assert codes(unsupported_side_bets(rulebook, [side, main])) == ["-", "-"]
 
@@ -208,8 +209,8 @@ def test_what_stands_obeys_every_rule(rulebook: Rulebook, asked: list[Wager]) ->
 def test_asking_in_two_goes_is_the_same_as_asking_at_once(
     rulebook: Rulebook, asked: list[Wager], cut: int
 ) -> None:
-    at_once = codes(check_wagers(rulebook, (), asked, whole=False))
-    first = check_wagers(rulebook, (), asked[:cut], whole=False)
+    at_once = codes(check_further_wagers(rulebook, add_wagers(WagerTotals(), ()), asked))
+    first = check_further_wagers(rulebook, add_wagers(WagerTotals(), ()), asked[:cut])
     standing = [w for w, refusal in zip(asked, first, strict=False) if refusal is None]
-    then = check_wagers(rulebook, standing, asked[cut:], whole=False)
+    then = check_further_wagers(rulebook, add_wagers(WagerTotals(), standing), asked[cut:])
     assert codes([*first, *then]) == at_once

@@ -9,7 +9,7 @@ from hypothesis import given
 
 from events.cards import Card, Winner
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
-from table_core.rules.outcome import Outcome, judge_hands
+from table_core.rules.draw import Outcome, judge_hands
 from table_core.rules.rulebook import PUSH, Rulebook
 from table_core.rules.settlement import settle
 from table_core.rules.wagers import BET_KINDS, BetKind

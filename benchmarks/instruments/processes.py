@@ -1,0 +1,29 @@
+"""What the kernel says of a process: its processor time and its memory. Linux only."""
+
+import os
+from pathlib import Path
+from typing import Final
+
+__all__ = ["peak_mb", "processor_s", "resident_mb"]
+
+_BYTES_PER_MB: Final = 1_000_000
+_BYTES_PER_KB: Final = 1_024
+
+
+def processor_s(pid: int) -> float:
+    """Return the processor time of a process so far, seconds."""
+    fields = Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def resident_mb(pid: int) -> float:
+    """Return the resident memory of a process, MB of a million bytes."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text("ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / _BYTES_PER_MB
+
+
+def peak_mb(pid: int) -> float:
+    """Return the peak resident memory of a process; `getrusage` would count its parent's, too."""
+    lines = Path(f"/proc/{pid}/status").read_text("ascii").splitlines()
+    (peak,) = (line.split()[1] for line in lines if line.startswith("VmHWM:"))
+    return int(peak) * _BYTES_PER_KB / _BYTES_PER_MB
