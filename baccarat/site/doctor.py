@@ -100,7 +100,7 @@ def _disk(config: TableConfig) -> Iterator[DoctorFinding]:
 def _secrets(config: TableConfig) -> Iterator[DoctorFinding]:
     for name, given in config.password_files().items():
         path, check = config.beside(given), f"{name}.password_file"
-        if path is None or given.startswith(CREDENTIAL):
+        if given.startswith(CREDENTIAL):
             continue
         try:
             mode, said = path.stat().st_mode & 0o777, path.read_text("utf-8", "replace").strip()
