@@ -18,7 +18,7 @@ from displays.auth.passwords import hash_password
 from displays.live import LiveState
 from events.clock import rfc3339
 from events.mqtt.presence import Status, encode_status
-from tests.support.brokers.black_hole import road_to
+from tests.support.brokers.relay import relay_to
 from tests.support.machine.ports import free_port
 from tests.support.service.screen_server import Served, served, shown
 from tests.support.service.screens import LOST_MS, chromium
@@ -154,7 +154,7 @@ def test_a_dead_switch_for_an_hour(page: Page, port: int, table: Table) -> None:
 
     It is right within the second that is promised; the other tests here have more patience.
     """
-    with road_to(port) as road:
+    with relay_to(port) as road:
         open_board(page, f"http://127.0.0.1:{road.port}", table)
         for tries_left in reversed(range(TRIES)):
             road.shut = True
@@ -189,7 +189,7 @@ def test_the_server_is_away_for_an_hour(
 def test_a_page_says_which_state_it_has(page: Page, port: int, table: Table) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    with road_to(port) as road:
+    with relay_to(port) as road:
         open_board(page, f"http://127.0.0.1:{road.port}", table)
         road.shut = True
         is_lost(page)
@@ -219,7 +219,10 @@ def test_a_console_that_was_left_for_an_hour_wants_a_login(
     page: Page, monkeypatch: pytest.MonkeyPatch, clock: HandClock, users: Path, away: str
 ) -> None:
     port = free_port()
-    with served(monkeypatch, clock=clock, port=port, users=users) as screens, road_to(port) as road:
+    with (
+        served(monkeypatch, clock=clock, port=port, users=users) as screens,
+        relay_to(port) as road,
+    ):
         Table(screens, clock)
         log_in(page, f"http://127.0.0.1:{road.port}")
         expect(page.locator("body[data-live=yes]")).to_be_visible()
