@@ -1,13 +1,11 @@
 """A relay to a server on this machine, whose connections can be cut, or go silent for ever."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from typing import Final, TypeVar
 
-from anyio.from_thread import start_blocking_portal
-
-__all__ = ["Relay", "relay_to", "relayed"]
+__all__ = ["Relay", "relayed"]
 
 _LOOPBACK: Final = "127.0.0.1"
 
@@ -45,7 +43,7 @@ class Relay:
         ends = [writer]
         try:
             await self._unless_shut()
-            back, onward = await asyncio.open_connection(_LOOPBACK, self._server)
+            back, onward = await self.connect()
             ends.append(onward)
             async with asyncio.TaskGroup() as both:
                 both.create_task(self.one_way("up", reader, onward, writer))
@@ -55,6 +53,10 @@ class Relay:
                 end.transport.abort()
         finally:
             self._lines.discard(line)
+
+    async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """The line's other half, to the server."""
+        return await asyncio.open_connection(_LOOPBACK, self._server)
 
     async def one_way(
         self,
@@ -100,17 +102,3 @@ async def relayed(relay: _R) -> AsyncIterator[_R]:
         with suppress(TimeoutError):
             async with asyncio.timeout(1):
                 await server.wait_closed()
-
-
-@contextmanager
-def relay_to(port: int) -> Iterator[Relay]:
-    """A relay in a thread of its own.
-
-    Args:
-        port: of the server.
-    """
-    with (
-        start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(relayed(Relay(port))) as relay,
-    ):
-        yield relay
