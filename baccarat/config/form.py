@@ -10,7 +10,6 @@ import msgspec
 from msgspec import Meta, Struct
 
 from baccarat.config.keys import (
-    CREDENTIAL,
     CaFile,
     ConfigKey,
     Form,
@@ -28,7 +27,6 @@ from events.types.wagers import BetLimits, LimitsSet
 from table_core.service.options import RotationPolicy
 
 __all__ = [
-    "CREDENTIAL",
     "DEFAULT_USERS",
     "TABLE",
     "BetLimitsConfig",

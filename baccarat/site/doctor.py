@@ -10,7 +10,8 @@ from typing import Final
 
 from cryptography import x509
 
-from baccarat.config.form import CREDENTIAL, TableConfig
+from baccarat.config.form import TableConfig
+from baccarat.config.keys import CREDENTIAL
 from baccarat.rulebooks.library import is_file
 from baccarat.site.credentials import outdated
 from baccarat.site.findings import DoctorFinding, fails, passes, warns
