@@ -24,7 +24,7 @@ export PATH := $(PATH):/usr/local/sbin:/usr/sbin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check sbom audit soak late broken mutants bench corpus reference lock clean
+.PHONY: help setup demo test check sbom audit soak soak-processes soak-computing late broken mutants bench corpus reference lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /make \1\t/p' Makefile | expand -t 14
@@ -74,8 +74,26 @@ soak: $(STAMP) ## the long tests, which `make test` leaves out; under three hour
 	@sh tests/tools/need-postgresql.sh
 	@$(BIN)/python -m pip install --quiet --require-hashes --only-binary :all: -r requirements/soak.txt \
 	    || echo "make soak: no atheris for this machine; the shoe is fuzzed without coverage" >&2
-	@exec $(BIN)/python -m $(if $(ARGS),pytest -m soak --timeout 3600 --numprocesses $(WORKERS) \
-	    --dist worksteal --durations 25 $(ARGS),tests.tools.soak dist/soak $(MUTANT_MINUTES))
+	@mkdir -p $(SAYS)
+	@$(if $(ARGS),exec $(SOAK) $(WORKERS) -m soak $(ARGS),echo "what each step says: $(SAYS)/*.txt"; \
+	    exec $(MAKE) --no-print-directory --keep-going --jobs 2 soak-processes soak-computing)
+
+SAYS := dist/soak
+SOAK := $(BIN)/python -m pytest --timeout 3600 --dist worksteal --verbose --durations 25 --numprocesses
+# Run a step, whose output goes into a file; its last lines say how it ended.
+STEP = began=$$(date +%s); $(2) >$(SAYS)/$(1).txt 2>&1; code=$$?; \
+    echo "== $(1): exit $$code after $$((($$(date +%s) - began) / 60)) minutes"; \
+    tail -n 45 $(SAYS)/$(1).txt
+
+# Two lanes beside one another. What plays with real processes mostly waits, and minds being
+# disturbed: four run well on two processors. What only computes takes whatever processor is left.
+soak-processes:
+	@$(call STEP,processes,$(SOAK) 4 -m "soak and not soak(computes=True)"); exit $$code
+
+soak-computing:
+	@$(call STEP,computing,nice $(SOAK) 2 -m "soak(computes=True)"); failed=$$code; \
+	    $(call STEP,mutants,nice $(BIN)/python -m tests.tools.mutants --jobs 2 \
+	    --minutes $(MUTANT_MINUTES)); exit $$((failed | code))
 
 late: $(STAMP) ## the tests with real parts while brokers, line and disk are late at times; SEED=5
 	@$(NEED_PARTS)

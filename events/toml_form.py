@@ -8,7 +8,7 @@ import codecs
 import tomllib
 from collections.abc import Callable
 from types import UnionType
-from typing import Any, TypeVar, get_args, get_origin
+from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 import msgspec
 from msgspec import Struct
@@ -75,8 +75,9 @@ def _read(kind: Any, value: object, where: str, complain: Callable[[str], None])
     for option in get_args(kind) if isinstance(kind, UnionType) else (kind,):
         if isinstance(option, type) and issubclass(option, Struct):
             return read_table(option, value, where, complain)
-    if get_origin(kind) is dict and isinstance(value, dict):
-        return _entries(kind, value, where, complain)
+    plain = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    if get_origin(plain) is dict and isinstance(value, dict):
+        return _entries(plain, value, where, complain)
     try:
         read: object = msgspec.convert(value, kind)
     except msgspec.ValidationError as error:

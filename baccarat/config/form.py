@@ -3,31 +3,43 @@
 `baccarat.config.table` reads a file into them and reports its faults.
 """
 
-import os
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta, Struct
 
-from baccarat.config.limits import LimitsConfig
+from baccarat.config.keys import (
+    CaFile,
+    ConfigKey,
+    Form,
+    OpenFile,
+    PemFile,
+    PlacedConfig,
+    Port,
+    named_files,
+)
 from displays.auth.accounts import load_accounts
 from events.errors import ConfigError
 from events.mqtt.bus import BusSettings
 from events.mqtt.topics import Topics
+from events.types.wagers import BetLimits, LimitsSet
 from table_core.process.options import RotationPolicy
 
 __all__ = [
-    "CREDENTIAL",
     "DEFAULT_USERS",
+    "TABLE",
+    "BetLimitsConfig",
     "BusConfig",
     "CageConfig",
     "CheckpointConfig",
     "DataConfig",
     "DisplaysConfig",
     "KeepConfig",
+    "LimitsConfig",
     "MetricsConfig",
     "ScoreboardConfig",
+    "ScreensConfig",
     "ShoeConfig",
     "TableConfig",
 ]
@@ -44,198 +56,290 @@ DEFAULT_USERS: Final[dict[str, tuple[str, ...]]] = {
     "console": ("console",),
 }
 
+_Amount: TypeAlias = Annotated[int, Meta(ge=1, le=2**53 - 1)]
+_AtLeastOne: TypeAlias = Annotated[int, Meta(ge=1)]
+_BETTING: Final = Meta(ge=1, le=3600)
 
-# The prefix of the name of a secret that the service manager hands over.
-CREDENTIAL: Final = "credential:"
+
+class BetLimitsConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Limits of one bet, minor units; those left out are the rulebook's.
+
+    Args:
+        minimum: the smallest stake.
+        maximum: the largest.
+        step: stakes are multiples of it.
+    """
+
+    minimum: _Amount | None = None
+    maximum: _Amount | None = None
+    step: _Amount | None = None
+
+
+class LimitsConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The table's own limits over the rulebook's, minor units."""
+
+    table_maximum: Annotated[
+        _Amount | None, ConfigKey("All stakes of a coup together.", "10000000")
+    ] = None
+    differential: Annotated[
+        _Amount | None, ConfigKey("Between all Player and all Banker stakes.", "5000000")
+    ] = None
+    bets: Annotated[
+        dict[str, BetLimitsConfig],
+        ConfigKey(
+            "By bet; what is left out is the rulebook's.",
+            "{ banker = { minimum = 2500, maximum = 1000000, step = 500 } }",
+        ),
+    ] = {}
+
+    def as_event(self) -> LimitsSet:
+        """Return the limits as an event, bets in the order of their names."""
+        return LimitsSet(
+            bets=tuple(
+                BetLimits(bet=bet, **msgspec.structs.asdict(each))
+                for bet, each in sorted(self.bets.items())
+            ),
+            table_maximum=self.table_maximum,
+            differential=self.differential,
+        )
 
 
 class KeepConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Limits on the raw journals kept; by default all are. A journal still needed always stays.
+    """How long raw journals stay; what is still needed stays in any case."""
 
-    Args:
-        days: files older than this may be deleted.
-        megabytes: the oldest may be deleted while all together are larger.
-        segment_megabytes: a file as large as this is followed by another, between coups.
-    """
-
-    days: Annotated[int, Meta(ge=1)] | None = None
-    megabytes: Annotated[int, Meta(ge=1)] | None = None
-    segment_megabytes: Annotated[int, Meta(ge=1, le=1024)] = 4
+    days: Annotated[
+        _AtLeastOne | None, ConfigKey("Raw journals older than this may go.", "400")
+    ] = None
+    megabytes: Annotated[
+        _AtLeastOne | None, ConfigKey("The oldest may go while all together are larger.", "2000")
+    ] = None
+    segment_megabytes: Annotated[
+        int,
+        Meta(ge=1, le=1024),
+        ConfigKey("A file as large as this is followed by another.", "4"),
+    ] = 4
 
 
 class ShoeConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The shoe link.
+    """The shoe link."""
 
-    Args:
-        url: `serial:///dev/serial/by-id/...?baud=4800`, `tcp://host:port`, `pty:/path/of/the/link`
-            or `file:capture.raw`.
-        profile: id of the wire profile, or the path of a site's own.
-        username: the driver's login at the broker, where it is not that of `[bus]`.
-        password_file: the file with its password.
-        keep: how long raw journals are kept.
-    """
-
-    url: str
-    profile: str = "enq-bcc"
-    username: str | None = None
-    password_file: str | None = None
+    url: Annotated[
+        str,
+        ConfigKey(
+            "serial:///dev/serial/by-id/..., tcp://host:port, pty:/path or file:capture.raw; "
+            "`baccarat shoe list` shows the readers of this machine.",
+            '"serial:///dev/serial/by-id/usb-FTDI_FT232R_A50285BI-if00-port0?baud=4800"',
+            given=True,
+        ),
+    ]
+    profile: Annotated[
+        str,
+        ConfigKey(
+            "The wire profile, or the path of your own; `baccarat shoe profiles` names them.",
+            '"enq-bcc"',
+            given=True,
+        ),
+    ] = "enq-bcc"
+    username: Annotated[
+        str | None, ConfigKey("The driver's login at the broker, if of its own.", '"b7-shoe"')
+    ] = None
+    password_file: Annotated[
+        OpenFile, ConfigKey("The file that holds its password.", '"secrets/b7-shoe"')
+    ] = None
     keep: KeepConfig = KeepConfig()
 
 
 class BusConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The MQTT broker; relative paths count from the configuration file's folder.
+    """The MQTT broker."""
 
-    Args:
-        ca: PEM file of the CA that must have issued the broker's certificate; it turns TLS on.
-        cert: PEM file of our own certificate, where the broker asks for one.
-        key: PEM file of its key.
-        username: the login of the table's services.
-        password_file: the file with its password, or `credential:NAME`.
-    """
-
-    host: Annotated[str, Meta(min_length=1)] = "127.0.0.1"
-    port: Annotated[int, Meta(ge=1, le=65535)] = 1883
-    ca: str | None = None
-    cert: str | None = None
-    key: str | None = None
-    username: str | None = None
-    password_file: str | None = None
+    host: Annotated[
+        str, Meta(min_length=1), ConfigKey("The broker's host.", '"127.0.0.1"', given=True)
+    ] = "127.0.0.1"
+    port: Annotated[
+        Port, ConfigKey("The broker's port; 8883 is usual with TLS.", "1883", given=True)
+    ] = 1883
+    ca: Annotated[
+        CaFile,
+        ConfigKey("PEM file of the CA that signed the broker's certificate: TLS.", '"pki/ca.pem"'),
+    ] = None
+    cert: Annotated[
+        PemFile,
+        ConfigKey("PEM file of our certificate, where the broker asks for one.", '"pki/b7.pem"'),
+    ] = None
+    key: Annotated[OpenFile, ConfigKey("PEM file of its key.", '"pki/b7.key"')] = None
+    username: Annotated[
+        str | None, ConfigKey("The services' login at the broker.", '"b7-core"')
+    ] = None
+    password_file: Annotated[
+        OpenFile,
+        ConfigKey(
+            "The file that holds its password, or credential:NAME of the service manager.",
+            '"secrets/b7-core"',
+        ),
+    ] = None
 
 
 class DataConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Durable data; relative paths count from the configuration file's folder.
+    """Where the durable things are."""
 
-    Args:
-        log: the event log's file.
-        journal: the folder of the driver's journals.
-        new_file: when the log rotates: a new file begins, and the old one moves to the folder
-            `archive`.
-    """
-
-    log: str = "table.sqlite"
-    journal: str = "journal"
-    new_file: RotationPolicy = "never"
+    log: Annotated[str, ConfigKey("The event log's file.", '"table.sqlite"', given=True)] = (
+        "table.sqlite"
+    )
+    journal: Annotated[
+        str, ConfigKey("The folder of the driver's raw journals.", '"journal"', given=True)
+    ] = "journal"
+    new_file: Annotated[
+        RotationPolicy,
+        ConfigKey('When the log goes on in a new file: "never", "shoe", "day".', '"never"'),
+    ] = "never"
 
 
 class CheckpointConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The keys that sign the log; relative paths count from the configuration file's folder.
+    """What the log is signed with."""
 
-    Args:
-        key: the private key's file, as `baccarat keys new` made it; None signs nothing.
-        retiring: the previous key, during a change of keys.
-        every_s: how long events without money may wait for a checkpoint, seconds.
-    """
+    key: Annotated[
+        str | None, ConfigKey("The private key's file; `baccarat keys new` makes one.", '"b7.key"')
+    ] = None
+    retiring: Annotated[
+        str | None, ConfigKey("The key before it, while one is rotated.", '"b7-old.key"')
+    ] = None
+    every_s: Annotated[
+        int,
+        Meta(ge=1, le=86_400),
+        ConfigKey("Events without money wait so long for a checkpoint.", "300"),
+    ] = 300
 
-    key: str | None = None
-    retiring: str | None = None
-    every_s: Annotated[int, Meta(ge=1, le=86_400)] = 300
 
+class DisplaysConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The screens' web server: the scoreboard, and the people's screens."""
 
-_Port = Annotated[int, Meta(ge=1, le=65535)]
+    host: Annotated[
+        str, ConfigKey("Where to listen; beyond loopback, with TLS.", '"127.0.0.1"')
+    ] = "127.0.0.1"
+    port: Annotated[Port, ConfigKey("At which port.", "8080", given=True)] = 8080
+    names: Annotated[
+        tuple[str, ...], ConfigKey("Names that browsers call it by.", '["b7.casino.example"]')
+    ] = ()
+    cert: Annotated[
+        PemFile, ConfigKey("PEM file of the certificate chain.", '"pki/screens.pem"')
+    ] = None
+    key: Annotated[OpenFile, ConfigKey("PEM file of its key.", '"pki/screens.key"')] = None
+    cleartext: Annotated[
+        bool, ConfigKey("Beyond loopback without TLS; never for logins.", "true")
+    ] = False
+    users: Annotated[
+        str | None,
+        ConfigKey(
+            "The users file of `baccarat user`; without one only the scoreboard is served.",
+            '"people.toml"',
+        ),
+    ] = None
+    betting_s: Annotated[
+        Annotated[int, _BETTING] | None,
+        ConfigKey("How long betting stays open by custom, for the countdown.", "25"),
+    ] = None
+    idle_minutes: Annotated[
+        int,
+        Meta(ge=1, le=720),
+        ConfigKey("A login ends when nothing was done for so long.", "30"),
+    ] = 30
+    username: Annotated[
+        str | None, ConfigKey("The screens' login at the broker, if of their own.", '"b7-display"')
+    ] = None
+    password_file: Annotated[
+        OpenFile, ConfigKey("The file that holds its password.", '"secrets/b7-display"')
+    ] = None
 
 
 class ScoreboardConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A web server for the scoreboard alone, without logins, so it can be exposed.
+    """Another one, for the scoreboard alone: nobody can log in at it."""
 
-    Relative paths count from the configuration file's folder.
-
-    Args:
-        host: the address to listen at.
-        port: the port to listen at.
-        names: names that browsers use, besides its addresses and `localhost`.
-        cert: PEM file of the certificate chain, with `key`.
-        key: PEM file of its key.
-        cleartext: accept that the network can read and forge pages; required beyond loopback
-            without TLS.
-        betting_s: how long betting usually stays open in this house, seconds, for the countdown.
-        username: our login at the broker, where it is not that of `[bus]`.
-        password_file: the file with its password.
-    """
-
-    host: str = "127.0.0.1"
-    port: _Port = 8081
-    names: tuple[str, ...] = ()
-    cert: str | None = None
-    key: str | None = None
-    cleartext: bool = False
-    betting_s: Annotated[int, Meta(ge=1, le=3600)] | None = None
-    username: str | None = None
-    password_file: str | None = None
-
-
-class DisplaysConfig(ScoreboardConfig, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The screens' web server: the scoreboard, and the consoles where people log in.
-
-    Args:
-        users: the users file of `baccarat user`; without one only the scoreboard is served.
-        idle_minutes: a login ends after this time without activity.
-    """
-
-    port: _Port = 8080
-    users: str | None = None
-    idle_minutes: Annotated[int, Meta(ge=1, le=720)] = 30
+    host: Annotated[
+        str, ConfigKey("Where to listen; beyond loopback, with TLS.", '"192.0.2.7"')
+    ] = "127.0.0.1"
+    port: Annotated[Port, ConfigKey("At which port.", "8081")] = 8081
+    names: Annotated[
+        tuple[str, ...], ConfigKey("Names that browsers call it by.", '["board.casino.example"]')
+    ] = ()
+    cert: Annotated[PemFile, ConfigKey("PEM file of the certificate chain.", '"pki/board.pem"')] = (
+        None
+    )
+    key: Annotated[OpenFile, ConfigKey("PEM file of its key.", '"pki/board.key"')] = None
+    cleartext: Annotated[
+        bool, ConfigKey("Beyond loopback without TLS: it can be forged there.", "true")
+    ] = False
+    betting_s: Annotated[
+        Annotated[int, _BETTING] | None,
+        ConfigKey("How long betting stays open by custom.", "25"),
+    ] = None
+    username: Annotated[
+        str | None, ConfigKey("Its login at the broker, if of its own.", '"b7-display"')
+    ] = None
+    password_file: Annotated[
+        OpenFile, ConfigKey("The file that holds its password.", '"secrets/b7-display"')
+    ] = None
 
 
 class CageConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The reference ledger, for a table that keeps one.
+    """The reference ledger, where this table keeps one."""
 
-    Args:
-        ledger: a SQLite file, relative to the configuration's folder, or `postgresql://...`.
-        user: its login on the bus; one of the users with the role `cage`.
-        consumer: the name under which the table remembers its acknowledgements.
-        username: the broker's login, where it is not that of the table's services.
-        password_file: the file with its password.
-    """
-
-    ledger: str = "cage.sqlite"
-    user: str = "cage"
-    consumer: str = "cage"
-    username: str | None = None
-    password_file: str | None = None
+    ledger: Annotated[
+        str, ConfigKey("A SQLite file, or postgresql://...", '"cage.sqlite"', given=True)
+    ] = "cage.sqlite"
+    user: Annotated[str, ConfigKey("Its login, one of [users] with the role cage.", '"cage"')] = (
+        "cage"
+    )
+    consumer: Annotated[
+        str, ConfigKey("The name by which the table remembers what it took.", '"cage"')
+    ] = "cage"
+    username: Annotated[
+        str | None, ConfigKey("Its login at the broker, if of its own.", '"b7-cage"')
+    ] = None
+    password_file: Annotated[
+        OpenFile, ConfigKey("The file that holds its password.", '"secrets/b7-cage"')
+    ] = None
 
 
 class MetricsConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Metrics for Prometheus, served on loopback only because they show the table's activity.
+    """Metrics for Prometheus, on loopback."""
 
-    Args:
-        port: the loopback port that serves `/metrics`.
-        username: our login at the broker, where it is not that of `[bus]`.
-        password_file: the file with its password.
-    """
-
-    port: _Port = 9180
-    username: str | None = None
-    password_file: str | None = None
+    port: Annotated[Port, ConfigKey("Where /metrics is served.", "9180", given=True)] = 9180
+    username: Annotated[
+        str | None, ConfigKey("The login at the broker, if of its own.", '"b7-metrics"')
+    ] = None
+    password_file: Annotated[
+        OpenFile, ConfigKey("The file that holds its password.", '"secrets/b7-metrics"')
+    ] = None
 
 
-_WithLogin = ShoeConfig | ScoreboardConfig | CageConfig | MetricsConfig
+ScreensConfig: TypeAlias = DisplaysConfig | ScoreboardConfig
 
 
-class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One table.
+class TableConfig(PlacedConfig, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One table. A section that is None is not there; without `[limits]` people set the limits."""
 
-    Args:
-        site: the site's id on the bus.
-        table: the table's id on the bus.
-        rulebook: the rulebook in force: the id of a shipped one, or the path of the site's own.
-        shoe: the shoe link.
-        bus: the broker.
-        data: log and journal.
-        checkpoints: the keys that sign the log.
-        displays: the screens' web server; None where there is none.
-        scoreboard: another one, for the scoreboard alone; None where there is none.
-        cage: the reference ledger; None where the table keeps none.
-        metrics: metrics for Prometheus; None where there are none.
-        users: user to roles.
-        limits: the table's own; None leaves them to the rulebook, and to people.
-        pay_scale: the property's scale, for rulebooks of which it must choose one (seed 1, 11A.8).
-        library: paths of the site's further rulebooks, for corrections of coups; above all those
-            that were in force before.
-    """
-
-    site: str
-    table: str
-    rulebook: str
+    site: Annotated[
+        str,
+        ConfigKey("The site's id on the bus: a-z, 0-9, - and _.", '"harbour"', given=True),
+    ]
+    table: Annotated[str, ConfigKey("The table's id on the bus.", '"b7"', given=True)]
+    rulebook: Annotated[
+        str,
+        ConfigKey(
+            "See `baccarat rulebook list`; or the path of your own.", '"au-commission"', given=True
+        ),
+    ]
+    library: Annotated[
+        tuple[str, ...],
+        ConfigKey(
+            "Your further rulebooks, by which a coup can be corrected.", '["harbour-2026.toml"]'
+        ),
+    ] = ()
+    pay_scale: Annotated[
+        str | None,
+        ConfigKey("The property's scale, for rulebooks that pay by one.", '"one"'),
+    ] = None
+    limits: LimitsConfig | None = None
     shoe: ShoeConfig
     bus: BusConfig = BusConfig()
     data: DataConfig = DataConfig()
@@ -244,11 +348,9 @@ class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     scoreboard: ScoreboardConfig | None = None
     cage: CageConfig | None = None
     metrics: MetricsConfig | None = None
-    users: dict[str, tuple[str, ...]] = msgspec.field(default_factory=lambda: dict(DEFAULT_USERS))
-    limits: LimitsConfig | None = None
-    pay_scale: str | None = None
-    library: tuple[str, ...] = ()
-    base: str = ""
+    users: Annotated[dict[str, tuple[str, ...]], ConfigKey("", '["supervisor"]')] = msgspec.field(
+        default_factory=lambda: dict(DEFAULT_USERS)
+    )
 
     @property
     def topics(self) -> Topics:
@@ -285,64 +387,37 @@ class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         """The wire profile: the name of a shipped one, or its file."""
         return self._name_or_file(self.shoe.profile)
 
-    @property
-    def password_path(self) -> Path | None:
-        """The file with the broker's password, where there is one."""
-        return self.beside(self.bus.password_file)
-
     def bus_settings(self, service: str) -> BusSettings:
         """Return the broker and login of `service`; its client id is fixed for the table."""
-        return self._login(service, self.bus.username, self.password_path)
+        return self._login(service, self.bus)
 
-    def displays_bus(self) -> BusSettings:
-        """Return the broker and login of the screens' server; its own login where it has one.
+    def own_bus(
+        self, name: Literal["shoe", "displays", "scoreboard", "cage", "metrics"]
+    ) -> BusSettings:
+        """Return the broker and a section's own login, else that of the table's services.
 
-        Without people it is a scoreboard, which may run next to a server with consoles. Each has a
-        client id of its own, or the broker would disconnect one for the other.
+        Screens without people are a scoreboard, which may run next to a server with consoles. Each
+        has a client id of its own, or the broker would disconnect one for the other.
         """
-        name = "displays" if self.displays and self.displays.users else "scoreboard"
-        return self._own_bus(name, self.displays)
-
-    def scoreboard_bus(self) -> BusSettings:
-        """Return the broker and login of the scoreboard's own server."""
-        return self._own_bus("scoreboard", self.scoreboard)
-
-    def shoe_bus(self) -> BusSettings:
-        """Return the broker and login of the driver; its own login where it has one."""
-        return self._own_bus("shoe", self.shoe)
-
-    def metrics_bus(self) -> BusSettings:
-        """Return the broker and login of the metrics; their own login where there is one."""
-        return self._own_bus("metrics", self.metrics)
-
-    def cage_bus(self) -> BusSettings:
-        """Return the broker and login of the cage; its own login where it has one."""
-        return self._own_bus("cage", self.cage)
+        given = getattr(self, name)
+        service = name if getattr(given, "users", name) else "scoreboard"
+        return self._login(service, given if given and given.username else self.bus)
 
     def password_files(self) -> dict[str, str]:
         """Return section to password file, for the sections that name one."""
-        named = ("shoe", "bus", "displays", "scoreboard", "cage", "metrics")
-        sections = {name: getattr(self, name) for name in named}
-        return {
-            name: section.password_file
-            for name, section in sections.items()
-            if section is not None and section.password_file is not None
-        }
+        found = {key.partition("."): value for key, value, _ in named_files(self)}
+        return {name: value for (name, _, key), value in found.items() if key == "password_file"}
 
-    def _own_bus(self, service: str, given: _WithLogin | None) -> BusSettings:
-        """Return a section's own login, else that of the table's services."""
-        if given is None or given.username is None:
-            return self.bus_settings(service)
-        return self._login(service, given.username, self.beside(given.password_file))
-
-    def _login(self, service: str, username: str | None, secret: Path | None) -> BusSettings:
-        password = secret.read_text("utf-8").strip() if secret else None
+    def _login(
+        self, service: str, given: ShoeConfig | BusConfig | ScreensConfig | CageConfig
+    ) -> BusSettings:
+        secret = self.beside(given.password_file)
         return BusSettings(
             host=self.bus.host,
             port=self.bus.port,
             client_id=f"bac-{self.site}-{self.table}-{service}",
-            username=username,
-            password=password,
+            username=given.username,
+            password=secret.read_text("utf-8").strip() if secret else None,
             ca=self.beside(self.bus.ca),
             cert=self.beside(self.bus.cert),
             key=self.beside(self.bus.key),
@@ -368,14 +443,11 @@ class TableConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     def _name_or_file(self, name: str) -> str:
         return str(self.beside(name)) if name.endswith(_FILE) else name
 
-    def beside(self, path: str | None) -> Path | None:
-        """Resolve a path of the configuration against the folder of its file.
 
-        `credential:NAME` is a file that the service manager provides to this service alone
-        (systemd's
-        `LoadCredential=NAME:...`), so the service's user need not be able to read the secret.
-        """
-        if path and path.startswith(CREDENTIAL):
-            folder = os.environ.get("CREDENTIALS_DIRECTORY", "/run/credentials/none")
-            return Path(folder) / path.removeprefix(CREDENTIAL)
-        return Path(self.base) / path if path else None
+_USERS: Final = "".join(f'{user} = ["{role}"]\n' for user, (role,) in DEFAULT_USERS.items())
+TABLE: Final = Form(
+    TableConfig,
+    "the table's",
+    head="# A table of baccarat-table. Paths count from this file's folder.\n\n",
+    tail=f"\n# Logins at the broker, and what each may do.\n[users]\n{_USERS}",
+)

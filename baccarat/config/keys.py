@@ -1,19 +1,59 @@
-"""Each key of a table's configuration: its explanation, and an example.
+"""The keys of a configuration file, each described once: in the type of its field.
 
-`config init` writes them out, and a fault shows the example of its key.
+A `Form` is made from the type that a file is read into. It writes a new file with every key
+explained, and it reads a file and reports all faults at once.
 """
 
-from typing import Final, NamedTuple
+import difflib
+import os
+import ssl
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import UnionType
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    Generic,
+    NamedTuple,
+    TypeAlias,
+    TypeVar,
+    get_args,
+    overload,
+)
 
-__all__ = ["KEYS", "TABLES", "ConfigKey", "example_of"]
+import msgspec
+from msgspec import Meta, Struct
+from msgspec.structs import FieldInfo, fields, replace
+
+from baccarat.config.errors import ConfigFault, ConfigFaults, read_toml
+from events.toml_form import read_table
+
+__all__ = [
+    "CREDENTIAL",
+    "CaFile",
+    "ConfigKey",
+    "Form",
+    "OpenFile",
+    "PemFile",
+    "PlacedConfig",
+    "Port",
+    "RequiredFile",
+    "named_files",
+]
+
+CREDENTIAL: Final = "credential:"
+"""The prefix of the name of a secret that the service manager hands over."""
+_SECRET: Final = ("password", "secret", "token")
 
 
 class ConfigKey(NamedTuple):
-    """A key.
+    """The description of a key; metadata of its field.
 
     Args:
-        says: its explanation, for a person.
-        example: its value in TOML.
+        says: its explanation, for a person; empty where the end of the file explains it.
+        example: its value in TOML; of a section with any keys, the value of one of them.
         given: whether a new configuration sets it; the others are comments there.
     """
 
@@ -22,129 +62,236 @@ class ConfigKey(NamedTuple):
     given: bool = False
 
 
-# The purpose of each TOML table, and whether a new configuration has it.
-TABLES: Final[dict[str, tuple[str, bool]]] = {
-    "limits": ("The table's own limits over the rulebook's, minor units.", False),
-    "shoe": ("The shoe link.", True),
-    "shoe.keep": ("How long raw journals stay; what is still needed stays in any case.", True),
-    "bus": ("The MQTT broker.", True),
-    "data": ("Where the durable things are.", True),
-    "checkpoints": ("What the log is signed with.", False),
-    "displays": ("The screens' web server: the scoreboard, and the people's screens.", True),
-    "scoreboard": ("Another one, for the scoreboard alone: nobody can log in at it.", False),
-    "cage": ("The reference ledger, where this table keeps one.", True),
-    "metrics": ("Metrics for Prometheus, on loopback.", True),
-    "users": ("Logins at the broker, and what each may do.", True),
-}
+class _File(NamedTuple):
+    """Metadata of a key that names a file which must be readable: what reads it."""
 
-KEYS: Final[dict[str, ConfigKey]] = {
-    "site": ConfigKey("The site's id on the bus: a-z, 0-9, - and _.", '"harbour"', given=True),
-    "table": ConfigKey("The table's id on the bus.", '"b7"', given=True),
-    "rulebook": ConfigKey(
-        "See `baccarat rulebook list`; or the path of your own.", '"au-commission"', given=True
-    ),
-    "library": ConfigKey(
-        "Your further rulebooks, by which a coup can be corrected.", '["harbour-2026.toml"]'
-    ),
-    "pay_scale": ConfigKey("The property's scale, for rulebooks that pay by one.", '"one"'),
-    "limits.table_maximum": ConfigKey("All stakes of a coup together.", "10000000"),
-    "limits.differential": ConfigKey("Between all Player and all Banker stakes.", "5000000"),
-    "limits.bets": ConfigKey(
-        "By bet; what is left out is the rulebook's.",
-        "{ banker = { minimum = 2500, maximum = 1000000, step = 500 } }",
-    ),
-    "shoe.url": ConfigKey(
-        "serial:///dev/serial/by-id/..., tcp://host:port, pty:/path or file:capture.raw; "
-        "`baccarat shoe list` shows the readers of this machine.",
-        '"serial:///dev/serial/by-id/usb-FTDI_FT232R_A50285BI-if00-port0?baud=4800"',
-        given=True,
-    ),
-    "shoe.profile": ConfigKey(
-        "The wire profile, or the path of your own; `baccarat shoe profiles` names them.",
-        '"enq-bcc"',
-        given=True,
-    ),
-    "shoe.username": ConfigKey("The driver's login at the broker, if of its own.", '"b7-shoe"'),
-    "shoe.password_file": ConfigKey("The file that holds its password.", '"secrets/b7-shoe"'),
-    "shoe.keep.days": ConfigKey("Raw journals older than this may go.", "400"),
-    "shoe.keep.megabytes": ConfigKey("The oldest may go while all together are larger.", "2000"),
-    "shoe.keep.segment_megabytes": ConfigKey(
-        "A file as large as this is followed by another.", "4"
-    ),
-    "bus.host": ConfigKey("The broker's host.", '"127.0.0.1"', given=True),
-    "bus.port": ConfigKey("The broker's port; 8883 is usual with TLS.", "1883", given=True),
-    "bus.ca": ConfigKey(
-        "PEM file of the CA that signed the broker's certificate: TLS.", '"pki/ca.pem"'
-    ),
-    "bus.cert": ConfigKey(
-        "PEM file of our certificate, where the broker asks for one.", '"pki/b7.pem"'
-    ),
-    "bus.key": ConfigKey("PEM file of its key.", '"pki/b7.key"'),
-    "bus.username": ConfigKey("The services' login at the broker.", '"b7-core"'),
-    "bus.password_file": ConfigKey(
-        "The file that holds its password, or credential:NAME of the service manager.",
-        '"secrets/b7-core"',
-    ),
-    "data.log": ConfigKey("The event log's file.", '"table.sqlite"', given=True),
-    "data.journal": ConfigKey("The folder of the driver's raw journals.", '"journal"', given=True),
-    "data.new_file": ConfigKey(
-        'When the log goes on in a new file: "never", "shoe", "day".', '"never"'
-    ),
-    "checkpoints.key": ConfigKey(
-        "The private key's file; `baccarat keys new` makes one.", '"b7.key"'
-    ),
-    "checkpoints.retiring": ConfigKey("The key before it, while one is rotated.", '"b7-old.key"'),
-    "checkpoints.every_s": ConfigKey("Events without money wait so long for a checkpoint.", "300"),
-    "displays.host": ConfigKey("Where to listen; beyond loopback, with TLS.", '"127.0.0.1"'),
-    "displays.port": ConfigKey("At which port.", "8080", given=True),
-    "displays.names": ConfigKey("Names that browsers call it by.", '["b7.casino.example"]'),
-    "displays.cert": ConfigKey("PEM file of the certificate chain.", '"pki/screens.pem"'),
-    "displays.key": ConfigKey("PEM file of its key.", '"pki/screens.key"'),
-    "displays.cleartext": ConfigKey("Beyond loopback without TLS; never for logins.", "true"),
-    "displays.users": ConfigKey(
-        "The users file of `baccarat user`; without one only the scoreboard is served.",
-        '"people.toml"',
-    ),
-    "displays.betting_s": ConfigKey(
-        "How long betting stays open by custom, for the countdown.", "25"
-    ),
-    "displays.idle_minutes": ConfigKey("A login ends when nothing was done for so long.", "30"),
-    "displays.username": ConfigKey(
-        "The screens' login at the broker, if of their own.", '"b7-display"'
-    ),
-    "displays.password_file": ConfigKey(
-        "The file that holds its password.", '"secrets/b7-display"'
-    ),
-    "scoreboard.host": ConfigKey("Where to listen; beyond loopback, with TLS.", '"192.0.2.7"'),
-    "scoreboard.port": ConfigKey("At which port.", "8081"),
-    "scoreboard.names": ConfigKey("Names that browsers call it by.", '["board.casino.example"]'),
-    "scoreboard.cert": ConfigKey("PEM file of the certificate chain.", '"pki/board.pem"'),
-    "scoreboard.key": ConfigKey("PEM file of its key.", '"pki/board.key"'),
-    "scoreboard.cleartext": ConfigKey(
-        "Beyond loopback without TLS: it can be forged there.", "true"
-    ),
-    "scoreboard.betting_s": ConfigKey("How long betting stays open by custom.", "25"),
-    "scoreboard.username": ConfigKey("Its login at the broker, if of its own.", '"b7-display"'),
-    "scoreboard.password_file": ConfigKey(
-        "The file that holds its password.", '"secrets/b7-display"'
-    ),
-    "cage.ledger": ConfigKey("A SQLite file, or postgresql://...", '"cage.sqlite"', given=True),
-    "cage.user": ConfigKey("Its login, one of [users] with the role cage.", '"cage"'),
-    "cage.consumer": ConfigKey("The name by which the table remembers what it took.", '"cage"'),
-    "cage.username": ConfigKey("Its login at the broker, if of its own.", '"b7-cage"'),
-    "cage.password_file": ConfigKey("The file that holds its password.", '"secrets/b7-cage"'),
-    "metrics.port": ConfigKey("Where /metrics is served.", "9180", given=True),
-    "metrics.username": ConfigKey("The login at the broker, if of its own.", '"b7-metrics"'),
-    "metrics.password_file": ConfigKey("The file that holds its password.", '"secrets/b7-metrics"'),
-    "users": ConfigKey("A user and the roles it has.", '["supervisor"]'),
-}
+    read: Callable[[Path], object]
 
 
-def example_of(key: str) -> str:
-    """Return a line of TOML that is right for a key; empty where there is no such key."""
-    if key.startswith("users."):
-        return f"{key.removeprefix('users.')} = {KEYS['users'].example}"
-    if key.startswith("limits.bets."):
-        key = "limits.bets"
-    found = KEYS.get(key)
-    return f"{key.rpartition('.')[2]} = {found.example}" if found else ""
+def _opens(path: Path) -> None:
+    path.open("rb").close()
+
+
+def _pem(path: Path) -> None:
+    # PEM is ASCII, and other text is refused as the wrong type.
+    ssl.create_default_context(cadata=path.read_text("ascii", "ignore"))
+
+
+Port: TypeAlias = Annotated[int, Meta(ge=1, le=65535)]
+RequiredFile: TypeAlias = Annotated[str, _File(_opens)]
+OpenFile: TypeAlias = Annotated[str | None, _File(_opens)]
+PemFile: TypeAlias = Annotated[str | None, _File(_pem)]
+CaFile: TypeAlias = Annotated[
+    str | None, _File(lambda path: ssl.create_default_context(cafile=str(path)))
+]
+
+
+class PlacedConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A configuration with the folder that its relative paths count from."""
+
+    base: str = ""
+
+    @overload
+    def beside(self, path: str) -> Path: ...
+    @overload
+    def beside(self, path: str | None) -> Path | None: ...
+    def beside(self, path: str | None) -> Path | None:
+        """Resolve a path of the configuration against the folder of its file.
+
+        `credential:NAME` is a file that the service manager provides to this service alone
+        (systemd's `LoadCredential=NAME:...`), so the service's user need not be able to read the
+        secret.
+        """
+        if path is None:
+            return None
+        if path.startswith(CREDENTIAL):
+            folder = os.environ.get("CREDENTIALS_DIRECTORY", "/run/credentials/none")
+            return Path(folder) / path.removeprefix(CREDENTIAL)
+        return Path(self.base) / path
+
+
+_C = TypeVar("_C", bound=PlacedConfig)
+
+
+class Form(Generic[_C]):
+    """The form of a configuration file.
+
+    Args:
+        kind: the type that the file is read into.
+        owner: whose file it is, as in "give `the table's` TOML file".
+        head: the beginning of a new file.
+        tail: the end of a new file, for the keys that have no explanation of their own.
+        whole: whether a section with a fault is not looked at further, because what its keys mean
+            depends on one another; else the keys that can be read are.
+    """
+
+    def __init__(
+        self, kind: type[_C], owner: str, *, head: str, tail: str = "", whole: bool = False
+    ) -> None:
+        self._kind = kind
+        self._owner = owner
+        self._head = head
+        self._tail = tail
+        self._whole = whole
+        self.keys: dict[str, ConfigKey] = {}
+        self.sections: dict[str, str] = {}
+        self._gather(kind, "")
+
+    def _gather(self, kind: type[Struct], where: str) -> None:
+        for field in fields(kind):
+            key = where + field.name
+            if inner := _section(field.type):
+                self.sections[key] = (inner.__doc__ or "").partition("\n")[0]
+                self._gather(inner, f"{key}.")
+            for each in _metadata(field):
+                if isinstance(each, ConfigKey):
+                    self.keys[key] = each
+
+    def example_of(self, key: str) -> str:
+        """Return a line of TOML that is right for a key; empty where there is no such key."""
+        if key in self.sections:
+            return f"[{key}]"
+        found = next((name for name in self.keys if f"{key}.".startswith(f"{name}.")), None)
+        if found is None:
+            return ""
+        example = self.keys[found].example
+        shown = found.rpartition(".")[2] if example[0] == "{" else key.removeprefix(f"{found}.")
+        return f"{shown.rpartition('.')[2] if key == found else shown} = {example}"
+
+    def fault(self, key: str, reason: str) -> ConfigFault:
+        """Return a fault with the example of its key."""
+        return ConfigFault(key=key, reason=reason, example=self.example_of(key))
+
+    def template(self) -> str:
+        """Return a new file: every key is explained, and those that are not given are comments."""
+        text, section = self._head, ""
+        given = {name.partition(".")[0] for name, key in self.keys.items() if key.given}
+        for name, key in self.keys.items():
+            if not key.says:
+                continue
+            inside, _, last = name.rpartition(".")
+            if inside != section:
+                section = inside
+                hidden = "" if section.partition(".")[0] in given else "# "
+                text += f"\n# {self.sections[section]}\n{hidden}[{section}]\n"
+            text += f"# {key.says}\n{'' if key.given else '# '}{last} = {key.example}\n"
+        return text + self._tail
+
+    def read(self, path: Path, look: Callable[[_C], Iterator[ConfigFault]]) -> _C:
+        """Read and check a file.
+
+        Args:
+            path: the file.
+            look: yields the faults of values that are well formed but impossible.
+
+        Raises:
+            ConfigError: the file is missing or is not TOML.
+            ConfigFaults: keys in it are wrong: all of them, each with the reason and an example.
+        """
+        tree = read_toml(path, self._owner)
+        faults: list[ConfigFault] = []
+        if tree.pop("base", None) is not None:
+            reason = "is set by the file's place and cannot be given"
+            faults.append(ConfigFault(key="base", reason=reason))
+        read_table(self._kind, tree, "", lambda line: faults.append(self._fault_of(line)))
+        # The keys that could be read are checked all the same, so that one run reports everything.
+        config = msgspec.convert(self._mended(self._kind, tree, ""), self._kind)
+        config = replace(config, base=str(path.resolve().parent))
+        told = [f"{fault.key.partition('.')[0] if self._whole else fault.key}." for fault in faults]
+        faults += [
+            fault
+            for fault in (*look(config), *self._unreadable(config))
+            if not any(f"{fault.key}.".startswith(key) or not fault.key for key in told)
+        ]
+        if faults:
+            raise ConfigFaults(str(path), faults)
+        return config
+
+    def _fault_of(self, line: str) -> ConfigFault:
+        """Turn a line of the reader of tables into a fault with an example of the key."""
+        key, _, reason = line.partition(": ")
+        if not reason:
+            key, _, reason = line.partition(" ")
+        if not reason.startswith("no such key"):
+            return self.fault(key, reason[:1].lower() + reason[1:])
+        if any(word in key.rpartition(".")[2] for word in _SECRET):
+            instead = self.example_of(f"{key.rpartition('.')[0] or 'bus'}.password_file")
+            return ConfigFault(key=key, reason="a secret never stands here", example=instead)
+        near = difflib.get_close_matches(key, self.keys, n=1, cutoff=0.5)
+        reason = reason.replace(" base,", "")  # the file's folder sets it
+        return ConfigFault(key=key, reason=reason, example=self.example_of(*near) if near else "")
+
+    def _mended(self, kind: type[Struct], tree: dict[str, Any], where: str) -> dict[str, Any]:
+        """Return the keys that can be read, and examples of those that are required.
+
+        An empty text is no path, login or scale: an optional key with one is not given.
+        """
+        good: dict[str, Any] = {}
+        for field in fields(kind):
+            key, value = where + field.name, tree.get(field.name)
+            if field.default is None and value == "":
+                continue
+            if not self._whole and (inner := _section(field.type)):
+                if value is not None or field.required:
+                    table = value if isinstance(value, dict) else {}
+                    good[field.name] = self._mended(inner, table, f"{key}.")
+            elif value is not None and _reads(field.type, value):
+                good[field.name] = value
+            elif field.required:
+                good |= tomllib.loads(f"{field.name} = {self.keys[key].example}")
+        return good
+
+    def _unreadable(self, config: PlacedConfig) -> Iterator[ConfigFault]:
+        """Yield the faults of files that are named and cannot be used."""
+        for name in self.sections:
+            section = getattr(config, name, None)
+            pair = {key: getattr(section, key, None) for key in ("cert", "key")}
+            if hasattr(section, "cert") and (pair["cert"] is None) is not (pair["key"] is None):
+                missing = f"{name}.{next(key for key, value in pair.items() if value is None)}"
+                yield self.fault(missing, "is missing: give both `cert` and `key`, or neither")
+        for key, value, read in named_files(config):
+            path = config.beside(value)
+            if value.startswith(CREDENTIAL):
+                continue  # only the service that uses a credential can read it
+            try:
+                read(path)
+            except ssl.SSLError as error:
+                reason = f"{path}: no PEM of that kind: {error.reason or error}"
+                yield ConfigFault(key=key, reason=reason)
+            except OSError as error:
+                reason = f"{path} cannot be read: {error.strerror or error}"
+                yield ConfigFault(key=key, reason=reason)
+
+
+def named_files(
+    section: Struct, where: str = ""
+) -> Iterator[tuple[str, str, Callable[[Path], object]]]:
+    """Yield key, value and reader of each key that names a file which must be readable."""
+    for field in fields(section):
+        key, value = where + field.name, getattr(section, field.name)
+        inner = value.items() if isinstance(value, dict) else [("", value)]
+        for name, each in inner:
+            if isinstance(each, Struct):
+                yield from named_files(each, f"{key}.{name}." if name else f"{key}.")
+        if isinstance(value, str):
+            for each in _metadata(field):
+                if isinstance(each, _File):
+                    yield key, value, each.read
+
+
+def _metadata(field: FieldInfo) -> tuple[object, ...]:
+    return getattr(field.type, "__metadata__", ())
+
+
+def _section(kind: Any) -> type[Struct] | None:
+    """Return the type of a section, which may be one that can be absent."""
+    options = get_args(kind) if isinstance(kind, UnionType) else (kind,)
+    return next((o for o in options if isinstance(o, type) and issubclass(o, Struct)), None)
+
+
+def _reads(kind: Any, value: object) -> bool:
+    try:
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        return False
+    return True

@@ -4,19 +4,26 @@
 sections of the services that run there.
 """
 
-import os
-from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeAlias
 
 from msgspec import Meta, Struct
 
-from baccarat.config.form import CREDENTIAL
+from baccarat.config.keys import (
+    ConfigKey,
+    Form,
+    OpenFile,
+    PemFile,
+    PlacedConfig,
+    Port,
+    RequiredFile,
+)
 from events.proof.keys import load_signing_key
 from events.proof.note import VerifierKey, parse_verifier_key
 from property.hub.connection import HubSettings
 from property.witness.service import WitnessSettings
 
 __all__ = [
+    "PROPERTY",
     "ArchiveConfig",
     "HubConfig",
     "PageConfig",
@@ -26,25 +33,31 @@ __all__ = [
     "WitnessConfig",
 ]
 
-_Port = Annotated[int, Meta(ge=1, le=65535)]
-_Text = Annotated[str, Meta(min_length=1)]
-_NO_CREDENTIALS: Final = "/run/credentials/none"
+_Text: TypeAlias = Annotated[str, Meta(min_length=1)]
+_SITE_TABLE: Final = '"harbour/b7"'
 
 
 class HubConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The NATS hub, or a leaf of it on this machine.
+    """The NATS hub, or a leaf of it on this machine."""
 
-    Args:
-        servers: URLs, `tls://host:port`; `nats://` only on loopback.
-        ca: PEM file of the property's CA.
-        cert: PEM file of our own certificate.
-        key: PEM file of its key.
-    """
-
-    servers: Annotated[tuple[_Text, ...], Meta(min_length=1)]
-    ca: str | None = None
-    cert: str | None = None
-    key: str | None = None
+    servers: Annotated[
+        tuple[_Text, ...],
+        Meta(min_length=1),
+        ConfigKey(
+            "The nodes, tried in turn.",
+            '["tls://hub1.casino.example:4222", "tls://hub2.casino.example:4222"]',
+            given=True,
+        ),
+    ]
+    ca: Annotated[
+        PemFile, ConfigKey("PEM file of the property's CA.", '"pki/ca.pem"', given=True)
+    ] = None
+    cert: Annotated[
+        PemFile, ConfigKey("PEM file of our certificate.", '"pki/client.pem"', given=True)
+    ] = None
+    key: Annotated[OpenFile, ConfigKey("PEM file of its key.", '"pki/client.key"', given=True)] = (
+        None
+    )
 
 
 class UplinkTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -56,94 +69,85 @@ class UplinkTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """
 
     log: str
-    password_file: str
+    password_file: RequiredFile
 
 
 class UplinkConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The uplink next to one or more tables.
+    """The uplink beside tables: each log goes up to the hub."""
 
-    Args:
-        tables: `<site>/<table>` to its log and login.
-    """
-
-    tables: dict[str, UplinkTable]
+    tables: Annotated[
+        dict[str, UplinkTable],
+        ConfigKey(
+            "A line for each table: its log, and the file with its login's password.",
+            f'{{ {_SITE_TABLE} = {{ log = "table.sqlite", password_file = "secrets/b7-hub" }} }}',
+        ),
+    ]
 
 
 class ArchiveConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The archive in PostgreSQL.
+    """The archive in PostgreSQL."""
 
-    Args:
-        database: `postgresql://user@host/database`; a password comes from PGPASSFILE.
-        workers: how many processes on this machine fill it; 0 only reads it.
-        password_file: the file with the password of the hub's login `archive`.
-    """
-
-    database: str
-    workers: Annotated[int, Meta(ge=0, le=16)] = 1
-    password_file: str | None = None
+    database: Annotated[
+        str,
+        ConfigKey(
+            "The database; a password comes from the file that PGPASSFILE names.",
+            '"postgresql://baccarat@db.casino.example/property"',
+        ),
+    ]
+    workers: Annotated[
+        int,
+        Meta(ge=0, le=16),
+        ConfigKey("How many processes fill it from here; 0 only reads it.", "1"),
+    ] = 1
+    password_file: Annotated[
+        OpenFile, ConfigKey("With the password of the hub's login.", '"secrets/archive"')
+    ] = None
 
 
 class WitnessConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The witness.
+    """The witness, on a machine that no table's people can write to."""
 
-    Args:
-        book: its SQLite file.
-        key: the file of the private key that it cosigns with.
-        password_file: the file with the password of the hub's login `witness`.
-        keys: `<site>/<table>` to the public keys that may sign its checkpoints.
-    """
-
-    book: str = "witness.sqlite"
-    key: str
-    password_file: str
-    keys: dict[str, tuple[str, ...]]
+    book: Annotated[str, ConfigKey("What it has seen. Back it up.", '"witness.sqlite"')] = (
+        "witness.sqlite"
+    )
+    key: Annotated[
+        str, ConfigKey("Its private key; `baccarat keys new` makes one.", '"witness.key"')
+    ]
+    password_file: Annotated[
+        RequiredFile, ConfigKey("With the password of the hub's login.", '"secrets/witness"')
+    ]
+    keys: Annotated[
+        dict[str, tuple[str, ...]],
+        ConfigKey(
+            "A line for each table: the public keys that may sign its checkpoints.",
+            f'{{ {_SITE_TABLE} = ["harbour/b7+5ab1c8a6+AVd..."] }}',
+        ),
+    ]
 
 
 class PageConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The page of all tables. It asks for no login: anybody who reaches it sees everything.
+    """The page of all tables. It asks for no login."""
 
-    Args:
-        host: the address to listen at; of loopback, unless `exposed`.
-        port: the port to listen at.
-        names: names that browsers use, besides its addresses and `localhost`.
-        exposed: confirm that a proxy in front asks for logins; required beyond loopback.
-    """
+    host: Annotated[str, ConfigKey("Where to listen.", '"127.0.0.1"')] = "127.0.0.1"
+    port: Annotated[Port, ConfigKey("At which port.", "8090")] = 8090
+    names: Annotated[
+        tuple[str, ...],
+        ConfigKey("Names that browsers call it by.", '["property.casino.example"]'),
+    ] = ()
+    exposed: Annotated[
+        bool,
+        ConfigKey("Beyond loopback: something in front of it asks for logins.", "true"),
+    ] = False
 
-    host: str = "127.0.0.1"
-    port: _Port = 8090
-    names: tuple[str, ...] = ()
-    exposed: bool = False
 
-
-class PropertyConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The property's services that run on this machine, or are asked from it.
-
-    Args:
-        hub: how to reach the hub; None where nothing here does.
-        uplink: the tables of this machine.
-        archive: the archive.
-        witness: the witness.
-        page: the page.
-    """
+class PropertyConfig(PlacedConfig, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The property's services that run on this machine, or are asked from it."""
 
     hub: HubConfig | None = None
     uplink: UplinkConfig | None = None
     archive: ArchiveConfig | None = None
     witness: WitnessConfig | None = None
     page: PageConfig | None = None
-    base: str = ""
-
-    def password_files(self) -> dict[str, str]:
-        """Return key to password file, for the keys that are set."""
-        found = {}
-        if self.uplink is not None:
-            for origin, table in self.uplink.tables.items():
-                found[f"uplink.tables.{origin}.password_file"] = table.password_file
-        for name in ("archive", "witness"):
-            section = getattr(self, name)
-            if section is not None and section.password_file is not None:
-                found[f"{name}.password_file"] = section.password_file
-        return found
 
     def hub_settings(self, who: str, password_file: str) -> HubSettings:
         """Return how `who` reaches the hub.
@@ -156,9 +160,9 @@ class PropertyConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             servers=self.hub.servers,
             who=who,
             password=self.beside(password_file).read_text("utf-8").strip(),
-            ca=self.beside(self.hub.ca) if self.hub.ca else None,
-            cert=self.beside(self.hub.cert) if self.hub.cert else None,
-            key=self.beside(self.hub.key) if self.hub.key else None,
+            ca=self.beside(self.hub.ca),
+            cert=self.beside(self.hub.cert),
+            key=self.beside(self.hub.key),
         )
 
     def witness_settings(self) -> WitnessSettings:
@@ -181,9 +185,14 @@ class PropertyConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         given = self.witness.keys if self.witness else {}
         return {origin: tuple(map(parse_verifier_key, keys)) for origin, keys in given.items()}
 
-    def beside(self, path: str) -> Path:
-        """Resolve a path against the configuration file's folder; `credential:NAME` as well."""
-        if path.startswith(CREDENTIAL):
-            folder = os.environ.get("CREDENTIALS_DIRECTORY", _NO_CREDENTIALS)
-            return Path(folder) / path.removeprefix(CREDENTIAL)
-        return Path(self.base) / path
+
+PROPERTY: Final = Form(
+    PropertyConfig,
+    "the property's",
+    head="""\
+# A property of baccarat-table. Paths count from this file's folder.
+# Each machine has only the sections of what runs there: an uplink beside its tables, archive
+# workers, the witness and the page wherever they are.
+""",
+    whole=True,
+)

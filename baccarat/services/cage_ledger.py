@@ -71,7 +71,7 @@ def ledger_settings(config: TableConfig, ledger: str | None = None) -> LedgerSet
         ledger = str(config.beside(cage.ledger))
     return LedgerSettings(
         topics=config.topics,
-        bus=config.cage_bus(),
+        bus=config.own_bus("cage"),
         ledger=parse_ledger_url(ledger or cage.ledger),
         user=cage.user,
         consumer=cage.consumer,

@@ -27,4 +27,4 @@ async def serve(
         raise ConfigError("metrics: the configuration has no [metrics]")
     disks = {"log": config.log_path.parent, "journal": config.journal_path}
     health = TableHealth(config.table, disks, SystemClock())
-    await serve_page(health, config.topics, config.metrics_bus(), given.port, stop)
+    await serve_page(health, config.topics, config.own_bus("metrics"), given.port, stop)

@@ -4,7 +4,7 @@ import asyncio
 
 import msgspec
 
-from baccarat.config.form import ScoreboardConfig, TableConfig
+from baccarat.config.form import ScreensConfig, TableConfig
 from baccarat.services.registry import Probe, no_probe
 from displays.service import DisplayService, DisplaySettings
 from events.clock import SystemClock
@@ -32,7 +32,7 @@ async def serve_displays(
         users=config.beside(given.users),
         idle_s=given.idle_minutes * 60,
     )
-    await _serve_screens(config, settings, config.displays_bus(), stop)
+    await _serve_screens(config, settings, config.own_bus("displays"), stop)
 
 
 async def serve_scoreboard(
@@ -49,10 +49,10 @@ async def serve_scoreboard(
     if given is None:
         raise ConfigError("scoreboard: the configuration has no [scoreboard]")
     settings = _screens(config, "scoreboard", given)
-    await _serve_screens(config, settings, config.scoreboard_bus(), stop)
+    await _serve_screens(config, settings, config.own_bus("scoreboard"), stop)
 
 
-def _screens(config: TableConfig, section: str, given: ScoreboardConfig) -> DisplaySettings:
+def _screens(config: TableConfig, section: str, given: ScreensConfig) -> DisplaySettings:
     return DisplaySettings(
         section=section,
         host=given.host,

@@ -32,7 +32,7 @@ async def serve(config: TableConfig, stop: asyncio.Event, probe: Probe = no_prob
             journal_dir=config.journal_path,
             keep=_keep(config.shoe.keep),
         ),
-        config.shoe_bus(),
+        config.own_bus("shoe"),
         SystemClock(),
         random.Random(),  # noqa: S311 - spreads attempts in time, guards nothing
         probe,

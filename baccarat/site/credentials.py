@@ -13,7 +13,8 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from baccarat.config.form import CREDENTIAL, TableConfig
+from baccarat.config.form import TableConfig
+from baccarat.config.keys import CREDENTIAL
 
 __all__ = ["LAID_OUT", "STORE", "UNITS", "outdated", "with_sources"]
 

@@ -23,7 +23,8 @@ import msgspec
 from cryptography import x509
 from msgspec import Struct
 
-from baccarat.config.form import CREDENTIAL, TableConfig
+from baccarat.config.form import TableConfig
+from baccarat.config.keys import CREDENTIAL
 from baccarat.rulebooks.library import is_file
 from baccarat.site.credentials import outdated
 from baccarat.site.findings import DoctorFinding, fails, passes, read_document, warns
@@ -445,7 +446,7 @@ def _disk(config: TableConfig) -> Iterator[DoctorFinding]:
 def _secrets(config: TableConfig) -> Iterator[DoctorFinding]:
     for name, given in config.password_files().items():
         path, check = config.beside(given), f"{name}.password_file"
-        if path is None or given.startswith(CREDENTIAL):
+        if given.startswith(CREDENTIAL):
             continue
         try:
             mode, said = path.stat().st_mode & 0o777, path.read_text("utf-8", "replace").strip()

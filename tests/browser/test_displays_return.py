@@ -8,9 +8,11 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from anyio.from_thread import start_blocking_portal
 from playwright.sync_api import Browser, Page, expect
 
 from displays.auth.accounts import UserAccount, save_accounts
@@ -18,7 +20,7 @@ from displays.auth.passwords import hash_password
 from displays.live import LiveState
 from events.clock import rfc3339
 from events.mqtt.presence import Status, encode_status
-from tests.support.brokers.black_hole import road_to
+from tests.support.brokers.relay import Relay, relayed
 from tests.support.machine.ports import free_port
 from tests.support.service.screen_server import Served, served, shown
 from tests.support.service.screens import LOST_MS, chromium
@@ -149,12 +151,22 @@ def test_a_page_that_slept_is_right_at_once_and_shows_nothing_old(
     assert set(live) <= {table.position - 1, table.position}, "what is old was shown as live"
 
 
+@contextmanager
+def relay_to(port: int) -> Iterator[Relay]:
+    """A relay to a server, in a thread of its own."""
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(relayed(Relay(port))) as road,
+    ):
+        yield road
+
+
 def test_a_dead_switch_for_an_hour(page: Page, port: int, table: Table) -> None:
     """Both ends believe in their connection, and the browser is told of nothing.
 
     It is right within the second that is promised; the other tests here have more patience.
     """
-    with road_to(port) as road:
+    with relay_to(port) as road:
         open_board(page, f"http://127.0.0.1:{road.port}", table)
         for tries_left in reversed(range(TRIES)):
             road.shut = True
@@ -187,7 +199,7 @@ def test_the_server_is_away_for_an_hour(page: Page, port: int) -> None:
 def test_a_page_says_which_state_it_has(page: Page, port: int, table: Table) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    with road_to(port) as road:
+    with relay_to(port) as road:
         open_board(page, f"http://127.0.0.1:{road.port}", table)
         road.shut = True
         is_lost(page)
@@ -217,7 +229,7 @@ def test_a_console_that_was_left_for_an_hour_wants_a_login(
     page: Page, clock: HandClock, users: Path, away: str
 ) -> None:
     port = free_port()
-    with served(clock=clock, port=port, users=users) as screens, road_to(port) as road:
+    with served(clock=clock, port=port, users=users) as screens, relay_to(port) as road:
         Table(screens, clock)
         log_in(page, f"http://127.0.0.1:{road.port}")
         expect(page.locator("body[data-live=yes]")).to_be_visible()

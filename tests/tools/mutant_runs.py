@@ -1,16 +1,16 @@
-"""Runs tests against mutants, in a copy of the tree, and in a process of its own for each.
+"""Runs tests against mutants, each in a process of its own.
 
-A worker never imports a room of the tree: what it forks does. That process begins with the
+A worker never imports a room of the product: what it forks does. That process begins with the
 third-party packages loaded, and lives for one test file. A change of what runs when a module is
-imported is written into the copy, so that everything is imported with it. Most changes are inside
-of functions that nobody has called yet when the tests are collected: there it comes to the same,
-and costs a tenth, to collect the tests once and to put the function's new code in its place in one
-more fork for each mutant.
+imported is put in its place while everything is imported. Most changes are inside of functions
+that nobody has called yet when the tests are collected: there it comes to the same, and costs a
+tenth, to collect the tests once and to put the function's new code in its place in one more fork
+for each mutant. No file is written.
 """
 
 import gc
+import io
 import json
-import math
 import os
 import resource
 import signal
@@ -20,38 +20,34 @@ import traceback
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import CodeType, FrameType, FunctionType
-from typing import Any, Final, NamedTuple
+from tempfile import TemporaryFile
+from types import CodeType, FunctionType
+from typing import IO, Any, Final, NamedTuple
 
 import hypothesis
 import pytest
 from _pytest.runner import runtestprotocol
+from coverage import Coverage
 
 from tests.tools.mutations import Mutant
 
 __all__ = ["Covered", "Verdict", "cover", "try_mutants"]
 
+_HERE: Final = Path(__file__).parents[2]
 _OK, _FAILED, _BROKEN = 0, 1, 2  # pytest's own exit codes: passed, a test failed, none could begin
 _FAULT = 70
 # What tests may take of a processor with a mutant: more by so much, and in times of it.
 _LEAST_S: Final = 3
 _TIMES: Final = 3
-_WAITING: Final = 50  # ... and in all, on a busy machine, in times of that
-_WHOLE_FILE_S: Final = 1800.0
-_ROOMS: Final = frozenset(
-    {
-        "baccarat", "benchmarks", "cage", "displays", "events", "property", "shoe_driver",
-        "simulators", "table_core", "tests",
-    }
-)  # fmt: skip
+_WHOLE_FILE_S: Final = 1800
 # Loading every plugin there is would take a third of the time.
 _PYTEST: Final = (
     "-q", "-x", "-p", "no:cacheprovider", "-p", "pytest_asyncio.plugin", "-p", "pytest_timeout",
     "--noconftest", "--no-header", "--tb=no", "--assert=plain",
 )  # fmt: skip
-
-Lines = dict[str, list[int]]
+_IMPORTING: Final = ""  # coverage's name of what runs before the first test
 
 
 class Covered(NamedTuple):
@@ -60,24 +56,27 @@ class Covered(NamedTuple):
     Args:
         file: the test file.
         seconds: of a processor, which it takes.
-        collecting: lines of each file that run before its first test.
-        tests: by test, the lines of each file that run in it; the quickest first.
+        tests: the quickest first.
+        ran: by file and line, the tests that run it; "" is the import of everything.
     """
 
     file: str
     seconds: float
-    collecting: Lines
-    tests: Mapping[str, Lines]
+    tests: Sequence[str]
+    ran: Mapping[str, Mapping[int, Sequence[str]]]
 
-    def those_that_run(self, mutant: Mutant, lines: range) -> list[str]:
-        """The tests that a change on these lines may touch; all, where it runs while collecting."""
-        if self.at_once(mutant, lines):
-            return list(self.tests)
-        return [name for name, ran in self.tests.items() if _any_of(ran, mutant.path, lines)]
+    def those_that_run(self, mutant: Mutant) -> list[str]:
+        """The tests that a mutant may touch; all, where it runs while they are collected."""
+        run_it = self._tests_on(mutant)
+        return [test for test in self.tests if test in run_it or self.at_once(mutant)]
 
-    def at_once(self, mutant: Mutant, lines: range) -> bool:
+    def at_once(self, mutant: Mutant) -> bool:
         """Whether it matters before the first test, so that all must be imported with it."""
-        return not mutant.function or _any_of(self.collecting, mutant.path, lines)
+        return not mutant.function or _IMPORTING in self._tests_on(mutant)
+
+    def _tests_on(self, mutant: Mutant) -> set[str]:
+        ran = self.ran.get(mutant.path, {})
+        return {test for line in mutant.lines for test in ran.get(line, ())}
 
 
 class Verdict(NamedTuple):
@@ -99,32 +98,21 @@ class Verdict(NamedTuple):
         return self.result in ("killed", "timed out")
 
 
-def _any_of(ran: Mapping[str, list[int]], path: str, lines: range) -> bool:
-    return not set(lines).isdisjoint(ran.get(path, ()))
-
-
-def cover(tree: Path, file: str, targets: Iterable[str]) -> Covered:
+def cover(file: str, targets: Iterable[str]) -> Covered:
     """Run a test file as it is, and see what it runs of the targets.
 
     Raises:
         RuntimeError: it does not pass.
     """
-    told = tree / "covered.json"
-    code = _forked(lambda: _pytest(tree, file, _Tracer(tree, targets, told)), _WHOLE_FILE_S)
-    if code != _OK:
-        said = (tree / "output.txt").read_text()[-1000:]
-        raise RuntimeError(f"{file} does not pass on the tree as it is: exit code {code}: {said}")
-    found = json.loads(told.read_text())
-    return Covered(file, found["seconds"], found["collecting"], found["tests"])
+    seconds, tests, ran = _reported(file, lambda report: _Watch(targets, report))
+    lines = {path: {int(line): names for line, names in found.items()} for path, found in ran}
+    return Covered(file, seconds, tests, lines)
 
 
-def try_mutants(
-    tree: Path, mutants: Sequence[Mutant], covered: Iterable[Covered]
-) -> Iterator[Verdict]:
+def try_mutants(mutants: Sequence[Mutant], covered: Iterable[Covered]) -> Iterator[Verdict]:
     """Run what touches each mutant, a test file after the other, until one notices.
 
     Args:
-        tree: a copy of the tree.
         mutants: the changes.
         covered: the test files in the order in which they are to be run.
 
@@ -132,30 +120,24 @@ def try_mutants(
         RuntimeError: pytest could not say whether the tests pass.
     """
     alive = dict.fromkeys(mutants, "untested")
-    lines = {mutant: _lines(tree, mutant) for mutant in mutants}
     for known in covered:
-        codes: dict[Mutant, int] = {}
-        within: list[tuple[Mutant, list[str]]] = []
-        for mutant in alive:
-            tests = known.those_that_run(mutant, lines[mutant])
-            if tests and known.at_once(mutant, lines[mutant]):
-                codes[mutant] = _try_at_once(tree, mutant, known, tests)
-            elif tests:
-                within.append((mutant, tests))
-        for (mutant, tests), code in zip(within, _try_within(tree, known, within), strict=True):
-            codes[mutant] = code if code != _FAULT else _try_at_once(tree, mutant, known, tests)
-        for mutant, code in codes.items():
+        limit = int(_LEAST_S + _TIMES * known.seconds) + 1
+        touching = [(each, tests) for each in alive if (tests := known.those_that_run(each))]
+        within = [(each, tests) for each, tests in touching if not known.at_once(each)]
+        codes = dict.fromkeys((mutant for mutant, _ in touching), _FAULT)
+        if within:
+            found = _reported(known.file, partial(_Loop, within, limit))
+            codes |= zip((mutant for mutant, _ in within), found, strict=True)
+        for mutant, tests in touching:
+            code = codes[mutant]
+            if code == _FAULT:
+                code = _forked(partial(_with_mutant, mutant, known.file, tests), limit)
             alive[mutant] = "survived"
             if code != _OK:
                 del alive[mutant]
                 yield Verdict(mutant, _word(mutant, known, code), known.file)
     for mutant, result in alive.items():
         yield Verdict(mutant, result)
-
-
-def _lines(tree: Path, mutant: Mutant) -> range:
-    source = (tree / mutant.path).read_bytes()
-    return range(mutant.line, mutant.line + source[mutant.start : mutant.end].count(b"\n") + 1)
 
 
 def _word(mutant: Mutant, known: Covered, code: int) -> str:
@@ -166,42 +148,28 @@ def _word(mutant: Mutant, known: Covered, code: int) -> str:
     raise RuntimeError(f"{mutant}: {known.file}: exit code {code}")
 
 
-def _try_at_once(tree: Path, mutant: Mutant, known: Covered, tests: list[str]) -> int:
-    """With the mutant in its place in the copy, and out again."""
-    file = tree / mutant.path
-    source = file.read_bytes()
-    try:
-        _forget_compiled(file)
-        file.write_bytes(mutant.applied(source))
-        limit = _LEAST_S + _TIMES * known.seconds
-        return _forked(lambda: _pytest(tree, known.file, _Chosen(tests)), limit)
-    finally:
-        file.write_bytes(source)
-        _forget_compiled(file)
+def _with_mutant(mutant: Mutant, file: str, tests: Sequence[str]) -> int:
+    """Run tests in this process, which imports everything with the mutant in its place."""
+    path = _HERE / mutant.path
+    source = mutant.applied(path.read_bytes())
+    code_of, opened = SourceFileLoader.get_code, Path.open
+
+    def get_code(loader: SourceFileLoader, name: str) -> CodeType | None:
+        return _compiled(mutant, source) if loader.path == str(path) else code_of(loader, name)
+
+    def open_(file: Path, mode: str = "r", *args: Any, **named: Any) -> IO[Any]:
+        if file.absolute() != path:
+            return opened(file, mode, *args, **named)
+        return io.BytesIO(source) if "b" in mode else io.StringIO(source.decode())
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SourceFileLoader, "get_code", get_code)
+        patch.setattr(Path, "open", open_)
+        return _pytest(file, _Chosen(tests))
 
 
-def _forget_compiled(file: Path) -> None:
-    """A file that is changed twice in a second may look as it did: nothing compiled may stay."""
-    for compiled in (file.parent / "__pycache__").glob(f"{file.stem}.*"):
-        compiled.unlink()
-
-
-def _try_within(
-    tree: Path, known: Covered, mutants: Sequence[tuple[Mutant, list[str]]]
-) -> list[int]:
-    """With the tests collected once; `_FAULT` where the function cannot be changed in its place."""
-    if not mutants:
-        return []
-    told = tree / "codes.json"
-    told.unlink(missing_ok=True)
-    limit = _LEAST_S + _TIMES * known.seconds
-    loop = _Loop(tree, mutants, limit, told)
-    code = _forked(lambda: _pytest(tree, known.file, loop), _WHOLE_FILE_S)
-    if code != _OK:
-        said = (tree / "output.txt").read_text()[-1000:]
-        raise RuntimeError(f"{known.file}: exit code {code}: {said}")
-    codes: list[int] = json.loads(told.read_text())
-    return codes
+def _compiled(mutant: Mutant, source: bytes) -> CodeType:
+    return compile(source, str(_HERE / mutant.path), "exec", dont_inherit=True)
 
 
 # ---- what pytest is told ----
@@ -222,16 +190,18 @@ class _Chosen:
 
 
 class _Loop:
-    """A plugin of pytest: instead of running the tests once, run some of them for each mutant."""
+    """A plugin of pytest: instead of running the tests once, run some of them for each mutant.
+
+    It reports an exit code for each; `_FAULT` where the function cannot be changed in its place.
+    """
 
     def __init__(
-        self, tree: Path, mutants: Sequence[tuple[Mutant, list[str]]], limit: float, told: Path
+        self, mutants: Sequence[tuple[Mutant, list[str]]], limit: int, report: IO[str]
     ) -> None:
-        self._tree = tree
         self._mutants = mutants
         self._limit = limit
-        self._told = told
-        self._worker = os.getpid()
+        self._report = report
+        self._worker = os.getppid()
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         items = {item.nodeid: item for item in session.items}
@@ -244,15 +214,14 @@ class _Loop:
         for mutant, names in self._mutants:
             if os.getppid() != self._worker:
                 os._exit(_FAULT)  # the time is over, and the worker gone
-            theirs = functions[str(self._tree / mutant.path)]
+            theirs = functions[str(_HERE / mutant.path)]
             chosen = [items[name] for name in names]
             codes.append(_forked(partial(self._run, mutant, theirs, chosen), self._limit))
-        self._told.write_text(json.dumps(codes))
+        json.dump(codes, self._report)
         return True
 
     def _run(self, mutant: Mutant, functions: list[FunctionType], items: list[pytest.Item]) -> int:
-        path = self._tree / mutant.path
-        whole = compile(mutant.applied(path.read_bytes()), str(path), "exec", dont_inherit=True)
+        whole = _compiled(mutant, mutant.applied((_HERE / mutant.path).read_bytes()))
         new = {code.co_qualname: code for code in _codes(whole)}
         replaced = 0
         for function in functions:
@@ -263,9 +232,8 @@ class _Loop:
         if not replaced:
             return _FAULT
         for item, following in zip(items, [*items[1:], None], strict=True):
-            if any(
-                report.failed for report in runtestprotocol(item, log=False, nextitem=following)
-            ):
+            reports = runtestprotocol(item, log=False, nextitem=following)
+            if any(report.failed for report in reports):
                 return _FAILED
         return _OK
 
@@ -277,23 +245,21 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(constant)
 
 
-class _Tracer:
-    """A plugin of pytest: which lines of the targets run, and in which test."""
+class _Watch:
+    """A plugin of pytest: reports which lines of the targets run, and in which test."""
 
-    def __init__(self, tree: Path, targets: Iterable[str], told: Path) -> None:
-        self._paths = {str(tree / path): path for path in targets if path.endswith(".py")}
-        self._told = told
-        self._ran: dict[str, dict[str, set[int]]] = {"": defaultdict(set)}
-        self._now = self._ran[""]
-        self._took = {"": 0.0}
+    def __init__(self, targets: Iterable[str], report: IO[str]) -> None:
+        self._paths = {str(_HERE / path): path for path in targets if path.endswith(".py")}
+        self._coverage = Coverage(data_file=None, include=[*self._paths, "none"])
+        self._report = report
+        self._took: dict[str, float] = {}
 
     def pytest_configure(self) -> None:
-        sys.settrace(self._call)
+        self._coverage.start()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Any:
-        self._now = self._ran[item.nodeid] = defaultdict(set)
-        sys.settrace(self._call)
+        self._coverage.switch_context(item.nodeid)
         begin = time.process_time()
         try:
             return (yield)
@@ -301,71 +267,62 @@ class _Tracer:
             self._took[item.nodeid] = time.process_time() - begin
 
     def pytest_sessionfinish(self) -> None:
-        sys.settrace(None)
-        ran = {
-            test: {path: sorted(numbers) for path, numbers in self._ran[test].items()}
-            for test in sorted(self._ran, key=self._took.__getitem__)
-        }
-        told = {"seconds": time.process_time(), "collecting": ran.pop(""), "tests": ran}
-        self._told.write_text(json.dumps(told))
-
-    def _call(self, frame: FrameType, _event: str, _argument: object) -> Any:
-        path = self._paths.get(frame.f_code.co_filename)
-        if path is None:
-            return None
-        self._now[path].add(frame.f_lineno)
-        return self._line
-
-    def _line(self, frame: FrameType, _event: str, _argument: object) -> Any:
-        self._now[self._paths[frame.f_code.co_filename]].add(frame.f_lineno)
-        return self._line
+        self._coverage.stop()
+        found = self._coverage.get_data()
+        ran = [(path, found.contexts_by_lineno(full)) for full, path in self._paths.items()]
+        tests = sorted(self._took, key=self._took.__getitem__)
+        json.dump((time.process_time(), tests, ran), self._report)
 
 
 # ---- processes ----
 
 
-def _forked(work: Callable[[], int], limit: float) -> int:
+def _reported(file: str, plugin: Callable[[IO[str]], object]) -> Any:
+    """What a plugin has written while pytest ran a test file.
+
+    Raises:
+        RuntimeError: the tests do not pass.
+    """
+    with TemporaryFile("w+", encoding="utf-8") as report:
+
+        def run() -> int:
+            code = _pytest(file, plugin(report))
+            report.flush()
+            return code
+
+        code = _forked(run, _WHOLE_FILE_S)
+        if code != _OK:
+            raise RuntimeError(f"{file} does not pass as it is: exit code {code}")
+        report.seek(0)
+        return json.load(report)
+
+
+def _forked(work: Callable[[], int], limit: int) -> int:
     """The exit code of `work` in a process forked from this one; killed where it takes too long.
 
     Args:
         work: what to do there.
-        limit: seconds of a processor.
+        limit: seconds of a processor. What only waits is ended by pytest's own time-out.
     """
     child = os.fork()
-    if child == 0:
-        code = _FAULT
-        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(limit), math.ceil(limit) + 1))
-        try:
-            code = work()
-        except BaseException:  # noqa: BLE001 - whatever it is, there must be no second parent
-            traceback.print_exc()
-        finally:
-            sys.stderr.flush()
-            os._exit(code)
-    deadline = time.monotonic() + limit * _WAITING
-    wait = 0.0005
-    while True:
-        ended, status = os.waitpid(child, os.WNOHANG)
-        if ended:
-            return os.waitstatus_to_exitcode(status)
-        if time.monotonic() > deadline:
-            os.kill(child, signal.SIGKILL)
-        time.sleep(wait)
-        wait = min(wait * 1.5, 0.05)
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    code = _FAULT
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 1))
+    try:
+        code = work()
+    except BaseException:  # noqa: BLE001 - whatever it is, there must be no second parent
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
 
 
-def _pytest(tree: Path, file: str, plugin: object) -> int:
-    """Pytest on one test file of the copy, from a process that has imported nothing of it."""
-    os.chdir(tree)
-    output = os.open(tree / "output.txt", os.O_RDWR | os.O_CREAT | os.O_TRUNC)
-    for stream in (1, 2):
-        os.dup2(output, stream)
-    for name in list(sys.modules):
-        if name.partition(".")[0] in _ROOMS:
-            del sys.modules[name]
-    here = str(Path(__file__).parents[2])
-    sys.path[:] = [str(tree), *(p for p in sys.path if p not in ("", here, str(tree)))]
-    sys.dont_write_bytecode = not isinstance(plugin, _Tracer)
+def _pytest(file: str, plugin: object) -> int:
+    """Pytest on one test file, from a process that has imported nothing of the product."""
+    os.chdir(_HERE)
+    with Path(os.devnull).open("wb") as nothing:
+        os.dup2(nothing.fileno(), 1)
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     hypothesis.settings.register_profile(
         "mutants",

@@ -9,18 +9,14 @@ import argparse
 import importlib
 import multiprocessing
 import random
-import shutil
 import sys
-import tempfile
 import time
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from multiprocessing.queues import Queue
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from tests.tools.broken_builds import copy_of
 from tests.tools.mutant_runs import Covered, Verdict, cover, try_mutants
 from tests.tools.mutant_targets import TARGETS, Target
 from tests.tools.mutations import Mutant, mutants_of
@@ -52,16 +48,19 @@ def main(arguments: Sequence[str]) -> int:
     chosen = _chosen(options.names)
     mutants = [(t, m) for t in chosen for m in _mutants(t, options.only)]
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(2**32)
+    rng = random.Random(seed)
     if options.minutes:
-        random.Random(seed).shuffle(mutants)
+        rng.shuffle(mutants)
         sys.stdout.write(f"{len(mutants)} mutants for {options.minutes} minutes, seed {seed}\n")
+    batches = _batches(mutants)
+    if options.minutes:
+        rng.shuffle(batches)
     verdicts = []
-    with tempfile.TemporaryDirectory(prefix="baccarat-mutants-") as folder:
-        for verdict in _tried(mutants, Path(folder), options.jobs, options.minutes * 60):
-            verdicts.append(verdict)
-            if not verdict.killed or options.verbose:
-                sys.stdout.write(f"{verdict.result:9} {verdict.mutant} {verdict.by}\n")
-                sys.stdout.flush()
+    for verdict in _tried(batches, options.jobs, options.minutes * 60):
+        verdicts.append(verdict)
+        if not verdict.killed or options.verbose:
+            sys.stdout.write(f"{verdict.result:9} {verdict.mutant} {verdict.by}\n")
+            sys.stdout.flush()
     sys.stdout.write("".join(f"{line}\n" for line in _table(verdicts, len(mutants))))
     known = {mutant.key for _, mutant in mutants}
     listed = listed_survivors(_SURVIVORS.read_text())
@@ -158,60 +157,46 @@ def _table(verdicts: Sequence[Verdict], of: int) -> Iterator[str]:
 
 # ---- workers ----
 
-_TREE: list[Path] = []  # the copy of this worker
-_COVERED: dict[str, Covered] = {}
+
+_Batch = tuple[Target, list[Mutant]]
 
 
-def _tried(
-    mutants: Sequence[tuple[Target, Mutant]], folder: Path, jobs: int, limit_s: float
-) -> Iterator[Verdict]:
+def _batches(mutants: Iterable[tuple[Target, Mutant]]) -> list[_Batch]:
+    """Mutants of one target, some at a time, so that its tests are collected once for all."""
+    gathered: dict[Target, list[Mutant]] = {}
+    for target, mutant in mutants:
+        gathered.setdefault(target, []).append(mutant)
+    return [
+        (target, group[at : at + _AT_A_TIME])
+        for target, group in gathered.items()
+        for at in range(0, len(group), _AT_A_TIME)
+    ]
+
+
+def _tried(batches: Sequence[_Batch], jobs: int, limit_s: float) -> Iterator[Verdict]:
     """Verdicts as they come, until the time is over."""
     begin = time.monotonic()
     for name in _LOADED:
         importlib.import_module(name)
-    fork = multiprocessing.get_context("fork")
-    trees: Queue[Path] = fork.Queue()
-    for number in range(2 * jobs):
-        tree = copy_of(folder / f"copy-{number}")
-        shutil.copytree(_HERE / "docs", tree / "docs")
-        trees.put(tree)
     wanted: dict[str, set[str]] = {}
-    for target, _ in mutants:
+    for target, _ in batches:
         for name in target.test_files:
             wanted.setdefault(name, set()).update(target.files)
-    with fork.Pool(jobs, _begin, (trees,)) as pool:
-        _COVERED.update(pool.imap_unordered(_cover, sorted(wanted.items())))
-    with fork.Pool(jobs, _begin, (trees,)) as pool:
-        for verdicts in pool.imap_unordered(_try, list(_batches(mutants))):
+    with multiprocessing.get_context("fork").Pool(jobs) as pool:
+        known = {each.file: each for each in pool.imap_unordered(_cover, sorted(wanted.items()))}
+        tasks = [(batch, [known[name] for name in target.test_files]) for target, batch in batches]
+        for verdicts in pool.imap_unordered(_try, tasks):
             yield from verdicts
             if limit_s and time.monotonic() - begin > limit_s:
                 return
 
 
-def _batches(mutants: Sequence[tuple[Target, Mutant]]) -> Iterator[tuple[Target, list[Mutant]]]:
-    """Mutants of one target, some at a time, so that its tests are collected once for all."""
-    gathered: dict[Target, list[Mutant]] = {}
-    for target, mutant in mutants:
-        batch = gathered.setdefault(target, [])
-        batch.append(mutant)
-        if len(batch) == _AT_A_TIME:
-            yield target, gathered.pop(target)
-    yield from gathered.items()
+def _cover(task: tuple[str, set[str]]) -> Covered:
+    return cover(*task)
 
 
-def _begin(trees: "Queue[Path]") -> None:
-    _TREE.append(trees.get())
-
-
-def _cover(task: tuple[str, set[str]]) -> tuple[str, Covered]:
-    name, files = task
-    return name, cover(_TREE[-1], name, files)
-
-
-def _try(task: tuple[Target, list[Mutant]]) -> list[Verdict]:
-    target, mutants = task
-    covered = [_COVERED[name] for name in target.test_files]
-    return list(try_mutants(_TREE[-1], mutants, covered))
+def _try(task: tuple[list[Mutant], list[Covered]]) -> list[Verdict]:
+    return list(try_mutants(*task))
 
 
 if __name__ == "__main__":

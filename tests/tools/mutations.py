@@ -12,9 +12,10 @@ keywords of a class.
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, chain, pairwise
+from string import digits
+from typing import Any, Final, NamedTuple
 
 __all__ = ["Mutant", "mutants_of"]
 
@@ -27,6 +28,7 @@ class Mutant(NamedTuple):
         where: the function or class, dotted; empty at the module's own level.
         function: the outermost function around it, dotted; empty where the change is in none.
         line: of the change, from 1; it moves when something is written above it.
+        last: line of it.
         before: the line as it is, stripped.
         after: the line as it becomes; empty where it is left out.
         nth: which of the changes of this file that read the same, from 1.
@@ -39,12 +41,18 @@ class Mutant(NamedTuple):
     where: str
     function: str
     line: int
+    last: int
     before: str
     after: str
     nth: int
     start: int
     end: int
     new: str
+
+    @property
+    def lines(self) -> range:
+        """The lines it touches."""
+        return range(self.line, self.last + 1)
 
     @property
     def key(self) -> tuple[str, str, str, str, int]:
@@ -69,54 +77,28 @@ class _Change(NamedTuple):
     new: str
 
 
+# The longer operator first: it may have a shorter one in it.
 _COMPARED: Final = {
-    "<": "<=",
-    "<=": "<",
-    ">": ">=",
-    ">=": ">",
-    "==": "!=",
-    "!=": "==",
-    "is not": "is",
-    "is": "is not",
-    "not in": "in",
-    "in": "not in",
-}
+    "is not": "is", "not in": "in", "<=": "<", ">=": ">", "==": "!=", "!=": "==", "is": "is not",
+    "in": "not in", "<": "<=", ">": ">=",
+}  # fmt: skip
 _COMPUTED: Final = {
-    "**": "*",
-    "//": "*",
-    "<<": ">>",
-    ">>": "<<",
-    "+": "-",
-    "-": "+",
-    "*": "//",
-    "/": "*",
-    "%": "//",
-    "|": "&",
-    "&": "|",
-    "^": "&",
-}
+    "**": "*", "//": "*", "<<": ">>", ">>": "<<", "+": "-", "-": "+", "*": "//", "/": "*",
+    "%": "//", "|": "&", "&": "|", "^": "&",
+}  # fmt: skip
 _JOINED: Final = {"and": "or", "or": "and"}
-_CALLED: Final = {
-    "min": "max",
-    "max": "min",
-    "any": "all",
-    "all": "any",
-    "partition": "rpartition",
-    "rpartition": "partition",
-    "lstrip": "rstrip",
-    "rstrip": "lstrip",
-    "startswith": "endswith",
-    "endswith": "startswith",
-}
-_NAMED: Final = (ast.Name, ast.Attribute)
-_PLAIN: Final = (*_NAMED, ast.Call)
-_COLLECTIONS: Final = (ast.Tuple, ast.List, ast.Set)
+_SWAPPED: Final = (
+    ("min", "max"), ("any", "all"), ("partition", "rpartition"), ("lstrip", "rstrip"),
+    ("startswith", "endswith"),
+)  # fmt: skip
+_CALLED: Final = dict(_SWAPPED) | {new: old for old, new in _SWAPPED}
+_FORMS: Final = {"Literal", "Mapping", "Callable", "dict", "type"}
 _FEW_DIGITS: Final = re.compile(r"\d{1,10}\Z")
 
 
 def mutants_of(path: str, source: bytes) -> list[Mutant]:
     """All of them, in the order in which they stand; the same for the same text."""
-    changes = _in_toml(source) if path.endswith(".toml") else _Finder(source).found()
+    changes = _in_toml(source) if path.endswith(".toml") else _in_python(source)
     seen: Counter[tuple[str, str, str]] = Counter()
     mutants = []
     for where, function, start, end, new in changes:
@@ -125,9 +107,11 @@ def mutants_of(path: str, source: bytes) -> list[Mutant]:
             continue
         before, after = _shown(source, start, end, new)
         seen[where, before, after] += 1
-        line = source.count(b"\n", 0, start) + 1
+        line, last = (source.count(b"\n", 0, at) + 1 for at in (start, end))
         nth = seen[where, before, after]
-        mutants.append(Mutant(path, where, function, line, before, after, nth, start, end, new))
+        mutants.append(
+            Mutant(path, where, function, line, last, before, after, nth, start, end, new)
+        )
     return mutants
 
 
@@ -169,213 +153,179 @@ def _in_toml(source: bytes) -> Iterator[_Change]:
             yield _Change(section, "", *word.span(), _TOML_OTHER.get(text) or str(int(text) + 1))
 
 
-class _Finder(ast.NodeVisitor):
-    """Walks one module. It is used once."""
+def _in_python(source: bytes) -> list[_Change]:
+    return sorted(_Finder(source).walk(ast.parse(source)), key=lambda change: change[2:])
+
+
+_Stretch = tuple[int, int, str]
+
+
+class _Finder:
+    """Finds the changes of one module, as they come on the way through its tree."""
 
     def __init__(self, source: bytes) -> None:
         self._source = source
-        self._changes: list[_Change] = []
-        self._scope: list[str] = []
-        self._function = ""
-        lines = source.splitlines(keepends=True)
-        self._begin = [0]
-        for line in lines:
-            self._begin.append(self._begin[-1] + len(line))
+        self._begin = [0, *accumulate(map(len, source.splitlines(keepends=True)))]
 
-    def found(self) -> list[_Change]:
-        self.visit(ast.parse(self._source))
-        return sorted(self._changes, key=lambda change: change[2:])
+    def walk(
+        self, node: ast.AST, scope: tuple[str, ...] = (), function: str = ""
+    ) -> Iterator[_Change]:
+        for stretch in self._changes(node):
+            yield _Change(".".join(scope), function, *stretch)
+        if isinstance(node, ast.FunctionDef):
+            for default in filter(None, (*node.args.defaults, *node.args.kw_defaults)):
+                yield from self.walk(default, scope, function)
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            scope = (*scope, node.name)
+        if isinstance(node, ast.FunctionDef):
+            function = function or ".".join(scope)
+        for part in _parts(node):
+            yield from self.walk(part, scope, function)
 
-    # ---- where things stand ----
+    def _changes(  # noqa: C901, PLR0912 - a table with a row for each kind of node
+        self, node: ast.AST
+    ) -> Iterator[_Stretch]:
+        match node:
+            case (
+                ast.Raise()
+                | ast.Return(value=None)
+                | ast.Assign(targets=[ast.Attribute() | ast.Subscript(), *_])
+            ):
+                yield self._replaced(node, "pass")
+            case ast.AugAssign(target=target, value=value):
+                yield self._replaced(node, "pass")
+                yield from self._between([target, value], _COMPUTED)
+            case ast.Expr(value=value) if not isinstance(value, ast.Constant):
+                yield self._replaced(node, "pass")
+            case ast.Return(value=ast.expr() as value) if not isinstance(value, ast.Constant):
+                yield self._replaced(value, "None")
+            case ast.Lambda(body=body):
+                yield self._replaced(body, "None")
+            case ast.Continue():
+                yield self._replaced(node, "break")
+            case ast.Break():
+                yield self._replaced(node, "continue")
+            case ast.If(test=test) | ast.IfExp(test=test):
+                yield from self._negated([test])
+            case ast.comprehension(ifs=tests):
+                yield from self._negated(tests)
+            case ast.BoolOp(values=values):
+                yield from self._between(values, _JOINED)
+                yield from self._negated(values)
+            case ast.Compare(left=left, comparators=others):
+                yield from self._between([left, *others], _COMPARED)
+            case ast.BinOp(left=left, right=right):
+                yield from self._between([left, right], _COMPUTED)
+            case ast.UnaryOp(operand=operand):
+                yield self._start(node), self._start(operand), ""
+            case ast.Call(func=function, keywords=keywords) if not _is_of_types(node):
+                name, end = _last_name(function), self._end(function)
+                if name in _CALLED:
+                    yield end - len(name), end, _CALLED[name]
+                yield from self._left_out([self._start(each) for each in keywords], node)
+            case ast.Dict():
+                yield from self._dictionary(node)
+            case ast.Tuple(elts=elts) | ast.List(elts=elts) | ast.Set(elts=elts):
+                if not isinstance(getattr(node, "ctx", None), ast.Store):
+                    yield from self._left_out([self._start(each) for each in elts], node)
+            case ast.JoinedStr():
+                yield self._replaced(node, '"a mutant"')
+            case ast.Constant(value=value):
+                for other in _other_values(value):
+                    yield self._replaced(node, other)
 
-    def _start(self, node: ast.expr | ast.stmt | ast.keyword) -> int:
-        return self._begin[node.lineno - 1] + node.col_offset
+    def _start(self, node: Any) -> int:
+        at: int = self._begin[node.lineno - 1] + node.col_offset
+        return at
 
-    def _end(self, node: ast.expr | ast.stmt | ast.keyword) -> int:
-        assert node.end_lineno is not None
-        assert node.end_col_offset is not None
-        return self._begin[node.end_lineno - 1] + node.end_col_offset
+    def _end(self, node: Any) -> int:
+        at: int = self._begin[node.end_lineno - 1] + node.end_col_offset
+        return at
 
-    def _put(self, start: int, end: int, new: str) -> None:
-        where = ".".join(self._scope)
-        self._changes.append(_Change(where, self._function, start, end, new))
+    def _replaced(self, node: ast.AST, new: str) -> _Stretch:
+        return self._start(node), self._end(node), new
 
-    def _replace(self, node: ast.expr | ast.stmt, new: str) -> None:
-        self._put(self._start(node), self._end(node), new)
+    def _negated(self, nodes: Sequence[ast.expr]) -> Iterator[_Stretch]:
+        for node in nodes:
+            if isinstance(node, ast.Name | ast.Attribute | ast.Call):
+                yield self._start(node), self._start(node), "not "
 
-    def _negate(self, node: ast.expr) -> None:
-        if isinstance(node, _PLAIN):
-            self._put(self._start(node), self._start(node), "not ")
+    def _between(self, operands: Sequence[ast.expr], others: dict[str, str]) -> Iterator[_Stretch]:
+        """Replace the operator between each two operands."""
+        for left, right in pairwise(operands):
+            start = self._end(left)
+            text = self._source[start : self._start(right)].decode()
+            operator = next(operator for operator in others if operator in text)
+            at = start + text.index(operator)
+            yield at, at + len(operator), others[operator]
 
-    def _between(self, left: ast.expr, right: ast.expr, others: dict[str, str]) -> None:
-        """Replace the operator between two operands."""
-        start, end = self._end(left), self._start(right)
-        text = self._source[start:end].decode()
-        for operator in sorted(others, key=len, reverse=True):
-            at = text.find(operator)
-            if at >= 0:
-                self._put(start + at, start + at + len(operator), others[operator])
-                return
-
-    def _leave_out(self, begins: Sequence[int], whole: ast.expr) -> None:
+    def _left_out(self, begins: Sequence[int], whole: ast.expr) -> Iterator[_Stretch]:
         """Leave out each of the last parts of a whole, with the comma behind it."""
         close = self._end(whole) - 1
         if self._source[close : close + 1] in (b")", b"]", b"}"):
             for begin, end in pairwise([*begins, close]):
-                self._put(begin, end, "")
+                yield begin, end, ""
 
-    # ---- what is left alone ----
+    def _dictionary(self, node: ast.Dict) -> Iterator[_Stretch]:
+        """Leave out each entry, and put another's value in the place of each that is a name."""
+        entries = list(zip(node.keys, node.values, strict=True))
+        begins = [self._start(key) if key else self._start(value) - 2 for key, value in entries]
+        yield from self._left_out(begins, node)
+        named = {ast.unparse(value) for value in node.values if _is_name(value)}
+        for key, value in entries:
+            others = sorted(named - {ast.unparse(value)})
+            if key and others and _is_name(value):
+                yield self._replaced(value, others[len(begins) % len(others)])
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        self._inside(node.name, node.body)
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        for default in (*node.args.defaults, *node.args.kw_defaults):
-            if default is not None:
-                self.visit(default)
-        outermost = not self._function
-        if outermost:
-            self._function = ".".join([*self._scope, node.name])
-        self._inside(node.name, node.body)
-        if outermost:
-            self._function = ""
+def _parts(node: ast.AST) -> Iterable[ast.AST]:
+    """What is looked at inside of a node; the rest is left alone."""
+    match node:
+        case ast.FunctionDef(body=body) | ast.ClassDef(body=body):
+            return body
+        case ast.AnnAssign(value=value) | ast.AugAssign(value=value):
+            return [value] if value else []
+        case ast.Dict(keys=keys, values=values):  # half a key is none: a pair stays a pair
+            parts = [key.elts if isinstance(key, ast.Tuple) else [key] for key in keys if key]
+            return [*chain.from_iterable(parts), *values]
+        case (
+            ast.Raise()
+            | ast.JoinedStr()
+            | ast.Expr(value=ast.Constant())
+            | ast.Assign(targets=[ast.Name(id="__all__"), *_])
+        ):
+            return []
+        case ast.Subscript(value=value):
+            return [] if ast.unparse(value) in _FORMS else ast.iter_child_nodes(node)
+    return [] if isinstance(node, ast.Call) and _is_of_types(node) else ast.iter_child_nodes(node)
 
-    def _inside(self, name: str, body: list[ast.stmt]) -> None:
-        self._scope.append(name)
-        for statement in body:
-            self.visit(statement)
-        self._scope.pop()
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        if node.value is not None:
-            self.visit(node.value)
+def _is_name(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name | ast.Attribute)
 
-    def visit_Raise(self, node: ast.Raise) -> None:
-        self._replace(node, "pass")
 
-    def visit_Subscript(self, node: ast.Subscript) -> None:
-        if ast.unparse(node.value) not in ("Literal", "Mapping", "Callable", "dict", "type"):
-            self.generic_visit(node)
+def _is_of_types(call: ast.Call) -> bool:
+    return _last_name(call.func) in ("TypeVar", "cast")
 
-    # ---- statements ----
 
-    def visit_Assign(self, node: ast.Assign) -> None:
-        target = node.targets[0]
-        if isinstance(target, ast.Name) and target.id == "__all__":
-            return
-        if isinstance(target, ast.Attribute | ast.Subscript):
-            self._replace(node, "pass")
-        self.generic_visit(node)
+def _last_name(function: ast.expr) -> str:
+    return function.attr if isinstance(function, ast.Attribute) else ast.unparse(function)
 
-    def visit_AugAssign(self, node: ast.AugAssign) -> None:
-        self._replace(node, "pass")
-        self._between(node.target, node.value, _COMPUTED)
-        self.visit(node.value)
 
-    def visit_Expr(self, node: ast.Expr) -> None:
-        if not isinstance(node.value, ast.Constant):
-            self._replace(node, "pass")
-            self.generic_visit(node)
-
-    def visit_Return(self, node: ast.Return) -> None:
-        if node.value is None:
-            self._replace(node, "pass")
-        elif not isinstance(node.value, ast.Constant):
-            self._replace(node.value, "None")
-        self.generic_visit(node)
-
-    def visit_Continue(self, node: ast.Continue) -> None:
-        self._replace(node, "break")
-
-    def visit_Break(self, node: ast.Break) -> None:
-        self._replace(node, "continue")
-
-    def visit_If(self, node: ast.If) -> None:
-        self._negate(node.test)
-        self.generic_visit(node)
-
-    # ---- expressions ----
-
-    def visit_IfExp(self, node: ast.IfExp) -> None:
-        self._negate(node.test)
-        self.generic_visit(node)
-
-    def visit_comprehension(self, node: ast.comprehension) -> None:
-        for test in node.ifs:
-            self._negate(test)
-        self.generic_visit(node)
-
-    def visit_BoolOp(self, node: ast.BoolOp) -> None:
-        for left, right in pairwise(node.values):
-            self._between(left, right, _JOINED)
-        for value in node.values:
-            self._negate(value)
-        self.generic_visit(node)
-
-    def visit_Compare(self, node: ast.Compare) -> None:
-        for left, right in pairwise([node.left, *node.comparators]):
-            self._between(left, right, _COMPARED)
-        self.generic_visit(node)
-
-    def visit_BinOp(self, node: ast.BinOp) -> None:
-        self._between(node.left, node.right, _COMPUTED)
-        self.generic_visit(node)
-
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> None:
-        self._put(self._start(node), self._start(node.operand), "")
-        self.generic_visit(node)
-
-    def visit_Call(self, node: ast.Call) -> None:
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else ast.unparse(node.func)
-        if name in ("TypeVar", "cast"):
-            return
-        if name in _CALLED:
-            end = self._end(node.func)
-            self._put(end - len(name), end, _CALLED[name])
-        self._leave_out([self._start(argument) for argument in node.keywords], node)
-        self.generic_visit(node)
-
-    def visit_Lambda(self, node: ast.Lambda) -> None:
-        self._replace(node.body, "None")
-        self.generic_visit(node)
-
-    def visit_Dict(self, node: ast.Dict) -> None:
-        begins = [
-            self._start(key) if key else self._start(value) - len("**")
-            for key, value in zip(node.keys, node.values, strict=True)
-        ]
-        self._leave_out(begins, node)
-        values = {ast.unparse(value) for value in node.values if isinstance(value, _NAMED)}
-        for key, value in zip(node.keys, node.values, strict=True):
-            others = sorted(values - {ast.unparse(value)})
-            if key and others and isinstance(value, _NAMED):
-                self._replace(value, others[len(begins) % len(others)])
-        for key in node.keys:  # half a key is none: what a pair of keys has in it stays a pair
-            for part in key.elts if isinstance(key, ast.Tuple) else (key,):
-                if part:
-                    self.visit(part)
-        for value in node.values:
-            self.visit(value)
-
-    def generic_visit(self, node: ast.AST) -> None:
-        if isinstance(node, _COLLECTIONS) and not isinstance(getattr(node, "ctx", None), ast.Store):
-            self._leave_out([self._start(part) for part in node.elts], node)
-        super().generic_visit(node)
-
-    def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
-        self._replace(node, '"a mutant"')
-
-    def visit_Constant(self, node: ast.Constant) -> None:
-        value = node.value
-        if isinstance(value, bool):
-            self._replace(node, str(not value))
-        elif isinstance(value, int):
-            self._replace(node, str(value + 1))
-        elif isinstance(value, str) and _FEW_DIGITS.match(value):
-            for digit in "0123456789":
-                less = value.replace(digit, "")
-                self._replace(node, f'"{value + digit if less == value else less}"')
-        elif isinstance(value, str):
-            self._replace(node, repr(f"{value} mutant"))
-        elif isinstance(value, bytes):
-            self._replace(node, repr(value + b"\xaa"))
+def _other_values(value: object) -> Iterable[str]:
+    match value:
+        case bool():
+            return [str(not value)]
+        case int():
+            return [str(value + 1)]
+        case bytes():
+            return [repr(value + b"\xaa")]
+        case str() if _FEW_DIGITS.match(value):
+            without = [value.replace(digit, "") for digit in digits]
+            return [
+                f'"{value + digit if less == value else less}"'
+                for digit, less in zip(digits, without, strict=True)
+            ]
+        case str():
+            return [repr(f"{value} mutant")]
+    return []

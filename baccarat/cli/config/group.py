@@ -8,12 +8,11 @@ import msgspec
 
 from baccarat.cli.config.broker import broker
 from baccarat.config.errors import ConfigFault, ConfigFaults
-from baccarat.config.form import DEFAULT_USERS
-from baccarat.config.keys import KEYS, TABLES
+from baccarat.config.form import TABLE
 from baccarat.config.table import load_config
 from events.errors import ConfigError, InputError
 
-__all__ = ["check", "config", "init", "show", "template"]
+__all__ = ["check", "config", "init", "show"]
 
 _FILE = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 _JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
@@ -31,7 +30,7 @@ config.add_command(broker)
 @_FILE
 def init(file: Path) -> None:
     """Write FILE, a configuration with every key explained; `-` writes it to stdout."""
-    text = template()
+    text = TABLE.template()
     if str(file) == "-":
         click.echo(text, nl=False)
         return
@@ -76,29 +75,6 @@ def show(file: Path, *, as_json: bool) -> None:
         return
     for line in _toml(found, ""):
         click.echo(line)
-
-
-def template() -> str:
-    """Return a new configuration with every key explained; keys with a default are comments."""
-    lines = ["# A table of baccarat-table. Paths count from this file's folder.", ""]
-    table = ""
-    for name, key in KEYS.items():
-        inside, _, last = name.rpartition(".")
-        if name == "users":
-            lines += _head("users")
-            lines += [f'{user} = ["{role}"]' for user, (role,) in DEFAULT_USERS.items()]
-            continue
-        if inside != table:
-            table = inside
-            lines += _head(table)
-        hidden = "" if key.given else "# "
-        lines += [f"# {key.says}", f"{hidden}{last} = {key.example}"]
-    return "\n".join(lines) + "\n"
-
-
-def _head(table: str) -> list[str]:
-    says, given = TABLES[table]
-    return ["", f"# {says}", f"[{table}]" if given else f"# [{table}]"]
 
 
 def _toml(table: dict[str, Any], name: str) -> list[str]:

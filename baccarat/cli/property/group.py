@@ -6,7 +6,7 @@ from typing import Final
 import click
 
 from baccarat.cli.lazy import LazyGroup
-from baccarat.config.property_keys import template
+from baccarat.config.property_form import PROPERTY
 from events.errors import InputError
 
 __all__ = ["init", "property_command"]
@@ -44,11 +44,11 @@ def property_command() -> None:
 def init(file: Path) -> None:
     """Write FILE, a property's configuration with every key explained; `-` writes it to stdout."""
     if str(file) == "-":
-        click.echo(template(), nl=False)
+        click.echo(PROPERTY.template(), nl=False)
         return
     try:
         with file.open("x", encoding="utf-8") as out:
-            out.write(template())
+            out.write(PROPERTY.template())
     except FileExistsError as error:
         raise InputError(f"{file}: is there already; choose another name") from error
     click.echo(f"{file} is written: give it the sections of this machine, then check it", err=True)

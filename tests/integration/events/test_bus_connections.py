@@ -15,15 +15,9 @@ from events.errors import BusError, OurBug
 from events.mqtt.connection import ACK_SECONDS
 from events.mqtt.messages import Message, Publication
 from tests.support.brokers.brokers import Broker, freeze, thaw
+from tests.support.brokers.mqtt_packets import CONNECT, PUBLISH, SUBSCRIBE
 from tests.support.brokers.peers import EVENT, STATE, STATUS, Peer, at_work
-from tests.support.brokers.rude_broker import (
-    CONNACK,
-    CONNECT,
-    PUBLISH,
-    SUBSCRIBE,
-    Line,
-    rude_broker,
-)
+from tests.support.brokers.rude_broker import CONNACK, Line, rude_broker
 from tests.support.machine.waiting import until
 
 # Connecting

@@ -1,23 +1,20 @@
 """A road to the broker on which messages are lost, come twice or late, and lines are cut.
 
-It is a TCP proxy that reads MQTT 3.1.1 packet by packet. Both ends see a sound connection: what is
+It is a relay that reads MQTT 3.1.1 packet by packet. Both ends see a sound connection: what is
 lost was acknowledged to its sender, as a broker or a client does that dies with it. A second copy
 goes out with quality of service 0, so that no acknowledgement of it confuses anybody.
 """
 
 import asyncio
 import random
-import struct
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
 from typing import Final
 
-from baccarat.local_brokers.nats import LOOPBACK
+from tests.support.brokers.mqtt_packets import ONE_BYTE, PUBLISH, publish_of, read_packet
+from tests.support.brokers.relay import Relay
 
-__all__ = ["RoughRoad", "rough_road"]
+__all__ = ["RoughRoad"]
 
-_PUBLISH: Final = 3
 _ONCE: Final = 0b0010  # quality of service 1, in the flags of a PUBLISH
 _SERVICE: Final = 0b0110
 _RETAIN: Final = 0b0001
@@ -29,7 +26,7 @@ _LATE_MOST: Final = 40  # packets that overtake a late one
 _QUIET_S: Final = 0.05
 
 
-class RoughRoad:
+class RoughRoad(Relay):
     """See the module.
 
     Args:
@@ -38,38 +35,16 @@ class RoughRoad:
     """
 
     def __init__(self, rng: random.Random, broker: int) -> None:
-        self.port = 0
+        super().__init__(broker)
         self.smooth = False
         self.counts: Counter[str] = Counter()
-        self._rng, self._broker = rng, broker
-        self._lines: set[asyncio.Task[None]] = set()
+        self._rng = rng
 
     def cut(self) -> None:
-        """Cut every line that stands."""
         self.counts["cut"] += len(self._lines)
-        for line in tuple(self._lines):
-            line.cancel()
+        super().cut()
 
-    async def carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One client's line, until either end hangs up."""
-        line = asyncio.current_task()
-        assert line is not None
-        self._lines.add(line)
-        onward: asyncio.StreamWriter | None = None
-        try:
-            back, onward = await asyncio.open_connection(LOOPBACK, self._broker)
-            async with asyncio.TaskGroup() as both:
-                both.create_task(self._one_way("up", reader, onward, writer))
-                both.create_task(self._one_way("down", back, writer, onward))
-        except (ExceptionGroup, OSError, asyncio.CancelledError):
-            pass  # an end has hung up, the broker is away, or the line was cut
-        finally:
-            self._lines.discard(line)
-            for end in (writer, onward):
-                if end is not None:
-                    end.transport.abort()
-
-    async def _one_way(
+    async def one_way(
         self,
         way: str,
         source: asyncio.StreamReader,
@@ -78,7 +53,7 @@ class RoughRoad:
     ) -> None:
         late: list[tuple[int, bytes]] = []
         passed = 0
-        reading = asyncio.ensure_future(_packet(source))
+        reading = asyncio.ensure_future(read_packet(source))
         try:
             while True:
                 done, _ = await asyncio.wait({reading}, timeout=_QUIET_S if late else None)
@@ -89,7 +64,7 @@ class RoughRoad:
                 if done:
                     passed += 1
                     packet = reading.result()
-                    reading = asyncio.ensure_future(_packet(source))
+                    reading = asyncio.ensure_future(read_packet(source))
                     for after, copy in self._what_becomes_of(way, packet, sender):
                         if after:
                             late.append((passed + after, copy))
@@ -103,13 +78,13 @@ class RoughRoad:
         self, way: str, packet: bytes, sender: asyncio.StreamWriter
     ) -> list[tuple[int, bytes]]:
         """The packets that go on instead, each with how many others go before it."""
-        if self.smooth or packet[0] >> 4 != _PUBLISH or packet[0] & _SERVICE != _ONCE:
+        if self.smooth or packet[0] & 0xF0 != PUBLISH or packet[0] & _SERVICE != _ONCE:
             return [(0, packet)]
         chance, lost = self._rng.random(), _LOST[way]
         after = self._rng.randint(1, _LATE_MOST)
         if chance < lost:
             self.counts[f"{way}: lost"] += 1
-            sender.write(b"\x40\x02" + _parts(packet)[1])
+            sender.write(b"\x40\x02" + publish_of(packet).number)
             return []
         if chance < lost + _TWICE:
             self.counts[f"{way}: twice"] += 1
@@ -120,49 +95,11 @@ class RoughRoad:
         return [(0, packet)]
 
 
-async def _packet(source: asyncio.StreamReader) -> bytes:
-    """One whole MQTT packet."""
-    head = await source.readexactly(2)
-    while head[-1] & 0x80:
-        head += await source.readexactly(1)
-    length = sum((byte & 0x7F) << 7 * place for place, byte in enumerate(head[1:]))
-    return head + await source.readexactly(length)
-
-
-def _parts(publish: bytes) -> tuple[bytes, bytes, bytes]:
-    """Topic with its length, packet id, payload."""
-    begin = next(place for place in range(1, 5) if not publish[place] & 0x80) + 1
-    (length,) = struct.unpack_from("!H", publish, begin)
-    end = begin + 2 + length
-    return publish[begin:end], publish[end : end + 2], publish[end + 2 :]
-
-
-def _copy(publish: bytes) -> bytes:
-    """The same with quality of service 0."""
-    topic, _, payload = _parts(publish)
+def _copy(packet: bytes) -> bytes:
+    """The same message with quality of service 0."""
+    topic, _, payload = publish_of(packet)
     size, length = len(topic) + len(payload), b""
-    while True:
-        size, low = divmod(size, 0x80)
-        length += bytes([low | (0x80 if size else 0)])
-        if not size:
-            break
-    return bytes([_PUBLISH << 4 | publish[0] & _RETAIN]) + length + topic + payload
-
-
-@asynccontextmanager
-async def rough_road(rng: random.Random, broker: int) -> AsyncIterator[RoughRoad]:
-    """A road that stands when the block begins."""
-    road = RoughRoad(rng, broker)
-    server = await asyncio.start_server(road.carry, LOOPBACK, 0)
-    road.port = server.sockets[0].getsockname()[1]
-    try:
-        yield road
-    finally:
-        server.close()
-        lines = tuple(road._lines)
-        road.cut()
-        if lines:
-            await asyncio.wait(lines)
-        with suppress(TimeoutError):
-            async with asyncio.timeout(1):
-                await server.wait_closed()
+    while size or not length:
+        size, low = divmod(size, ONE_BYTE)
+        length += bytes([low | (ONE_BYTE if size else 0)])
+    return bytes([PUBLISH | packet[0] & _RETAIN]) + length + topic + payload

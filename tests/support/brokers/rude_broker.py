@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 from baccarat.local_brokers.nats import LOOPBACK
+from tests.support.brokers.mqtt_packets import body_of, read_packet
 
-CONNECT, PUBLISH, SUBSCRIBE = 0x10, 0x30, 0x80
 CONNACK = bytes.fromhex("20020000")
 
 
@@ -20,14 +20,8 @@ class Line:
 
     async def read(self) -> tuple[int, bytes]:
         """The type of the next packet and what follows its length."""
-        first = (await self._reader.readexactly(1))[0]
-        length = shift = 0
-        while True:
-            byte = (await self._reader.readexactly(1))[0]
-            length |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return first & 0xF0, await self._reader.readexactly(length)
+        packet = await read_packet(self._reader)
+        return packet[0] & 0xF0, body_of(packet)
 
     async def expect(self, kind: int) -> bytes:
         """The next packet, which is of that kind."""

@@ -27,7 +27,8 @@ from simulators.shoe.dealing import DealingShoe
 from simulators.shoe.player import ShoeSimulator
 from table_core.rulebooks.shipped import load_rulebook
 from tests.support.brokers.brokers import Broker
-from tests.support.brokers.rough_road import RoughRoad, rough_road
+from tests.support.brokers.relay import relayed
+from tests.support.brokers.rough_road import RoughRoad
 from tests.support.cage.ledgers import STREAM
 from tests.support.machine.processes import ROOT, environment
 from tests.support.property.postgres import Postgres
@@ -119,7 +120,7 @@ async def play_cage_game(
     port = PtyPort(link, pace=INSTANT)
     port.plug_in()
     try:
-        async with rough_road(rng, broker.port) as road:
+        async with relayed(RoughRoad(rng, broker.port)) as road:
             table = _Table(config, broker, postgres, road, ledgers, game)
             try:
                 schedule = _drawn(rng, coups, faults)

@@ -6,20 +6,19 @@ Tests wait for a condition and not for a time. Whether they wait for the right o
 one connection is slower than another, which on a quiet machine it never is.
 """
 
+import asyncio
 import os
 import random
-import select
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass, field
-from heapq import heappop, heappush
-from itertools import count
+from collections.abc import Callable
+from concurrent.futures import Future
+from functools import cache
 from types import ModuleType
 from typing import Any, Final
 
+from tests.support.brokers.relay import Relay
 from tests.tools.late.packets import Subscriptions
 
 SEED: Final = "LATE_SEED"
@@ -28,8 +27,8 @@ SEED: Final = "LATE_SEED"
 _SHARE: Final = float(os.environ.get("LATE_SHARE", "0.02"))
 _SECONDS: Final = (0.1, float(os.environ.get("LATE_MOST", "0.5")))
 _USUAL_S: Final = 0.004  # what a relay takes when it is not late, at most
+_STEP_S: Final = 1e-5  # between two pieces that must not overtake one another
 _PIECE: Final = 65_536
-_WAITING: Final = 1_000  # pieces in a relay; then it takes no more
 
 _rng: Final = random.Random(f"{os.environ.get(SEED)} {os.getpid()}")
 
@@ -39,51 +38,52 @@ def _late() -> float:
     return _rng.uniform(*_SECONDS) if _rng.random() < _SHARE else 0.0
 
 
-@dataclass
-class _Way:
-    """One direction of a connection: pieces, each with the time at which it may go on.
+class _LateRelay(Relay):
+    """Holds pieces back; what one subscription brings may overtake what another does.
 
     Args:
-        read: splits what came into pieces, each with what it must not overtake its like of.
+        broker: a connection to it.
+        asked: splits what comes into pieces, each with what it must not overtake its like of.
     """
 
-    source: socket.socket
-    sink: socket.socket
-    read: Callable[[bytes], Iterator[tuple[object, bytes]]]
-    pieces: list[tuple[float, int, bytes]] = field(default_factory=list)
-    last: dict[object, float] = field(default_factory=dict)
-    numbers: Iterator[int] = field(default_factory=count)
-    ended: bool = False
+    def __init__(self, broker: socket.socket, asked: Subscriptions) -> None:
+        super().__init__(broker.getpeername()[1])
+        self._broker = broker
+        self._read = {"up": asked.up, "down": asked.down}
 
-    def take(self) -> None:
-        with suppress(OSError):
-            if came := self.source.recv(_PIECE):
-                now, late = time.monotonic(), _late()
-                usual = _rng.uniform(0, _USUAL_S)
-                for kind, piece in self.read(came):
-                    due = self.last[kind] = max(self.last.get(kind, 0.0), now + (late or usual))
-                    heappush(self.pieces, (due, next(self.numbers), piece))
-                    late = 0.0  # the first of what came, and its like: others may overtake it
-                return
-        self.ended = True
+    async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        return await asyncio.open_connection(sock=self._broker)
 
-    def pass_on(self) -> None:
-        while self.pieces and self.pieces[0][0] <= time.monotonic():
-            self.sink.sendall(heappop(self.pieces)[2])
+    async def one_way(
+        self,
+        way: str,
+        source: asyncio.StreamReader,
+        target: asyncio.StreamWriter,
+        sender: asyncio.StreamWriter,  # noqa: ARG002 - of a relay that answers by itself
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        last: dict[object, float] = {}
+        while came := await source.read(_PIECE):
+            late = _late()
+            usual = loop.time() + _rng.uniform(0, _USUAL_S)
+            for kind, piece in self._read[way](came):
+                due = last[kind] = max(last.get(kind, 0.0) + _STEP_S, usual + late)
+                loop.call_at(due, target.write, piece)
+                late = 0.0  # the first of what came, and its like: others may overtake it
+            await target.drain()
+        await asyncio.sleep(max(last.values(), default=0.0) + _STEP_S - loop.time())
+        target.close()
 
 
-def _relay(one: socket.socket, other: socket.socket, asked: Subscriptions) -> None:
-    """Carry both ways until one end has closed and all that it said is told."""
-    ways = (_Way(one, other, asked.up), _Way(other, one, asked.down))
-    with one, other, suppress(OSError):
-        while not any(way.ended and not way.pieces for way in ways):
-            due = [way.pieces[0][0] for way in ways if way.pieces]
-            open_ = {w.source: w for w in ways if not w.ended and len(w.pieces) < _WAITING}
-            wait = max(0.0, min(due) - time.monotonic()) if due else None
-            for source in select.select(list(open_), [], [], wait)[0]:
-                open_[source].take()
-            for way in ways:
-                way.pass_on()
+_lines: Final[set[Future[None]]] = set()  # which a loop alone would let go
+
+
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    """The loop of this process's relays, in a thread that ends with it."""
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, daemon=True).start()
+    return loop
 
 
 def _relayed(broker: socket.socket, asked: Subscriptions) -> socket.socket:
@@ -94,7 +94,13 @@ def _relayed(broker: socket.socket, asked: Subscriptions) -> socket.socket:
     for each in (broker, near, far):
         each.settimeout(None)
         each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    threading.Thread(target=_relay, args=(far, broker, asked), daemon=True).start()
+
+    async def carry() -> None:
+        await _LateRelay(broker, asked).carry(*await asyncio.open_connection(sock=far))
+
+    line = asyncio.run_coroutine_threadsafe(carry(), _loop())
+    _lines.add(line)
+    line.add_done_callback(_lines.discard)
     return near
 
 

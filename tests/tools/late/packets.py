@@ -4,13 +4,18 @@ MQTT promises order for each topic. Mosquitto keeps it for all that a client rec
 has a queue for each subscription of a client, and one may be ahead of another.
 """
 
-import struct
 from collections.abc import Callable, Iterator
 from typing import Final
 
-_CONNECT: Final = 0x10  # and a handshake of TLS begins with 0x16
-_PUBLISH: Final = 3
-_SUBSCRIBE: Final = 8
+from tests.support.brokers.mqtt_packets import (
+    CONNECT,
+    PUBLISH,
+    SUBSCRIBE,
+    filters_of,
+    publish_of,
+    whole_packet,
+)
+
 _OTHER: Final = "all that is not a message"
 
 
@@ -30,16 +35,16 @@ class Subscriptions:
     def up(self, came: bytes) -> Iterator[tuple[object, bytes]]:
         """The packets of a client, all of one kind: what it says stays in order."""
         if self._readable is None:
-            self._readable = came[0] == _CONNECT
+            self._readable = came[0] == CONNECT  # a handshake of TLS begins with 0x16
         for packet in self._packets("up", came):
-            if packet[0] >> 4 == _SUBSCRIBE and self._readable:
-                self._filters += _filters(packet)
+            if packet[0] & 0xF0 == SUBSCRIBE and self._readable:
+                self._filters += filters_of(packet)
             yield _OTHER, packet
 
     def down(self, came: bytes) -> Iterator[tuple[object, bytes]]:
         """The packets of a broker, each with the subscription it came by."""
         for packet in self._packets("down", came):
-            is_message = packet[0] >> 4 == _PUBLISH and self._readable
+            is_message = packet[0] & 0xF0 == PUBLISH and self._readable
             yield self._subscription(packet) if is_message else _OTHER, packet
 
     def _packets(self, way: str, came: bytes) -> Iterator[bytes]:
@@ -47,45 +52,14 @@ class Subscriptions:
             yield came
             return
         rest = self._came[way] + came
-        while length := _length(rest):
+        while length := whole_packet(rest):
             packet, rest = rest[:length], rest[length:]
             yield packet
         self._came[way] = rest
 
     def _subscription(self, packet: bytes) -> object:
-        topic = _text(packet, _begin(packet))[0]
+        topic = publish_of(packet).topic[2:].decode()
         for number, wanted in enumerate(self._filters):
             if self._fits(wanted, topic):
                 return number
         return _OTHER
-
-
-def _begin(packet: bytes) -> int:
-    """Where a packet's head ends."""
-    return next(place for place in range(1, 5) if not packet[place] & 0x80) + 1
-
-
-def _length(come: bytes) -> int:
-    """Bytes of the first packet; 0 if it is not whole."""
-    length = 0
-    for place, byte in enumerate(come[1:5]):
-        length |= (byte & 0x7F) << 7 * place
-        if not byte & 0x80:
-            whole = 2 + place + length
-            return whole if len(come) >= whole else 0
-    return 0
-
-
-def _text(packet: bytes, begin: int) -> tuple[str, int]:
-    """A text with its length before it, and where it ends."""
-    (length,) = struct.unpack_from("!H", packet, begin)
-    end = begin + 2 + length
-    return packet[begin + 2 : end].decode(), end
-
-
-def _filters(subscribe: bytes) -> Iterator[str]:
-    place = _begin(subscribe) + 2
-    while place < len(subscribe):
-        wanted, place = _text(subscribe, place)
-        place += 1  # the quality of service
-        yield wanted

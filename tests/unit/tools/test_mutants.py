@@ -88,7 +88,9 @@ def test_a_mutant_is_named_by_what_it_says_and_not_by_its_line() -> None:
 
 
 def _verdict(result: str) -> Verdict:
-    return Verdict(Mutant("a.py", "f", "f", 7, "a < b", "a <= b", 1, 0, 1, ""), result, "test_a.py")
+    return Verdict(
+        Mutant("a.py", "f", "f", 7, 7, "a < b", "a <= b", 1, 0, 1, ""), result, "test_a.py"
+    )
 
 
 LISTED = {_verdict("").mutant.key: "the same"}
@@ -116,12 +118,11 @@ def test_the_list_of_survivors_is_kept_true(
 
 
 def test_only_tests_that_run_the_line_are_tried_and_all_where_it_runs_first() -> None:
-    verdict = _verdict("")
-    lines = range(7, 8)
-    within = Covered("t.py", 1.0, {"a.py": [1]}, {"one": {"a.py": [7]}, "two": {"a.py": [8]}})
-    assert within.those_that_run(verdict.mutant, lines) == ["one"]
-    first = within._replace(collecting={"a.py": [7]})
-    assert first.those_that_run(verdict.mutant, lines) == ["one", "two"]
+    mutant = _verdict("").mutant
+    within = Covered("t.py", 1.0, ["two", "one"], {"a.py": {1: [""], 7: ["one"], 8: ["two"]}})
+    assert within.those_that_run(mutant) == ["one"]
+    first = within._replace(ran={"a.py": {7: ["", "one"]}})
+    assert first.those_that_run(mutant) == ["two", "one"]
 
 
 def test_each_survivor_that_is_listed_is_a_mutant_and_has_its_reason() -> None:

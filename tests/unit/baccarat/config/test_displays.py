@@ -72,6 +72,7 @@ def test_what_is_well(folder: Path, screens: str) -> None:
         ('[scoreboard]\nhost = "192.0.2.7"\n', "scoreboard.cert", "screens at 192.0.2.7 need TLS"),
         (f"[displays]\n{PEOPLE}{ANYWHERE}", "displays.cert", "logins at 0.0.0.0 need TLS"),
         (f"[displays]\n{PEOPLE}{ANYWHERE}{CLEARTEXT}", "displays.cert", "logins at 0.0.0.0"),
+        (f'[displays]\n{PEOPLE}{ANYWHERE}cert = ""\nkey = ""\n', "displays.cert", "need TLS"),
         ('[scoreboard]\ncert = "b7.pem"\n', "scoreboard.key", "both `cert` and `key`"),
         ('[displays]\nkey = "b7.key"\n', "displays.cert", "both `cert` and `key`"),
         ('[displays]\ncert = "b7.key"\nkey = "b7.key"\n', "displays.cert", "PEM"),

@@ -6,7 +6,7 @@ import pytest
 
 from baccarat.config.errors import ConfigFaults
 from baccarat.config.property import load_property
-from baccarat.config.property_keys import example_of, template
+from baccarat.config.property_form import PROPERTY
 from baccarat.property.services import present_services
 from events.errors import ConfigError
 from events.proof.keys import make_signing_key
@@ -72,13 +72,13 @@ def test_a_whole_one_is_read_and_its_secrets_are_those_of_the_files(folder: Path
 
 
 def test_the_template_is_toml_and_says_what_is_missing_alone(tmp_path: Path) -> None:
-    found = faults(tmp_path, template())
+    found = faults(tmp_path, PROPERTY.template())
     assert set(found) == {"", "hub.ca", "hub.cert", "hub.key"}
     assert "nothing is to run here" in found[""]
 
 
 def test_the_template_with_every_line_is_of_the_form(tmp_path: Path) -> None:
-    text = template().replace("\n# [", "\n[").replace("\n# ", "\n#").splitlines()
+    text = PROPERTY.template().replace("\n# [", "\n[").replace("\n# ", "\n#").splitlines()
     keys = [line.removeprefix("#") if " = " in line else line for line in text]
     found = faults(tmp_path, "\n".join(keys))
     assert not [reason for reason in found.values() if "no such key" in reason]
@@ -137,6 +137,6 @@ def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
 
 
 def test_examples_are_lines_of_toml() -> None:
-    assert example_of("page.port") == "port = 8090"
-    assert example_of("uplink.tables.harbour/b7").startswith("tables = {")
-    assert example_of("nothing") == ""
+    assert PROPERTY.example_of("page.port") == "port = 8090"
+    assert PROPERTY.example_of("uplink.tables.harbour/b7").startswith("tables = {")
+    assert PROPERTY.example_of("nothing") == ""

@@ -3,16 +3,16 @@
 import json
 import tomllib
 from pathlib import Path
-from typing import get_args, get_origin
+from typing import Any, get_args, get_origin
 
 import msgspec
 import pytest
 
-from baccarat.cli.config.group import template
 from baccarat.cli.main import main
 from baccarat.config.errors import ConfigFaults
-from baccarat.config.form import TableConfig
-from baccarat.config.keys import KEYS, TABLES
+from baccarat.config.form import DEFAULT_USERS, TABLE, TableConfig
+from baccarat.config.keys import Form
+from baccarat.config.property_form import PROPERTY, PropertyConfig
 from baccarat.config.table import load_config
 
 GOOD = """
@@ -76,18 +76,25 @@ def keys_of(kind: type[msgspec.Struct], before: str = "") -> set[str]:
     return found
 
 
-def test_every_key_is_explained_and_has_an_example() -> None:
-    assert keys_of(TableConfig) - {"base"} == set(KEYS)
-    assert {key.rpartition(".")[0] for key in KEYS if "." in key} | {"users"} == set(TABLES)
+@pytest.mark.parametrize(("form", "kind"), [(TABLE, TableConfig), (PROPERTY, PropertyConfig)])
+def test_every_key_is_explained_and_has_an_example(
+    form: Form[Any], kind: type[msgspec.Struct]
+) -> None:
+    assert keys_of(kind) - {"base"} == set(form.keys)
+    assert all(key.example for key in form.keys.values())
+    assert {name for name, key in form.keys.items() if not key.says} <= {"users"}
+    assert {key.rpartition(".")[0] for key in form.keys if "." in key} == set(form.sections)
+    assert all(form.sections.values())
 
 
 def test_what_init_writes_is_in_order_also_with_every_comment_taken_away(tmp_path: Path) -> None:
     path = tmp_path / "new.toml"
     assert main(["config", "init", str(path)]) == 0
     assert main(["config", "check", str(path)]) == 0
-    every = [line.removeprefix("# ") for line in template().splitlines()]
+    every = [line.removeprefix("# ") for line in TABLE.template().splitlines()]
     told = tomllib.loads("\n".join(line for line in every if " = " in line or "[" in line[:1]))
-    msgspec.convert(told, TableConfig)  # each example is of its key's type
+    config = msgspec.convert(told, TableConfig)  # each example is of its key's type
+    assert config.users == DEFAULT_USERS
 
 
 def test_init_writes_over_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
