@@ -19,10 +19,10 @@ from displays.live import LiveState
 from events.clock import rfc3339
 from events.mqtt.presence import Status, encode_status
 from tests.support.brokers.black_hole import road_to
+from tests.support.clock import FakeClock
 from tests.support.machine.ports import free_port
 from tests.support.service.screen_server import Served, served, shown
 from tests.support.service.screens import LOST_MS, chromium
-from tests.support.table.evidence import HandClock
 
 HOUR_US = 3_600_000_000
 PATIENCE_MS = 15_000  # where how soon is not the question
@@ -53,7 +53,7 @@ def browser() -> Iterator[Browser]:
 class Table:
     """What a table says to the screens, by a clock that is moved."""
 
-    def __init__(self, screens: Served, clock: HandClock) -> None:
+    def __init__(self, screens: Served, clock: FakeClock) -> None:
         self._screens = screens
         self._clock = clock
         self.position = 0
@@ -76,8 +76,8 @@ class Table:
 
 
 @pytest.fixture
-def clock() -> HandClock:
-    return HandClock()
+def clock() -> FakeClock:
+    return FakeClock()
 
 
 @pytest.fixture
@@ -86,13 +86,13 @@ def port() -> int:
 
 
 @pytest.fixture
-def screens(monkeypatch: pytest.MonkeyPatch, clock: HandClock, port: int) -> Iterator[Served]:
+def screens(monkeypatch: pytest.MonkeyPatch, clock: FakeClock, port: int) -> Iterator[Served]:
     with served(monkeypatch, clock=clock, port=port) as started:
         yield started
 
 
 @pytest.fixture
-def table(screens: Served, clock: HandClock) -> Table:
+def table(screens: Served, clock: FakeClock) -> Table:
     return Table(screens, clock)
 
 
@@ -174,7 +174,7 @@ def test_a_dead_switch_for_an_hour(page: Page, port: int, table: Table) -> None:
 def test_the_server_is_away_for_an_hour(
     page: Page, monkeypatch: pytest.MonkeyPatch, port: int
 ) -> None:
-    clock = HandClock()
+    clock = FakeClock()
     with served(monkeypatch, clock=clock, port=port) as screens:
         table = Table(screens, clock)
         open_board(page, screens.address, table)
@@ -216,7 +216,7 @@ def log_in(page: Page, address: str) -> None:
 
 @pytest.mark.parametrize("away", ["there", "behind a dead switch"])
 def test_a_console_that_was_left_for_an_hour_wants_a_login(
-    page: Page, monkeypatch: pytest.MonkeyPatch, clock: HandClock, users: Path, away: str
+    page: Page, monkeypatch: pytest.MonkeyPatch, clock: FakeClock, users: Path, away: str
 ) -> None:
     port = free_port()
     with served(monkeypatch, clock=clock, port=port, users=users) as screens, road_to(port) as road:

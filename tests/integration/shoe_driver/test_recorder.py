@@ -15,12 +15,12 @@ from shoe_driver.link.states import LinkState
 from shoe_driver.outbox import IN_FLIGHT, KEPT
 from shoe_driver.service.recorder import Recorder
 from shoe_driver.service.retention import JournalRetention
+from tests.support.clock import FakeClock
 from tests.support.machine.disk import disk_full_at
 from tests.support.machine.waiting import until
 from tests.support.shoe.recorder_life import SHIPPED, data, life, sent
 from tests.support.shoe.shoe_bytes import PROFILE, frames, said, stream
 from tests.support.shoe.shoe_line import only_journal, size_of_journal
-from tests.support.table.evidence import HandClock
 
 COUP = "D P1 9H, D B1 2D, D P2 8S, D B2 KC, G player"
 LATEST_US = 5_250_001  # behind the first copy no other comes so late
@@ -201,7 +201,7 @@ async def test_a_link_that_is_up_goes_on_in_another_file_and_so_do_its_events(
 
 
 async def test_in_mid_deal_and_in_mid_frame_the_file_goes_on(tmp_path: Path) -> None:
-    clock = HandClock()
+    clock = FakeClock()
     async with life(tmp_path, keep=JournalRetention(segment_bytes=1), clock=clock) as recorder:
         await recorder.happened(RecordKind.OPEN, "pty:/x")
         await recorder.arrived(data(stream("D P1 9H"), clock))

@@ -23,8 +23,9 @@ from table_core.rules.rulebook import Rulebook
 from table_core.service.checkpoints import CheckpointKeys, Checkpoints
 from table_core.service.options import RotationPolicy
 from table_core.service.table_writer import ShoeEventResult, Table
+from tests.support.clock import ticking_clock
 from tests.support.kept.wired_shoe import WiredShoe
-from tests.support.log.corpus_game import CorpusGame, TickingClock
+from tests.support.log.corpus_game import CorpusGame
 from tests.support.table.coups import World
 
 __all__ = ["Stage", "WiredGame", "WiredTable", "who_may"]
@@ -56,7 +57,7 @@ class Stage:
     new_file: RotationPolicy = "never"
 
     def __post_init__(self) -> None:
-        self.clock = TickingClock()
+        self.clock = ticking_clock()
         self.shoe = WiredShoe(self.clock)
 
     def table(self, rulebook: Rulebook, library: Sequence[Rulebook]) -> Table:

@@ -69,9 +69,10 @@ from table_core.rules.rulebook import Rulebook
 from table_core.rules.rulebook_file import parse_rulebook
 from table_core.service.checkpoints import CheckpointKeys, Checkpoints
 from table_core.service.table_writer import ShoeEventResult, Table
+from tests.support.clock import ticking_clock
 from tests.support.table.coups import ORDER, drawn, revealed, shoe_event
 
-__all__ = ["KEY", "MARKED", "ORIGIN", "CorpusGame", "TickingClock", "play", "play_scenes"]
+__all__ = ["KEY", "MARKED", "ORIGIN", "CorpusGame", "play", "play_scenes"]
 
 ORIGIN: Final = "harbour/b7"
 
@@ -88,20 +89,6 @@ _PLAYER_WINS: Final = ("9S", "2D", "KH", "3C")  # a natural nine against five
 _BANKER_WINS: Final = ("KS", "9D", "2H", "TC")  # a natural nine against two
 
 
-class TickingClock:
-    """Goes on by a second whenever it is asked."""
-
-    def __init__(self) -> None:
-        self._now = 1_795_815_607_000_000_000
-
-    def utc_ns(self) -> int:
-        self._now += 1_000_000_000
-        return self._now
-
-    def mono_us(self) -> int:
-        return self._now // 1000
-
-
 class CorpusGame:
     """Who plays: everything asked for is accepted, everything the shoe says is taken."""
 
@@ -109,7 +96,7 @@ class CorpusGame:
 
     def __init__(self, log: EventLog) -> None:
         self._log = log
-        self.clock = TickingClock()
+        self.clock = ticking_clock()
         self._transactions = 0
         self.under(load_rulebook("au-commission"))
 

@@ -16,7 +16,7 @@ from displays.auth.accounts import UserAccount, UserAccounts, save_accounts
 from displays.consoles.request_client import ConsoleRequestClient
 from displays.live import LiveState
 from events.mqtt.topics import Topics
-from tests.support.table.evidence import HandClock
+from tests.support.clock import FakeClock
 
 __all__ = [
     "HERE",
@@ -49,7 +49,7 @@ class Site:
     """The application, its clock, and a table that answers at once."""
 
     def __init__(self, folder: Path, *, secure: bool = False, consoles: bool = True) -> None:
-        self.clock = HandClock()
+        self.clock = FakeClock()
         self.users = folder / "users.toml"
         save_accounts(
             self.users,

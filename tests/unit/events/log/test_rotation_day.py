@@ -4,7 +4,6 @@ import random
 from pathlib import Path
 
 import pytest
-from msgspec import Struct
 
 from events.clock import rfc3339
 from events.commands.shoe import EndShoe
@@ -17,6 +16,7 @@ from table_core.service.options import RotationPolicy
 from table_core.service.snapshots import inspect_log
 from table_core.service.table_writer import Table
 from table_core.state.table import TableState
+from tests.support.clock import FakeClock
 from tests.support.log.closed_books import ORIGIN
 from tests.support.log.closed_files import base_of
 from tests.support.log.logs import NAME
@@ -29,24 +29,12 @@ LATE = 1_795_823_999_000_000_000  # 2026-11-27, one second before midnight, UTC
 SECOND_NS = 1_000_000_000
 
 
-class Clock(Struct):
-    """A clock that somebody sets."""
-
-    now: int
-
-    def utc_ns(self) -> int:
-        return self.now
-
-    def mono_us(self) -> int:
-        return 0
-
-
 class Days:
     """Shoes of one coup, each ended when the clock says; the same table all along."""
 
     def __init__(self, folder: Path, when: RotationPolicy = "day") -> None:
         self.path = folder / NAME
-        self.clock = Clock(LATE)
+        self.clock = FakeClock(LATE, now_us=0)
         self.when = when
         self._rng, self._game = random.Random(34), Game(RULEBOOK, 34)
         self._heard = 1  # the table adopts its rulebook itself
@@ -65,7 +53,7 @@ class Days:
 
     def shoe(self, at: int) -> int:
         """Play a shoe to its end; in how many closed files the log is then."""
-        self.clock.now = at
+        self.clock.epoch_ns = at
         world = self._game.world
         self._game.play(random_coup(self._rng))
         if not self._game.table.over:

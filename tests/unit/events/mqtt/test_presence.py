@@ -16,6 +16,7 @@ from events.mqtt.presence import (
     encode_status,
     read_status,
 )
+from tests.support.clock import FakeClock
 
 SECOND = 1_000_000_000
 NOON = 1_796_040_000 * SECOND
@@ -31,14 +32,6 @@ def status(state: str, session: int, seconds: float) -> Status:
     )
     assert found is not None
     return found
-
-
-class StoppedClock:
-    def utc_ns(self) -> int:
-        return NOON
-
-    def mono_us(self) -> int:
-        return 0
 
 
 # What was heard, a word each, at these seconds:
@@ -195,7 +188,7 @@ def test_the_wire_form_is_the_documented_one() -> None:
 
 
 def test_the_will_is_retained_and_takes_back_this_session() -> None:
-    will = PresencePublisher("bac/v1/s/t/status/shoe", 12, StoppedClock()).will
+    will = PresencePublisher("bac/v1/s/t/status/shoe", 12, FakeClock(NOON, now_us=0)).will
     assert (will.topic, will.retain) == ("bac/v1/s/t/status/shoe", True)
     assert json.loads(will.payload)["state"] == "offline"
     assert json.loads(will.payload)["session"] == 12
@@ -214,11 +207,13 @@ def test_the_will_is_retained_and_takes_back_this_session() -> None:
 def test_a_service_contradicts_its_own_obituary(
     state: str, session: int, contradicted: bool
 ) -> None:
-    presence_publisher = PresencePublisher("bac/v1/s/t/status/shoe", 5, StoppedClock())
+    presence_publisher = PresencePublisher("bac/v1/s/t/status/shoe", 5, FakeClock(NOON, now_us=0))
     assert (
         presence_publisher.is_stale_will(encode_status(status(state, session, 0))) is contradicted
     )
 
 
 def test_junk_on_our_own_topic_contradicts_nothing() -> None:
-    assert not PresencePublisher("bac/v1/s/t/status/shoe", 5, StoppedClock()).is_stale_will(b"\xff")
+    assert not PresencePublisher(
+        "bac/v1/s/t/status/shoe", 5, FakeClock(NOON, now_us=0)
+    ).is_stale_will(b"\xff")

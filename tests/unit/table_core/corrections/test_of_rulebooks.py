@@ -30,6 +30,7 @@ from table_core.service.previews import answer_preview
 from table_core.service.table_writer import Table
 from table_core.state.coup import Phase
 from tests.support.cage.books import book
+from tests.support.clock import FakeClock
 from tests.support.table.auditor import Auditor
 from tests.support.table.coups import (
     CONTEXT,
@@ -44,7 +45,7 @@ from tests.support.table.coups import (
     world_in,
 )
 from tests.support.table.settled_coups import B, P, other, settlements, wager
-from tests.unit.table_core.test_commands_and_reports import ROLES_OF, TOPICS, StoppedClock, log
+from tests.unit.table_core.test_commands_and_reports import ROLES_OF, TOPICS, log
 
 __all__ = ["log"]
 
@@ -258,9 +259,7 @@ def test_a_wager_is_corrected_by_the_rulebook_of_the_coup() -> None:
 
 
 def _table(log: EventLog, *library: Rulebook, rulebook: str = "au-commission") -> Table:
-    return Table(
-        log, TOPICS, load_rulebook(rulebook), StoppedClock(), roles=ROLES_OF, library=library
-    )
+    return Table(log, TOPICS, load_rulebook(rulebook), FakeClock(), roles=ROLES_OF, library=library)
 
 
 def _in_progress(table: Table) -> CorrectRulebook:

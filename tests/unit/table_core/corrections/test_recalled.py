@@ -27,6 +27,7 @@ from table_core.service.coup_recall import recall_coup
 from table_core.service.table_writer import Table
 from table_core.state.coup import Phase
 from table_core.state.table import TableState
+from tests.support.clock import FakeClock
 from tests.support.table.corrections import check_past
 from tests.support.table.coups import (
     COUP,
@@ -47,16 +48,6 @@ ROLES = {name: frozenset({name}) for name in ("dealer", "supervisor")}
 NEXT = "20261127-02"
 
 
-class StoppedClock:
-    """The same moment for ever."""
-
-    def utc_ns(self) -> int:
-        return 1_795_815_607_123_456_789
-
-    def mono_us(self) -> int:
-        return 1_000
-
-
 @pytest.fixture
 def log(tmp_path: Path) -> Iterator[EventLog]:
     with EventLog.open(tmp_path / "table.sqlite", "site/t1") as opened:
@@ -66,7 +57,7 @@ def log(tmp_path: Path) -> Iterator[EventLog]:
 def table_on(log: EventLog) -> Table:
     library = tuple(map(load_rulebook, shipped_ids()))
     rulebook = load_rulebook("au-commission")
-    return Table(log, TOPICS, rulebook, StoppedClock(), roles=ROLES, library=library)
+    return Table(log, TOPICS, rulebook, FakeClock(), roles=ROLES, library=library)
 
 
 def store(log: EventLog, events: list[TableEvent]) -> None:
