@@ -41,7 +41,7 @@ from events.types.shoe_life import ShoeAudited
 from events.types.shoe_reports import AnyReport, DeviceResult
 from events.types.table import CoupSettled, TableEvent
 from table_core.decide.decision import DecisionContext
-from table_core.projections.table_document import active_alarms
+from table_core.projections.table_document import StateView, active_alarms, project_table
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.rules.rulebook import Rulebook
 from table_core.state.coup import Phase
@@ -209,6 +209,8 @@ def _value(world: World, key: str, value: str) -> Any:
         value = coup.wagers[int(value[1:]) - 1].id
     if key in {"coup", "shoe"} and re.match(r"\d\d(/|$)", value):
         return _DAY + value
+    if key == "bodies":
+        return value.split(",")
     if key == "wagers" and " " in value:
         return [_wager(value)]
     return [value] if key == "wagers" else value
@@ -305,7 +307,7 @@ def _recall(told: _Told, words: list[str]) -> None:
     told.world.context = replace(told.world.context, recalled=state)
 
 
-_STEPS: Final[dict[str, Callable[[_Told, list[str]], None]]] = {
+_STEPS: Final[dict[str, Callable[[_Told, list[str]], object]]] = {
     "rules": _rules,
     "library": _library,
     "in": lambda told, words: _set(told, Phase(words[0]), words[1:]),
@@ -315,7 +317,7 @@ _STEPS: Final[dict[str, Callable[[_Told, list[str]], None]]] = {
     "close": lambda told, _: told.world.close(),
     "bet": lambda told, words: told.world.bet(*_bets(" ".join(words))),
     "deal": _dealt,
-    "squeeze": lambda told, _: told.world.say(*(drawn(*at) for at in ORDER)) and None,
+    "squeeze": lambda told, _: told.world.say(*(drawn(*at) for at in ORDER)),
     "reveal": _reveal,
     "disclose": _disclose,
     "result": _result,
@@ -357,6 +359,11 @@ def _settlement(world: World, number: str) -> object:
     return settled[int(number) - (int(number) > 0)]
 
 
+def _shown(world: World) -> StateView:
+    rulebook = world.context.rulebook
+    return project_table(world.state, table="t1", rulebook=rulebook, catching_up=False)
+
+
 def _alarm(world: World, name: str) -> str:
     return next((alarm.text for alarm in world.state.alarms if alarm.name == name), "none")
 
@@ -372,6 +379,7 @@ FUNCTIONS: Final[dict[str, Callable[[World, str], object]]] = {
     "gone": _gone,
     "copies": lambda world, face: _faces(_on_table(world).order).count(face),
     "settlement": _settlement,
+    "shown": lambda world, _: _shown(world).shoe,
     "alarm": _alarm,
     "count": _count,
     "active": lambda world, _: [alarm.name for alarm in active_alarms(world.state)],
