@@ -12,7 +12,8 @@ words for `{0}`, `{1}` ... `8 x STEP` is that step eight times.
 Steps:
     `rules NAME CHANGE ...` and `library NAME CHANGE ...`, by `tests.support.cage.books.book`;
     `in PHASE FLAG=BOOL ...` a table brought there, with flags of its `DecisionContext`;
-    `empty` one without a shoe, `ready`, `open`, `close`, `bet SEAT BET STAKE, ...`;
+    `now FLAG=BOOL ...` changes them later; `empty` a table without a shoe;
+    `ready`, `open`, `close`, `bet SEAT BET STAKE, ...`;
     `P1 9S B1 P2 KH` cards drawn, without a face where it is withheld; `reveal P1 9S ...`;
     `deal 9S 2D ...` and `disclose 9S 2D ...` in dealing order; `squeeze` four withheld ones;
     `result WINNER FLAG ...` of the shoe; `played PLAYER | BANKER | BETS` a coup, settled;
@@ -56,6 +57,8 @@ __all__ = ["histories", "play_history"]
 _PLACES: Final = {f"{hand.value[0].upper()}{n}": (hand, n) for hand in (P, B) for n in (1, 2, 3)}
 _ALL_PLACES: Final = (*ORDER, (P, 3), (B, 3))
 _FACE: Final = re.compile(r"[A2-9TJQK][SHDC]")
+# An arrow, or a semicolon outside quotation marks.
+_ARROWS: Final = re.compile(r'\s+->\s+|;\s+(?=(?:[^"]*"[^"]*")*[^"]*$)')
 _DAY: Final = "20261127-"
 
 
@@ -79,22 +82,19 @@ def histories(text: str, **named: str) -> list[Any]:
 
 
 def play_history(lines: Sequence[str]) -> World:
-    """Play a history, check what it says comes of it, and let the auditor count the chips."""
+    """Play a history, check what it says comes of it, and let the auditor count after each step."""
     told = _Told()
     for line in re.sub(r"\n->", " ->", "\n".join(lines)).split("\n"):
-        step, *outcomes = re.split(r"\s+->\s+|;\s+", line)
+        step, *outcomes = _ARROWS.split(line)
         try:
             told.step(step)
             for outcome in outcomes:
                 told.check(outcome.strip())
             assert told.refusal is None, told.refusal
+            told.audit()
         except AssertionError as error:
             raise AssertionError(f"{line}: {error}") from error
-    world = told.world
-    auditor = Auditor(world.context.rulebook, *world.context.library)
-    auditor.hear(world.log)
-    auditor.check(world.state)
-    return world
+    return told.world
 
 
 class _Told:
@@ -106,6 +106,7 @@ class _Told:
         self.world = World()
         self.made: list[TableEvent] = []
         self.refusal: Refusal | None = None
+        self._audited: World | None = None
 
     def step(self, line: str) -> None:
         if times := re.match(r"(\d+) x (.*)", line):
@@ -123,6 +124,15 @@ class _Told:
         else:
             raise AssertionError("no such step")
         self.made = [e for e in self.world.log[begun:] if e.TYPE != "shoe_reported"]
+
+    def audit(self) -> None:
+        """Let the auditor of this table hear what is new, and count all chips."""
+        if self._audited is not self.world:
+            self._audited, self._heard = self.world, 0
+            self._auditor = Auditor(self.world.context.rulebook, *self.world.context.library)
+        self._auditor.hear(self.world.log[self._heard :])
+        self._heard = len(self.world.log)
+        self._auditor.check(self.world.state)
 
     def context(self) -> DecisionContext:
         return replace(CONTEXT, rulebook=self.rulebook, library=self.library)
@@ -212,7 +222,7 @@ def _value(world: World, key: str, value: str) -> Any:
     if key == "bodies":
         return value.split(",")
     if key == "wagers" and " " in value:
-        return [_wager(value)]
+        return [_wager(each) for each in value.split(",")]
     return [value] if key == "wagers" else value
 
 
@@ -258,6 +268,11 @@ def _set(told: _Told, phase: Phase | None, words: Sequence[str] = ()) -> None:
         told.world = World(context)
         return
     told.world = world_in(phase, context=context, wagers=wagers)
+
+
+def _now(told: _Told, words: list[str]) -> None:
+    flags = {key: value == "true" for key, value in (word.split("=") for word in words)}
+    told.world.context = replace(told.world.context, **flags)
 
 
 def _bets(text: str) -> tuple[tuple[int, str, int], ...]:
@@ -324,6 +339,7 @@ _STEPS: Final[dict[str, Callable[[_Told, list[str]], object]]] = {
     "played": _played,
     "shoe": _report,
     "recall": _recall,
+    "now": _now,
 }
 
 

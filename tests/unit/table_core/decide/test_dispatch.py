@@ -1,9 +1,8 @@
 """Commands: every phase times every command, and each refusal with its code."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 
 import pytest
-from msgspec.structs import replace
 
 from events.cards import Card, Hand
 from events.commands.base import Command, Refusal
@@ -20,13 +19,12 @@ from events.commands.registry import Decider
 from events.commands.shoe import Burn, ClearShoeError, CutCard, EndShoe, LoadShoe, ReplaceShoe
 from events.commands.staff import AcknowledgeAlarm, AssignDealer
 from events.commands.wagers import PlaceWager, SetLimits, WagerRequest, WithdrawWager
-from events.types.shoe_reports import ErrorRaised, LinkDown, LinkOpen, LockChanged
-from events.types.table import CoupSettled, CoupVoided, Refund, WagersWithdrawn
 from table_core.decide.dispatch import decide, result_overdue
 from table_core.state.coup import Phase
 from table_core.state.table import TableState
 from tests.support.table.commands import DECIDED
-from tests.support.table.coups import CONTEXT, COUP, SHOE, World, confirm, world_in
+from tests.support.table.coups import CONTEXT, COUP, confirm, world_in
+from tests.support.table.histories import histories, play_history
 
 P, B = Hand.PLAYER, Hand.BANKER
 
@@ -143,178 +141,107 @@ def test_every_phase_a_table_can_stand_in_is_in_the_table() -> None:
     assert {phase for phase, _, _ in _cases()} == {p.value for p in Phase} - {"confirmed"}
 
 
-@pytest.mark.parametrize(
-    ("change", "code"),
-    [
-        (lambda w: w.say(LinkDown(reason="unplugged")), "link_down"),
-        (lambda w: w.say(ErrorRaised(code="cannot_read", latched=True)), "shoe_error"),
-        (lambda w: w.say(LockChanged(locked=True)), "shoe_locked"),
-        (lambda w: w.must(EndShoe(transaction="e")), "shoe_ended"),
-    ],
-)
-def test_betting_does_not_open_while_a_fault_can_affect_the_outcome(
-    change: Callable[[World], object], code: str
-) -> None:
-    world = world_in(Phase.NONE)
-    change(world)
-    refusal = world.ask(OpenBetting(transaction="o"))
-    assert isinstance(refusal, Refusal)
-    assert refusal.code == code
+HISTORIES = """
+betting does not open while a fault can affect the outcome
+    * "shoe link_down reason=unplugged"                link_down
+    * "shoe error_raised code=cannot_read latched=true" shoe_error
+    * "shoe lock_changed locked=true"                  shoe_locked
+    * end_shoe                                         shoe_ended
+    in none
+    {0}
+    open_betting             -> refused {1}
+betting opens on an open link that has proved nothing yet
+    empty
+    shoe link_open transport=pty:x
+    load_shoe shoe=01
+    open                     -> betting
+without a shoe nothing opens
+    empty
+    shoe link_open transport=pty:x
+    open_betting             -> refused no_shoe
+a wager never overtakes a card that the driver still holds
+    * none    open_betting
+    * betting "place_wager wagers='5 player 100'"
+    in {0}
+    now caught_up=false
+    {1}                      -> refused catching_up
+wagers are placed all or none
+    in betting wagers=false
+    place_wager wagers="1 player 100,1 no_such_bet 100" -> refused unknown_bet
+    close                    -> coup.wagers=none
+a refused wager has its code
+    * "0 player 100"         invalid_seat
+    * "100 player 100"       invalid_seat
+    * "1 player 0"           invalid_stake
+    * "1 player -5"          invalid_stake
+    * "1 player 9007199254740992" invalid_stake
+    * "2 player 100"         opposite_sides
+    * "4 dragon_seven 100"   unknown_bet
+    in betting
+    place_wager wagers="{0}" -> refused {1}
+a command that was meant for another coup changes nothing
+    * "place_wager wagers='5 player 100'"
+    * close_betting
+    in betting
+    {0} coup=01/9            -> refused another_coup text~20261127-01/1
+    {0} coup=01/1
+withdrawn wagers are gone and the others stand
+    in betting
+    withdraw_wager wagers=@1 -> wagers_withdrawn: coup=20261127-01/1 wagers=dealer/t-3/0
+                             -> coup.wagers.id=dealer/t-3/1,dealer/t-3/2
+an unknown wager cannot be withdrawn
+    in betting
+    withdraw_wager wagers=nobody/0 -> refused unknown_wager
+a void coup gives every stake back
+    in misaligned
+    void_coup                -> made coup_voided; totals.voids=1 totals.staked=0 totals.paid=0
+                             -> coup_voided: refunds.seat=1,2,3 refunds.stake=1000,2000,500
+who overrules the table says why
+    * "void_coup reason='  '"
+    * "confirm_result reason="
+    in disputed
+    {0}                      -> refused reason_required
+a confirmed result settles by our own cards
+    * complete
+    * disputed
+    in {0}
+    confirm_result           -> settled; coup_settled: settlement.lines.paid=2000,0,0
+a shoe id is a business day and a number
+    * ""
+    * tuesday
+    * 2026112-01
+    * 20261127-1
+    * 20261127-0\uff11
+    * 20261127/01
+    empty
+    load_shoe shoe={0}       -> refused invalid_shoe
+a shoe has four, six or eight decks
+    * 0
+    * 1
+    * 5
+    * 7
+    * 9
+    * -8
+    empty
+    load_shoe shoe=01 decks={0} -> refused invalid_decks
+a transaction id has a bounded length
+    * ""
+    * {long}
+    empty
+    load_shoe shoe=01 transaction={0} -> refused invalid_transaction
+no shoe is played twice nor one before the last
+    * 20261127-01
+    * 20261126-09
+    * 20251231-01
+    in none
+    end_shoe
+    load_shoe shoe={0}       -> refused shoe_known
+"""
 
 
-def test_betting_opens_on_an_open_link_that_has_proved_nothing_yet() -> None:
-    world = World()
-    world.say(LinkOpen(transport="pty:x"))
-    world.must(LoadShoe(transaction="l", shoe=SHOE))
-    world.open()
-    assert world.state.phase is Phase.BETTING
-
-
-def test_without_a_shoe_nothing_opens() -> None:
-    world = World()
-    world.say(LinkOpen(transport="pty:x"))
-    refusal = world.ask(OpenBetting(transaction="o"))
-    assert isinstance(refusal, Refusal)
-    assert refusal.code == "no_shoe"
-
-
-@pytest.mark.parametrize("name", ["open_betting", "place_wager"])
-def test_a_wager_never_overtakes_a_card_that_the_driver_still_holds(name: str) -> None:
-    world = world_in(Phase.NONE if name == "open_betting" else Phase.BETTING)
-    behind = replace(CONTEXT, caught_up=False)
-    refusal = decide(world.state, COMMANDS[name], behind)
-    assert isinstance(refusal, Refusal)
-    assert refusal.code == "catching_up"
-
-
-def test_wagers_are_placed_all_or_none() -> None:
-    world = world_in(Phase.BETTING, wagers=False)
-    refusal = world.ask(
-        PlaceWager(
-            transaction="x",
-            wagers=(
-                WagerRequest(seat=1, bet="player", stake=100),
-                WagerRequest(seat=1, bet="no_such_bet", stake=100),
-            ),
-        )
-    )
-    assert isinstance(refusal, Refusal)
-    assert refusal.code == "unknown_bet"
-    assert world.state.coup is not None
-    assert world.state.coup.wagers == ()
-
-
-@pytest.mark.parametrize(
-    ("wager", "code"),
-    [
-        (WagerRequest(seat=0, bet="player", stake=100), "invalid_seat"),
-        (WagerRequest(seat=100, bet="player", stake=100), "invalid_seat"),
-        (WagerRequest(seat=1, bet="player", stake=0), "invalid_stake"),
-        (WagerRequest(seat=1, bet="player", stake=-5), "invalid_stake"),
-        (WagerRequest(seat=1, bet="player", stake=2**53), "invalid_stake"),
-        (WagerRequest(seat=2, bet="player", stake=100), "opposite_sides"),
-        (WagerRequest(seat=4, bet="dragon_seven", stake=100), "unknown_bet"),
-    ],
-)
-def test_a_refused_wager_has_its_code(wager: WagerRequest, code: str) -> None:
-    world = world_in(Phase.BETTING)
-    refusal = world.ask(PlaceWager(transaction="x", wagers=(wager,)))
-    assert isinstance(refusal, Refusal)
-    assert refusal.code == code
-
-
-def test_a_command_that_was_meant_for_another_coup_changes_nothing() -> None:
-    state = world_in(Phase.BETTING).state
-    wagers = (WagerRequest(seat=5, bet="player", stake=100),)
-    for command in (
-        PlaceWager(transaction="x", wagers=wagers, coup=f"{SHOE}/9"),
-        CloseBetting(transaction="x", coup=f"{SHOE}/9"),
-    ):
-        refused = decide(state, command, CONTEXT)
-        assert isinstance(refused, Refusal)
-        assert refused.code == "another_coup"
-        assert COUP in refused.text
-        assert isinstance(decide(state, replace(command, coup=COUP), CONTEXT), tuple)
-
-
-def test_withdrawn_wagers_are_gone_and_the_others_stand() -> None:
-    world = world_in(Phase.BETTING)
-    assert world.state.coup is not None
-    first, *others = world.state.coup.wagers
-    made = world.must(WithdrawWager(transaction="x", wagers=(first.id,)))
-    assert made == [WagersWithdrawn(coup=COUP, wagers=(first.id,))]
-    assert list(world.state.coup.wagers) == others
-
-
-def test_an_unknown_wager_cannot_be_withdrawn() -> None:
-    refusal = world_in(Phase.BETTING).ask(WithdrawWager(transaction="x", wagers=("nobody/0",)))
-    assert isinstance(refusal, Refusal)
-    assert refusal.code == "unknown_wager"
-
-
-def test_a_void_coup_gives_every_stake_back() -> None:
-    world = world_in(Phase.MISALIGNED)
-    (voided,) = world.must(VoidCoup(transaction="x", reason="a report was lost"))
-    assert isinstance(voided, CoupVoided)
-    assert [(r.seat, r.stake) for r in voided.refunds] == [(1, 1000), (2, 2000), (3, 500)]
-    assert all(isinstance(r, Refund) for r in voided.refunds)
-    assert world.state.totals.voids == 1
-    assert (world.state.totals.staked, world.state.totals.paid) == (0, 0)
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        VoidCoup(transaction="x", reason="  "),
-        ConfirmResult(transaction="x", reason=""),
-    ],
-)
-def test_whoever_overrules_the_table_says_why(command: Command) -> None:
-    refusal = world_in(Phase.DISPUTED).ask(command)
-    assert isinstance(refusal, Refusal)
-    assert refusal.code == "reason_required"
-
-
-@pytest.mark.parametrize("phase", [Phase.COMPLETE, Phase.DISPUTED])
-def test_a_confirmed_result_settles_by_our_own_cards(phase: Phase) -> None:
-    world = world_in(phase)
-    *_, settled = world.must(confirm(world))
-    assert isinstance(settled, CoupSettled)
-    assert [line.paid for line in settled.settlement.lines] == [2000, 0, 0]
-    assert world.state.phase is Phase.SETTLED
-
-
-@pytest.mark.parametrize(
-    "shoe", ["", "tuesday", "2026112-01", "20261127-1", "20261127-0\uff11", "20261127/01"]
-)
-def test_a_shoe_id_is_a_business_day_and_a_number(shoe: str) -> None:
-    world = World()
-    refusal = world.ask(LoadShoe(transaction="x", shoe=shoe))
-    assert isinstance(refusal, Refusal)
-    assert refusal.code == "invalid_shoe"
-
-
-@pytest.mark.parametrize("decks", [0, 1, 5, 7, 9, -8])
-def test_a_shoe_has_four_six_or_eight_decks(decks: int) -> None:
-    refusal = World().ask(LoadShoe(transaction="x", shoe=SHOE, decks=decks))
-    assert isinstance(refusal, Refusal)
-    assert refusal.code == "invalid_decks"
-
-
-@pytest.mark.parametrize("transaction", ["", "x" * 129])
-def test_a_transaction_id_has_a_bounded_length(transaction: str) -> None:
-    refusal = World().ask(LoadShoe(transaction=transaction, shoe=SHOE))
-    assert isinstance(refusal, Refusal)
-    assert refusal.code == "invalid_transaction"
-
-
-@pytest.mark.parametrize("again", [SHOE, "20261126-09", "20251231-01"])
-def test_no_shoe_is_played_twice_nor_one_before_the_last(again: str) -> None:
-    world = world_in(Phase.NONE)
-    world.must(EndShoe(transaction="e"))
-    refusal = world.ask(LoadShoe(transaction="l", shoe=again))
-    assert isinstance(refusal, Refusal)
-    assert refusal.code == "shoe_known"
+@pytest.mark.parametrize("lines", histories(HISTORIES, long="x" * 129))
+def test_commands_and_their_refusals(lines: Sequence[str]) -> None:
+    assert play_history(lines).log
 
 
 def test_a_result_that_does_not_come_is_an_alarm_once() -> None:
