@@ -42,6 +42,7 @@ from events.types.shoe_life import ShoeAudited
 from events.types.shoe_reports import AnyReport, DeviceResult
 from events.types.table import CoupSettled, TableEvent
 from table_core.decide.decision import DecisionContext
+from table_core.persistent_list import PersistentList
 from table_core.projections.table_document import StateView, active_alarms, project_table
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.rules.rulebook import Rulebook
@@ -255,7 +256,7 @@ def _text(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, Enum):
         return str(value.value)
-    if isinstance(value, Sequence) and not isinstance(value, str):
+    if isinstance(value, Sequence | PersistentList) and not isinstance(value, str):
         return ",".join(map(_text, value)) or "none"
     return str(value)
 
@@ -375,6 +376,21 @@ def _settlement(world: World, number: str) -> object:
     return settled[int(number) - (int(number) > 0)]
 
 
+def _in_force(world: World, phase: str) -> object:
+    """The newest settlement of a phase."""
+    settled = (event.settlement for event in world.log if isinstance(event, CoupSettled))
+    return {each.phase: each for each in settled}[int(phase)]
+
+
+def _book(world: World, _: str) -> list[int]:
+    """Commission: all that was accrued, where it went, and what is laid in advance."""
+    kept = world.state.commission
+    assert kept.reconciles
+    moved = [kept.accrued, kept.reversed_, kept.collected, kept.recovered]
+    laid = sum(each.amount for each in kept.laid)
+    return [*moved, kept.outstanding_total, kept.uncollected_total, laid]
+
+
 def _shown(world: World) -> StateView:
     rulebook = world.context.rulebook
     return project_table(world.state, table="t1", rulebook=rulebook, catching_up=False)
@@ -399,6 +415,10 @@ FUNCTIONS: Final[dict[str, Callable[[World, str], object]]] = {
     "alarm": _alarm,
     "count": _count,
     "active": lambda world, _: [alarm.name for alarm in active_alarms(world.state)],
+    "player": lambda world, _: world.state.coup.hand(P) if world.state.coup else (),
+    "in_force": _in_force,
+    "book": _book,
+    "last": lambda world, _: world.log[-1].TYPE,
     "alarms": lambda world, _: [alarm.name for alarm in world.state.alarms],
 }
 """What an outcome may ask beside the state: of shoes by `01`, of settlements by their number."""
