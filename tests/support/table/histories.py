@@ -17,7 +17,8 @@ Steps:
     `P1 9S B1 P2 KH` cards drawn, without a face where it is withheld; `reveal P1 9S ...`;
     `deal 9S 2D ...` and `disclose 9S 2D ...` in dealing order; `squeeze` four withheld ones;
     `result WINNER FLAG ...` of the shoe; `played PLAYER | BANKER | BETS` a coup, settled;
-    `shoe REPORT FIELD=VALUE ...` any report; `COMMAND FIELD=VALUE ...` any command.
+    `shoe REPORT FIELD=VALUE ...` any report; `COMMAND FIELD=VALUE ...` any command;
+    `fold EVENT FIELD=VALUE ...` an event that nobody decided.
     `P1` among fields is a place, `4D` a face, `@2` the coup's second wager. What must be given
     and is not: the transaction, `reason=r`, and the first coup of the first shoe.
 
@@ -30,7 +31,7 @@ import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 import pytest
@@ -38,6 +39,7 @@ from msgspec.structs import fields, replace
 
 from events.commands.base import Command, Refusal
 from events.commands.registry import COMMANDS
+from events.types.registry import TABLE_EVENTS
 from events.types.shoe_life import ShoeAudited
 from events.types.shoe_reports import AnyReport, DeviceResult
 from events.types.table import CoupSettled, TableEvent
@@ -53,7 +55,9 @@ from tests.support.table.auditor import Auditor
 from tests.support.table.coups import CONTEXT, COUP, ORDER, World, cards, drawn, revealed, world_in
 from tests.support.table.settled_coups import B, P, played, recalled
 
-__all__ = ["histories", "play_history"]
+__all__ = ["FUNCTIONS", "Functions", "histories", "play_history"]
+
+Functions: TypeAlias = dict[str, Callable[[Any, str], object]]
 
 _PLACES: Final = {f"{hand.value[0].upper()}{n}": (hand, n) for hand in (P, B) for n in (1, 2, 3)}
 _ALL_PLACES: Final = (*ORDER, (P, 3), (B, 3))
@@ -82,9 +86,22 @@ def histories(text: str, **named: str) -> list[Any]:
     return found
 
 
-def play_history(lines: Sequence[str]) -> World:
-    """Play a history, check what it says comes of it, and let the auditor count after each step."""
-    told = _Told()
+def play_history(
+    lines: Sequence[str],
+    make: Callable[[DecisionContext], World] = World,
+    functions: Functions | None = None,
+    *,
+    audited: bool = True,
+) -> World:
+    """Play a history and check what it says comes of it.
+
+    Args:
+        lines: its steps.
+        make: makes the table.
+        functions: what an outcome may ask beside `FUNCTIONS`.
+        audited: the auditor counts all chips after each step. `fold` makes events that he refuses.
+    """
+    told = _Told(make, FUNCTIONS | (functions or {}))
     for line in re.sub(r"\n->", " ->", "\n".join(lines)).split("\n"):
         step, *outcomes = _ARROWS.split(line)
         try:
@@ -92,7 +109,8 @@ def play_history(lines: Sequence[str]) -> World:
             for outcome in outcomes:
                 told.check(outcome.strip())
             assert told.refusal is None, told.refusal
-            told.audit()
+            if audited:
+                told.audit()
         except AssertionError as error:
             raise AssertionError(f"{line}: {error}") from error
     return told.world
@@ -101,10 +119,11 @@ def play_history(lines: Sequence[str]) -> World:
 class _Told:
     """A table, and what became of the last step."""
 
-    def __init__(self) -> None:
+    def __init__(self, make: Callable[[DecisionContext], World], functions: Functions) -> None:
+        self.make, self._functions = make, functions
         self.rulebook: Rulebook = CONTEXT.rulebook
         self.library: tuple[Rulebook, ...] = ()
-        self.world = World()
+        self.world = make(CONTEXT)
         self.made: list[TableEvent] = []
         self.refusal: Refusal | None = None
         self._audited: World | None = None
@@ -177,7 +196,7 @@ class _Told:
     def _check_state(self, outcome: str) -> None:
         for expected in shlex.split(outcome):
             if call := re.match(r"(\w+)\((.*?)\)\.?(.*)", expected):
-                _compare(FUNCTIONS[call[1]](self.world, call[2]), call[3])
+                _compare(self._functions[call[1]](self.world, call[2]), call[3])
             else:
                 _compare(self.world.state, expected)
 
@@ -220,8 +239,8 @@ def _value(world: World, key: str, value: str) -> Any:
         value = coup.wagers[int(value[1:]) - 1].id
     if key in {"coup", "shoe"} and re.match(r"\d\d(/|$)", value):
         return _DAY + value
-    if key == "bodies":
-        return value.split(",")
+    if key in {"bodies", "refunds"}:
+        return [each for each in value.split(",") if each]
     if key == "wagers" and " " in value:
         return [_wager(each) for each in value.split(",")]
     return [value] if key == "wagers" else value
@@ -246,6 +265,8 @@ def _compare(root: object, expected: str) -> None:
 def _attribute(of: Any, part: str) -> Any:
     if isinstance(of, Mapping):
         return {_text(key): value for key, value in of.items()}[part]
+    if isinstance(of, PersistentList):
+        of = list(of)
     if isinstance(of, Sequence) and not isinstance(of, str):
         return of[int(part)] if part.lstrip("-").isdigit() else [_attribute(e, part) for e in of]
     return getattr(of, part)
@@ -266,9 +287,9 @@ def _set(told: _Told, phase: Phase | None, words: Sequence[str] = ()) -> None:
     wagers = flags.pop("wagers", True)
     context = replace(told.context(), **flags)
     if phase is None:
-        told.world = World(context)
+        told.world = told.make(context)
         return
-    told.world = world_in(phase, context=context, wagers=wagers)
+    told.world = world_in(phase, context=context, wagers=wagers, make=told.make)
 
 
 def _now(told: _Told, words: list[str]) -> None:
@@ -303,6 +324,14 @@ def _disclose(told: _Told, faces: list[str]) -> None:
 def _report(told: _Told, words: list[str]) -> None:
     report = {"kind": words[0]} | _fields(told.world, words[1:])
     told.world.say(msgspec.convert(report, AnyReport, strict=False))
+
+
+def _fold(told: _Told, words: list[str]) -> None:
+    made_of = TABLE_EVENTS[words[0], 1]
+    wanted = {field.name for field in fields(made_of) if field.required}
+    given = {k: v for k, v in {"reason": "r", "coup": COUP}.items() if k in wanted}
+    event = msgspec.convert(given | _fields(told.world, words[1:]), made_of, strict=False)
+    told.world.take([event])
 
 
 def _rules(told: _Told, words: list[str]) -> None:
@@ -341,6 +370,7 @@ _STEPS: Final[dict[str, Callable[[_Told, list[str]], object]]] = {
     "shoe": _report,
     "recall": _recall,
     "now": _now,
+    "fold": _fold,
 }
 
 
@@ -404,7 +434,7 @@ def _count(world: World, kind: str) -> int:
     return sum(kind == event.TYPE for event in world.log)
 
 
-FUNCTIONS: Final[dict[str, Callable[[World, str], object]]] = {
+FUNCTIONS: Final[Functions] = {
     "shoe": _shoe,
     "faces": lambda world, name: _faces(_shoe(world, name).order),
     "audit": _audit,

@@ -1,26 +1,19 @@
 """What an event leaves behind in the state, where nothing that is decided shows it at once."""
 
-from typing import Literal
+from collections.abc import Sequence
 
 import pytest
 from msgspec.structs import replace
 
-from events.cards import Card, Hand, parse_card
+from events.cards import Hand, parse_card
 from events.errors import OurBug
 from events.types.irregularities import (
-    CardEntered,
-    CardMarkedUnreadable,
     CoupRealigned,
     ExcessCardDrawn,
-    ExcessCardResolved,
 )
-from events.types.shoe_reports import CardDrawn, CardOutOfGame, CardUnreadable, DeviceResult
 from events.types.table import (
-    AlarmCleared,
-    AlarmRaised,
     BettingClosed,
     CoupSettled,
-    CoupVoided,
     Refund,
     ResultConfirmed,
     ShoeReported,
@@ -37,6 +30,7 @@ from table_core.state.coup import Phase
 from table_core.state.shoe import ReportedCard
 from table_core.state.table import DealtCard, TableState
 from tests.support.table.coups import COUP, WAYS, drawn, settled, world_in
+from tests.support.table.histories import histories, play_history
 from tests.support.table.wagers import wager
 
 LAWLESS = [
@@ -77,156 +71,90 @@ def test_a_coup_stands_in_the_phase_that_its_events_lead_to(phase: Phase) -> Non
     assert world.state.phase is phase
 
 
-def test_a_card_that_begins_a_coup_by_itself_is_of_that_coup_and_of_no_other() -> None:
-    world = world_in(Phase.NONE)
-    world.deal("9S")
-    coup, shoe = world.state.coup, world.state.shoe
-    assert coup is not None
-    assert shoe is not None
-    assert coup.wagerless
-    assert (shoe.begun, shoe.coups, len(shoe.told)) == (False, 1, 1)
-
-
-def test_the_rest_of_a_void_round_is_awaited_until_the_next_coup_begins() -> None:
-    world = world_in(Phase.DEALING)
-    dealing = world.state
-    world.take([CoupVoided(coup=COUP, reason="void", refunds=())])
-    void = world.state
-    world.open()
-    opened = world.state
-    states = (dealing, void, opened)
-    assert [state.link.residue for state in states] == [False, True, False]
-    assert [state.totals.voids for state in states] == [0, 1, 1]
-    assert opened.totals.coups == 0
-    assert not opened.link.dummy
+HISTORIES = """
+a card that begins a coup by itself is of that coup and of no other
+    in none
+    deal 9S                  -> coup.wagerless=true shoe.begun=false shoe.coups=1 shoe.told.face=9S
+the rest of a void round is awaited until the next coup begins
+    in dealing               -> link.residue=false totals.voids=0
+                             -> shoe.voids=0 shoe.coups=1 shoe.told.number=1
+    {void}                   -> link.residue=true totals.voids=1
+                             -> shoe.voids=1 shoe.coups=1 shoe.told.number=1
     # They may come still: what they were told as is kept.
-    shoes = [(each.voids, each.coups, len(each.told)) for each in map(current_shoe, states)]
-    assert shoes == [(0, 1, 1), (1, 1, 1), (1, 2, 1)]
+    open                     -> link.residue=false totals.voids=1 totals.coups=0 link.dummy=false
+                             -> shoe.voids=1 shoe.coups=2 shoe.told.number=1
+nothing is awaited of a coup without cards or of a round that is over
+    * closed
+    * disputed               # the shoe has told its result
+    in {0}
+    {void}                   -> link.residue=false
+a coup that is over joins the past without the sums of its betting
+    in settled               -> past.id=20261127-01/1 past.phase=settled past.summed.count=0
+    open                     -> past.id=20261127-01/1 coup.cards=none
+the totals are those of the lines
+    # Player 9 against 5: 1,000 on Player come back twice, 2,500 are lost.
+    in settled               -> totals.coups=1 totals.voids=0 totals.staked=3500 totals.paid=2000
+                             -> totals.commission=0 totals.house=1500
+an alarm is replaced by its newest words and goes with its coup
+    in held                  -> alarms.name=excess_card alarms.coup=20261127-01/1
+    fold alarm_raised alarm=link text=down
+    fold alarm_raised alarm=link text=up
+    fold alarm_raised alarm=lid text=down
+                             -> alarms.name=excess_card,link,lid
+                             -> alarm(link)=up alarm(lid)=down alarm(excess_card)~outside
+    {void}                   -> alarms.name=link,lid
+    fold alarm_cleared alarm=link -> alarms.name=lid
+why a coup is void, disputed or misaligned is on it
+    * voided     test
+    * disputed   "winner: the table says player, the shoe banker"
+    * misaligned "report_lost: a report of the shoe never arrived"
+    in {0}                   -> "coup.reason~{1}"
+a second card outside the game makes them several until the shoe takes it
+    in dealing
+    shoe card_out_of_game reason=drawn_outside_game -> coup.excess=drawn
+    shoe card_out_of_game reason=drawn_outside_game -> coup.excess=several
+a result is kept with the round that it ends
+    in complete              -> coup.round_over=false coup.device_result=none
+    result banker            -> coup.round_over=true coup.device_result.winner=banker
+a card that the shoe gives no place lies where it was dealt to
+    in closed
+    shoe card_drawn 9S
+    shoe card_unreadable     -> shoe.told.hand=player,banker shoe.told.number=1,1
+                             -> coup.cards.card=9S,none coup.cards.source=shoe,unread
+a face that is distrusted takes its rule and the outcome with it
+    in complete              -> coup.completed.winner=player
+    fold card_marked_unreadable P2 was=KH -> dealing; coup.completed=none
+                             -> coup.cards.source=shoe,shoe,unread,shoe
+                             -> coup.cards.2.card=none coup.cards.2.rule=none
+a card that a person enters is by hand whether it was told of or not
+    in misaligned
+    fold card_entered P1 card=7D
+    fold card_entered B1 card=7D -> coup.cards.hand=player,banker coup.cards.number=1,1
+                             -> coup.cards.card=7D,7D coup.cards.source=manual,manual
+an excess card has one fate
+    * carried false true  false 0
+    * dummy   true  true  true  0
+    * burned  false false false 1
+    in held
+    fold excess_card_resolved outcome={0} seen={1} -> complete; coup.excess={0}
+                             -> link.carried={2} link.dummy={3} shoe.discarded={4}
+"""
 
 
-def test_nothing_is_awaited_of_a_coup_without_cards_or_of_a_round_that_is_over() -> None:
-    world = world_in(Phase.CLOSED)
-    world.take([CoupVoided(coup=COUP, reason="void", refunds=())])
-    assert not world.state.link.residue
-    world = world_in(Phase.DISPUTED)  # the shoe has told its result
-    world.take([CoupVoided(coup=COUP, reason="void", refunds=())])
-    assert not world.state.link.residue
-
-
-def test_a_coup_that_is_over_joins_the_past_without_the_sums_of_its_betting() -> None:
-    world = world_in(Phase.SETTLED)
-    (over,) = world.state.past
-    assert over.id == COUP
-    assert over.phase is Phase.SETTLED
-    assert over.summed.count == 0
-    world.open()
-    assert [coup.id for coup in world.state.past] == [COUP]
-    assert world.state.coup is not None
-    assert world.state.coup.cards == ()
-
-
-def test_the_totals_are_those_of_the_lines() -> None:
-    """Player 9 against 5: 1,000 on Player come back twice, 2,500 are lost."""
-    totals = world_in(Phase.SETTLED).state.totals
-    assert (totals.coups, totals.voids) == (1, 0)
-    assert (totals.staked, totals.paid, totals.commission) == (3_500, 2_000, 0)
-    assert totals.house == 1_500
-
-
-def test_an_alarm_is_replaced_by_its_newest_words_and_goes_with_its_coup() -> None:
-    world = world_in(Phase.HELD)
-    (alarm,) = world.state.alarms
-    assert (alarm.name, alarm.coup) == ("excess_card", COUP)
-    link = AlarmRaised(alarm="link", text="is down", coup=None)
-    world.take([link, replace(link, text="is up"), replace(link, alarm="lid")])
-    said = [(alarm.name, alarm.text) for alarm in world.state.alarms]
-    assert said == [("excess_card", alarm.text), ("link", "is up"), ("lid", "is down")]
-    world.take([CoupVoided(coup=COUP, reason="void", refunds=())])
-    assert [alarm.name for alarm in world.state.alarms] == ["link", "lid"]
-    world.take([AlarmCleared(alarm="link")])
-    assert [alarm.name for alarm in world.state.alarms] == ["lid"]
-
-
-@pytest.mark.parametrize(
-    ("phase", "reason"),
-    [
-        (Phase.VOIDED, "test"),
-        (Phase.DISPUTED, "winner: the table says player, the shoe banker"),
-        (Phase.MISALIGNED, "report_lost: a report of the shoe never arrived"),
-    ],
-)
-def test_why_a_coup_is_void_disputed_or_misaligned_is_on_it(phase: Phase, reason: str) -> None:
-    coup = world_in(phase).state.coup
-    assert coup is not None
-    assert coup.reason.startswith(reason)
-
-
-def test_a_second_card_outside_the_game_makes_them_several_until_the_shoe_takes_it() -> None:
-    world = world_in(Phase.DEALING)
-    for excess in ("drawn", "several"):
-        world.say(CardOutOfGame(reason="drawn_outside_game"))
-        assert world.state.coup is not None
-        assert world.state.coup.excess == excess
-
-
-def test_a_result_is_kept_with_the_round_that_it_ends() -> None:
-    world = world_in(Phase.COMPLETE)
-    before = world.state.coup
-    assert before is not None
-    assert (before.round_over, before.device_result) == (False, None)
-    world.say(DeviceResult(winner="banker"))
-    coup = world.state.coup
-    assert coup is not None
-    assert coup.round_over
-    assert coup.device_result == DeviceResult(winner="banker")
+@pytest.mark.parametrize("lines", histories(HISTORIES, void="fold coup_voided refunds="))
+def test_what_events_leave_behind_them(lines: Sequence[str]) -> None:
+    assert play_history(lines, audited=False).log
 
 
 def test_reports_of_another_journal_leave_the_first_ones_name_behind() -> None:
     world = world_in(Phase.CLOSED)
-    shoe = world.state.shoe
-    assert shoe is not None
-    assert (world.state.link.journal, world.state.link.past) == ("j1", frozenset())
-    seq = world.state.link.seq
+    link = world.state.link
+    assert (link.journal, link.past) == ("j1", frozenset())
     told = world.say(drawn(Hand.PLAYER, 1, "9S"))[0]
     assert isinstance(told, ShoeReported)
-    assert world.state.link.seq == seq + 1
+    assert world.state.link.seq == link.seq + 1
     state = fold(world.state, replace(told, source=replace(told.source, journal="j2", seq=1)))
     assert (state.link.journal, state.link.seq, state.link.past) == ("j2", 1, frozenset({"j1"}))
-
-
-def test_a_card_that_the_shoe_gives_no_place_lies_where_it_was_dealt_to() -> None:
-    world = world_in(Phase.CLOSED)
-    world.say(CardDrawn(face=Card.S9), CardUnreadable())
-    told = current_shoe(world.state).told
-    assert [(each.hand, each.number) for each in told] == [(Hand.PLAYER, 1), (Hand.BANKER, 1)]
-    dealt = current_coup(world.state).cards
-    assert [(each.card, each.source) for each in dealt] == [(Card.S9, "shoe"), (None, "unread")]
-
-
-def test_a_face_that_is_distrusted_takes_its_rule_and_the_outcome_with_it() -> None:
-    world = world_in(Phase.COMPLETE)
-    assert current_coup(world.state).completed is not None
-    marked = CardMarkedUnreadable(
-        coup=COUP, hand=Hand.PLAYER, number=2, was=Card.HK, reason="a stain"
-    )
-    world.take([marked])
-    coup = current_coup(world.state)
-    assert (coup.completed, coup.phase) == (None, Phase.DEALING)
-    third = coup.cards[2]
-    assert (third.card, third.rule, third.source) == (None, None, "unread")
-    assert [each.source for each in coup.cards] == ["shoe", "shoe", "unread", "shoe"]
-
-
-def test_a_card_that_a_person_enters_is_by_hand_whether_it_was_told_of_or_not() -> None:
-    world = world_in(Phase.MISALIGNED)
-    for hand, number in ((Hand.PLAYER, 1), (Hand.BANKER, 1)):
-        entered = CardEntered(coup=COUP, hand=hand, number=number, card=Card.D7, reason="seen")
-        world.take([entered])
-    dealt = current_coup(world.state).cards
-    assert [(each.hand, each.number, each.card, each.source) for each in dealt] == [
-        (Hand.PLAYER, 1, Card.D7, "manual"),
-        (Hand.BANKER, 1, Card.D7, "manual"),
-    ]
 
 
 # faces of a misaligned coup -> what its card outside the game is, once a person vouches for them
@@ -254,22 +182,6 @@ def test_who_vouches_for_the_cards_vouches_for_one_outside_the_game(
     after = current_coup(realigned)
     assert (after.excess, after.reason, after.completed) == (excess, "", None)
     assert (after.phase, after.cards) == (Phase.DEALING, cards)
-
-
-@pytest.mark.parametrize(
-    ("outcome", "carried", "dummy", "discarded"),
-    [("carried", True, False, 0), ("dummy", True, True, 0), ("burned", False, False, 1)],
-)
-def test_an_excess_card_has_one_fate(
-    outcome: Literal["carried", "dummy", "burned"], carried: bool, dummy: bool, discarded: int
-) -> None:
-    world = world_in(Phase.HELD)
-    world.take([ExcessCardResolved(coup=COUP, seen=dummy, outcome=outcome, reason="so it is")])
-    link = world.state.link
-    assert (link.carried, link.dummy) == (carried, dummy)
-    assert current_shoe(world.state).discarded == discarded
-    assert current_coup(world.state).excess == outcome
-    assert world.state.phase is Phase.COMPLETE
 
 
 def test_what_stands_is_the_sum_of_the_wagers_that_are_left() -> None:
