@@ -22,7 +22,7 @@ from tests.support.brokers.black_hole import road_to
 from tests.support.clock import FakeClock
 from tests.support.machine.ports import free_port
 from tests.support.service.screen_server import Served, served, shown
-from tests.support.service.screens import LOST_MS, chromium
+from tests.support.service.screens import LOST_MS
 
 HOUR_US = 3_600_000_000
 PATIENCE_MS = 15_000  # where how soon is not the question
@@ -42,12 +42,6 @@ NOTE = """() => {
     attributeFilter: ["data-live", "data-position"],
   });
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as opened:
-        yield opened
 
 
 class Table:

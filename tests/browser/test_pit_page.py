@@ -6,20 +6,8 @@ import pytest
 from playwright.sync_api import Browser, Locator, expect
 
 from tests.support.machine.waiting import until_blocking
-from tests.support.service.console_table import ConsoleTable, console_table
-from tests.support.service.screens import Screen, chromium, screen
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleTable]:
-    with console_table(tmp_path_factory.mktemp("table")) as started:
-        yield started
+from tests.support.service.console_table import ConsoleTable
+from tests.support.service.screens import Screen, screen
 
 
 @pytest.fixture(scope="module")
