@@ -88,6 +88,14 @@ class Site:
         async with httpx.AsyncClient(transport=transport, base_url=HERE) as client:
             yield client
 
+    @asynccontextmanager
+    async def person(self, name: str) -> AsyncIterator[httpx.AsyncClient]:
+        """Somebody who is logged in, by a page whose secret goes with each request."""
+        async with self.browser() as client:
+            await log_in(client, name)
+            client.headers["x-csrf-token"] = await secret_of(client)
+            yield client
+
 
 async def form_token(client: httpx.AsyncClient) -> str:
     """What a login form must bring."""
