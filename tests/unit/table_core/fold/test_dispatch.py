@@ -1,35 +1,85 @@
-"""What an event leaves behind in the state, where nothing that is decided shows it at once."""
+"""What an event leaves behind in the state: of the coup, of the table, and of the shoe."""
 
 from collections.abc import Sequence
 
 import pytest
 from msgspec.structs import replace
 
-from events.cards import Hand, parse_card
+from events.cards import Card, Hand, parse_card
 from events.errors import OurBug
+from events.types.chips import (
+    ChipsCorrected,
+    ChipsCounted,
+    ChipsCredited,
+    ChipsFilled,
+    DropCounted,
+    FloatClosed,
+    FloatOpened,
+    Pieces,
+)
+from events.types.commission import (
+    CommissionAccrued,
+    CommissionCollected,
+    CommissionPrepaid,
+    CommissionRecovered,
+    CommissionReturned,
+    CommissionReversed,
+    CommissionUncollected,
+    SeatAmount,
+)
+from events.types.integrity import CheckpointKeyChanged
 from events.types.irregularities import (
     CoupRealigned,
+    DealerAssigned,
     ExcessCardDrawn,
+    IrregularityRecorded,
+    ShoeErrorCleared,
 )
+from events.types.registry import KINDS
+from events.types.shoe_life import BurnRecorded, CutCardCame, ShoeAudited
+from events.types.shoe_reports import (
+    CardOutOfGame,
+    CardUnreadable,
+    DeviceResult,
+    ErrorCleared,
+    ErrorRaised,
+    LinkDown,
+    LinkOpen,
+    LinkStalled,
+    LinkUp,
+    LockChanged,
+    Report,
+    RoundForcedEnd,
+    ShoeBooted,
+    ShoeReady,
+)
+from events.types.snapshot_anchor import BooksClosed
 from events.types.table import (
+    AlarmCleared,
+    AlarmRaised,
     BettingClosed,
     CoupSettled,
     Refund,
     ResultConfirmed,
+    RulebookAdopted,
+    ShoeEnded,
+    ShoeLoaded,
     ShoeReported,
     TableEvent,
     WagersPlaced,
     WagersWithdrawn,
 )
-from events.types.wagers import WagersVoided
+from events.types.wagers import AggregateCapped, LimitsSet, WagersVoided
 from table_core.fold.common import current_coup, current_shoe
 from table_core.fold.dispatch import fold, fold_all
+from table_core.rules.commission_owed import CommissionBook
 from table_core.rules.rulebook import INITIAL_PHASE
 from table_core.rules.wager_totals import UNSUMMED, WagerTotals, add_wagers
-from table_core.state.coup import Phase
-from table_core.state.shoe import ReportedCard
-from table_core.state.table import DealtCard, TableState
-from tests.support.table.coups import COUP, WAYS, drawn, settled, world_in
+from table_core.state.coup import COUP_EVENTS, Phase
+from table_core.state.shoe import ORDERS_KEPT, ReportedCard, ShoeState
+from table_core.state.shoe_procedure import BURN_ALARM
+from table_core.state.table import DealtCard, ShoeLink, TableState
+from tests.support.table.coups import COUP, SHOE, WAYS, drawn, settled, shoe_event, world_in
 from tests.support.table.histories import histories, play_history
 from tests.support.table.wagers import wager
 
@@ -234,3 +284,378 @@ def test_a_settlement_that_is_issued_again_counts_instead_of_the_one_before() ->
         assert sums == (300 + revision, 200 - commission, commission)
         assert totals.coups == 0  # its last phase is to come
         assert current_coup(state).settlements == (settlement,)
+
+
+OWED = (SeatAmount(seat=2, amount=100),)
+CHIPS = (Pieces(100, 5),)
+LIMITS = LimitsSet(table_maximum=5_000)
+IRREGULAR = IrregularityRecorded(kind="card_out_of_shoe", reason="it fell")
+CAPPED = AggregateCapped(coup=COUP, settlement_id="s", maximum=1, scope="table", wagers=())
+AUDIT = ShoeAudited(
+    shoe=SHOE, decks=8, seen=0, known=0, burned=0, carried=0, coups=1, voids=0, left={}
+)
+CLOSED = BooksClosed(shoe=SHOE, size=1, chain="", peaks=(), fold=3, shape="", state="")
+FILLED = ChipsFilled(float_id="f1", amount=500, signed=(), slip="s1", chips=CHIPS)
+CORRECTED = ChipsCorrected(
+    float_id="f1", amount=400, signed=(), move="fill", slip="s1", chips=(Pieces(100, 4),), was=500,
+    reason="miscounted",
+)  # fmt: skip
+
+
+def opened() -> TableState:
+    """A table with a tray, an alarm, a burn that nobody recorded and a coup that is over."""
+    world = world_in(Phase.SETTLED)
+    tray = FloatOpened(float_id="f1", amount=500, signed=(), currency="AUD", chips=CHIPS)
+    world.take([tray, FILLED, AlarmRaised(alarm="lid", text="is open")])
+    return replace(world.state, shoe=replace(current_shoe(world.state), burn_recorded=False))
+
+
+STATE = opened()
+MOVES: list[tuple[TableEvent, set[str]]] = [
+    (RulebookAdopted(rulebook="ez", rulebook_hash="1"), {"rulebook", "rulebook_hash"}),
+    (ShoeLoaded(shoe="20261127-02", decks=8), {"shoe", "past", "replaced"}),
+    (ShoeEnded(shoe=SHOE, reason="over"), {"shoe", "orders"}),
+    (BurnRecorded(shoe=SHOE, burned=4, by="person"), {"shoe"}),
+    (CutCardCame(shoe=SHOE, place="between", by="shoe", last_coup=9), {"shoe"}),
+    (AUDIT, {"shoe"}),
+    (ShoeReported(source=shoe_event(99, LinkDown(reason="unplugged"))), {"link"}),
+    (AlarmRaised(alarm="link", text="is down"), {"alarms"}),
+    (AlarmCleared(alarm="lid"), {"alarms"}),
+    (DealerAssigned(dealer="d-7", supervisor="s-1"), {"dealer", "supervisor"}),
+    (LIMITS, {"limits"}),
+    (FloatOpened(float_id="f2", amount=1, signed=(), currency="AUD", chips=()), {"floats"}),
+    (replace(FILLED, slip="s2"), {"floats"}),
+    (ChipsCredited(float_id="f1", amount=100, signed=(), slip="s3", chips=CHIPS), {"floats"}),
+    (ChipsCounted(float_id="f1", amount=900, signed=(), chips=CHIPS), {"floats"}),
+    (FloatClosed(float_id="f1", amount=900, signed=(), chips=CHIPS), {"floats"}),
+    (DropCounted(float_id="f1", amount=50, signed=(), box="b1", notes=()), {"floats"}),
+    (CORRECTED, {"floats"}),
+    (IRREGULAR, set()),
+    (CAPPED, set()),
+    (CLOSED, set()),
+    (CheckpointKeyChanged(key="k"), set()),
+]
+
+
+@pytest.mark.parametrize(("event", "moved"), MOVES, ids=lambda each: type(each).__name__)
+def test_an_event_moves_its_part_of_the_table(event: TableEvent, moved: set[str]) -> None:
+    after = fold(STATE, event)
+    assert after.position == STATE.position + 1
+    parts = set(TableState.__struct_fields__) - {"position"}
+    assert {part for part in parts if getattr(after, part) != getattr(STATE, part)} == moved
+
+
+def test_what_is_named_is_what_the_table_has_from_then_on() -> None:
+    after = fold_all(STATE, [event for event, _ in MOVES[:1] + MOVES[9:11]])
+    assert (after.rulebook, after.rulebook_hash) == ("ez", "1")
+    assert (after.dealer, after.supervisor, after.limits) == ("d-7", "s-1", LIMITS)
+
+
+def test_a_person_clears_an_error_that_the_shoe_reported() -> None:
+    state = replace(STATE, link=replace(STATE.link, errors=frozenset({"jam"})))
+    after = fold(state, ShoeErrorCleared(code="jam", reason="it is out"))
+    assert after == replace(STATE, position=STATE.position + 1)
+
+
+# a fact of commission -> the book that began with nothing, each after the one before
+COMMISSION: list[tuple[TableEvent, CommissionBook]] = [
+    (
+        CommissionPrepaid(coup=COUP, amounts=OWED),
+        CommissionBook(laid=OWED),
+    ),
+    (
+        CommissionReturned(coup=COUP, amounts=OWED),
+        CommissionBook(),
+    ),
+    (
+        CommissionAccrued(coup=COUP, settlement_id="s", timing="per_shoe", amounts=OWED),
+        CommissionBook(accrued=100, outstanding=OWED),
+    ),
+    (
+        CommissionUncollected(amounts=OWED, reason="left"),
+        CommissionBook(accrued=100, uncollected=OWED),
+    ),
+    (
+        CommissionRecovered(amounts=OWED),
+        CommissionBook(accrued=100, recovered=100),
+    ),
+    (
+        CommissionReversed(coup=COUP, settlement_id="s", timing="per_coup", amounts=OWED),
+        CommissionBook(accrued=100, recovered=0, reversed_=100),
+    ),
+]
+
+
+def test_commission_is_kept_in_its_own_book() -> None:
+    state = replace(STATE, commission=CommissionBook())
+    for event, book in COMMISSION:
+        state = fold(state, event)
+        assert (event, state.commission) == (event, book)
+        assert replace(state, commission=STATE.commission, position=STATE.position) == STATE
+
+
+def test_commission_that_is_taken_is_owed_no_more() -> None:
+    owing = replace(STATE, commission=CommissionBook(accrued=100, outstanding=OWED))
+    taken = fold(owing, CommissionCollected(method="between_coups", amounts=OWED))
+    assert taken.commission == CommissionBook(accrued=100, collected=100)
+
+
+def test_every_event_that_is_about_no_coup_is_here() -> None:
+    here = {type(event) for event, _ in MOVES} | {type(event) for event, _ in COMMISSION}
+    others = {kind for kind in KINDS if kind.TYPE not in COUP_EVENTS}
+    assert here | {ShoeErrorCleared, CommissionCollected} == others
+
+
+def test_before_the_first_shoe_and_the_first_coup_there_is_nothing_to_move() -> None:
+    for event in (ShoeEnded(shoe=SHOE, reason="over"), BurnRecorded(shoe=SHOE, burned=4, by="x")):
+        with pytest.raises(OurBug, match="before the first shoe"):
+            fold(TableState(), event)
+    with pytest.raises(OurBug, match="before the first coup"):
+        current_coup(TableState())
+
+
+NEXT = "20261127-02"
+OUTSIDE, TAKEN = "drawn_outside_game", "overdrawn"  # this one as the shoe takes it out of play
+
+
+def told(state: TableState, report: Report, journal: str = "j1") -> TableState:
+    """The state after a report and nothing else: what the table decides on it is left out."""
+    source = shoe_event(state.link.seq + 1, report, journal)  # type: ignore[arg-type]  # one of AnyReport's
+    return fold(state, ShoeReported(source=source))
+
+
+def audited(shoe: str) -> ShoeAudited:
+    return ShoeAudited(
+        shoe=shoe, decks=8, seen=0, known=0, burned=0, carried=0, coups=0, voids=0, left={}
+    )
+
+
+# ---- a shoe's life ----
+
+
+def test_a_new_shoe_begins_with_nothing_of_the_one_before() -> None:
+    state = world_in(Phase.SETTLED).state
+    state = replace(state, link=replace(state.link, carried=True, dummy=True))
+    loaded = fold(state, ShoeLoaded(shoe=NEXT, decks=6))
+    assert loaded.shoe == ShoeState(id=NEXT, decks=6)
+    assert (loaded.link.carried, loaded.link.dummy) == (False, False)
+    assert (len(state.past), len(loaded.past)) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("shoe", "phase", "kept"),
+    [
+        (ShoeState(id=SHOE, decks=8), Phase.SETTLED, False),
+        (ShoeState(id=SHOE, decks=8), Phase.DEALING, True),
+        (ShoeState(id=SHOE, decks=8, told=(ReportedCard(face=Card.S9),)), Phase.SETTLED, True),
+        (ShoeState(id=SHOE, decks=8, extra=ReportedCard(face=Card.S9)), Phase.SETTLED, True),
+    ],
+    ids=["nothing is awaited of it", "a coup is on", "cards were told", "one lies beside it"],
+)
+def test_a_replaced_shoe_is_kept_as_long_as_cards_of_it_may_be_told(
+    shoe: ShoeState, phase: Phase, kept: bool
+) -> None:
+    state = replace(world_in(phase).state, shoe=shoe)
+    loaded = fold(state, ShoeLoaded(shoe=NEXT, decks=8))
+    assert loaded.replaced == ((shoe,) if kept else ())
+    again = fold(loaded, ShoeLoaded(shoe="20261127-03", decks=8))
+    assert [each.id for each in again.replaced] == (
+        ([SHOE] if kept else []) + ([NEXT] if phase is Phase.DEALING else [])
+    )
+
+
+def test_the_orders_of_the_last_shoes_are_kept_the_newest_last() -> None:
+    state = TableState(orders=tuple((f"old-{n}", "9S") for n in range(ORDERS_KEPT)))
+    state = replace(state, shoe=ShoeState(id=SHOE, decks=8, order="2DKH"))
+    ended = fold(state, ShoeEnded(shoe=SHOE, reason="the cut card"))
+    assert current_shoe(ended).ended
+    assert ended.orders == (*state.orders[1:], (SHOE, "2DKH"))
+
+
+def test_what_a_shoe_gave_after_its_end_stands_in_its_order_once_it_is_audited() -> None:
+    before, shoe = (
+        ShoeState(id=SHOE, decks=8, order="2DKH"),
+        ShoeState(id=NEXT, decks=8, order="9S"),
+    )
+    state = TableState(shoe=shoe, replaced=(before,), orders=(("old", "AC"), (SHOE, "2D")))
+    of_before = fold(state, audited(SHOE))
+    assert of_before.orders == (("old", "AC"), (SHOE, "2DKH"))
+    assert (of_before.shoe, of_before.replaced) == (shoe, (replace(before, audited=True),))
+    of_current = fold(state, audited(NEXT))
+    assert (of_current.shoe, of_current.replaced) == (replace(shoe, audited=True), (before,))
+    assert of_current.orders == state.orders
+
+
+def test_the_audit_of_a_shoe_that_is_gone_changes_nothing() -> None:
+    state = world_in(Phase.SETTLED).state
+    gone = fold(state, audited("20261126-09"))
+    assert gone == replace(state, position=state.position + 1)
+    assert fold(TableState(), audited(SHOE)) == TableState(position=1)
+
+
+def test_a_burn_is_missed_until_it_is_recorded_or_the_shoe_is_over() -> None:
+    state = world_in(Phase.BETTING).state
+    state = replace(state, shoe=ShoeState(id=SHOE, decks=8))
+    alarms = [AlarmRaised(alarm=name, text="", coup=None) for name in ("lid", BURN_ALARM)]
+    missed = fold_all(state, alarms)
+    recorded = fold(missed, BurnRecorded(shoe=SHOE, burned=5, by="person", exposed=None))
+    ended = fold(missed, ShoeEnded(shoe=SHOE, reason="damaged"))
+    for after in (recorded, ended):
+        assert [alarm.name for alarm in after.alarms] == ["lid"]
+    assert (current_shoe(recorded).burn_recorded, current_shoe(ended).burn_recorded) == (
+        True,
+        False,
+    )
+
+
+def test_the_last_coup_is_the_one_that_the_cut_card_names() -> None:
+    state = world_in(Phase.SETTLED).state
+    came = fold(state, CutCardCame(shoe=SHOE, place="between", by="shoe", last_coup=2))
+    assert current_shoe(came) == replace(current_shoe(state), last_coup=2)
+
+
+# ---- the link ----
+
+BUSY = ShoeLink(
+    journal="j1",
+    state="up",
+    carried=True,
+    dummy=True,
+    errors=frozenset({"lid", "motor"}),
+    locked=False,
+    residue=True,
+)
+# report -> what it changes of the link
+ON_THE_LINK: list[tuple[Report, dict[str, object]]] = [
+    (LinkOpen(transport="pty:test"), {"state": "open"}),
+    (LinkUp(), {"state": "up"}),
+    (LinkDown(reason="unplugged"), {"state": "down"}),
+    (LinkStalled(silent_ms=9_000), {"state": "stalled"}),
+    (ErrorRaised(code="jam", latched=True), {"errors": frozenset({"lid", "motor", "jam"})}),
+    (ErrorCleared(code="lid"), {"errors": frozenset({"motor"})}),
+    (ErrorCleared(code="jam"), {}),
+    (LockChanged(locked=True), {"locked": True}),
+    (ShoeBooted(), {"errors": frozenset(), "residue": False}),
+    (DeviceResult(winner="tie"), {"residue": False}),
+    (RoundForcedEnd(), {"residue": False}),
+    (ShoeReady(), {"residue": False}),
+    (CardOutOfGame(reason=OUTSIDE), {}),
+    (CardOutOfGame(reason=TAKEN), {"carried": False, "dummy": False}),
+    (CardUnreadable(), {}),
+]
+
+
+@pytest.mark.parametrize(("report", "changes"), ON_THE_LINK, ids=lambda each: type(each).__name__)
+def test_a_report_changes_of_the_link_what_it_says_and_nothing_else(
+    report: Report, changes: dict[str, object]
+) -> None:
+    for begin in (BUSY, replace(BUSY, residue=False, state="down", locked=True)):
+        after = told(TableState(link=begin), report)
+        assert after.link == replace(begin, seq=1, **changes)
+
+
+def test_the_journals_before_the_one_that_speaks_are_remembered() -> None:
+    state = TableState()
+    for journal in ("j1", "j1", "j2", "j3"):
+        state = told(state, LinkUp(), journal)
+    assert (state.link.journal, state.link.past) == ("j3", frozenset({"j1", "j2"}))
+
+
+@pytest.mark.parametrize(
+    ("state", "code", "errors", "after"),
+    [
+        ("up", "lid", {"motor"}, "up"),
+        ("stalled", "lid", {"motor"}, "stalled"),
+        ("stalled", "stalled", {"lid", "motor"}, "open"),
+        ("up", "stalled", {"lid", "motor"}, "up"),
+    ],
+)
+def test_a_person_clears_one_error_and_a_silent_link_is_no_more_than_open_then(
+    state: str, code: str, errors: set[str], after: str
+) -> None:
+    link = replace(BUSY, state=state)
+    cleared = fold(TableState(link=link), ShoeErrorCleared(code=code, reason="I looked"))
+    assert cleared.link == replace(link, errors=frozenset(errors), state=after)
+
+
+# ---- the coup ----
+
+RESULT = DeviceResult(winner="banker")
+
+
+@pytest.mark.parametrize(
+    ("phase", "kept"),
+    [
+        (Phase.BETTING, None),
+        (Phase.CLOSED, RESULT),
+        (Phase.DEALING, RESULT),
+        (Phase.COMPLETE, RESULT),
+        (Phase.VOIDED, None),
+    ],
+)
+def test_a_result_ends_every_round_and_is_kept_where_the_coup_is_on(
+    phase: Phase, kept: DeviceResult | None
+) -> None:
+    state = world_in(phase).state
+    coup = current_coup(state)
+    assert not coup.round_over
+    expected = replace(coup, round_over=True, device_result=kept)
+    assert told(state, RESULT).coup == expected
+
+
+@pytest.mark.parametrize("report", [RoundForcedEnd(), ShoeBooted()])
+def test_a_round_is_over_when_the_shoe_ends_it_or_begins_anew(report: Report) -> None:
+    state = world_in(Phase.DEALING).state
+    assert told(state, report).coup == replace(current_coup(state), round_over=True)
+
+
+def test_before_the_first_coup_and_the_first_shoe_a_report_is_of_the_link_alone() -> None:
+    for report in (RESULT, RoundForcedEnd(), ShoeBooted(), CardOutOfGame(reason=OUTSIDE)):
+        state = told(TableState(), report)
+        assert (state.coup, state.shoe, state.link.seq) == (None, None, 1)
+
+
+# phase, what was in excess, why a card is out of the game -> what is in excess now
+IN_EXCESS = [
+    (Phase.DEALING, "", OUTSIDE, "drawn"),
+    (Phase.DEALING, "drawn", OUTSIDE, "several"),
+    (Phase.COMPLETE, "taken_out", OUTSIDE, "several"),
+    (Phase.COMPLETE, "burned", OUTSIDE, "drawn"),
+    (Phase.CLOSED, "", OUTSIDE, "drawn"),
+    (Phase.BETTING, "", OUTSIDE, ""),
+    (Phase.SETTLED, "", OUTSIDE, ""),
+    (Phase.VOIDED, "", OUTSIDE, ""),
+    (Phase.COMPLETE, "", TAKEN, ""),
+    (Phase.COMPLETE, "drawn", TAKEN, "taken_out"),
+    (Phase.COMPLETE, "several", TAKEN, "several"),
+    (Phase.COMPLETE, "carried", TAKEN, "burned"),
+    (Phase.SETTLED, "dummy", TAKEN, "burned"),
+]
+
+
+@pytest.mark.parametrize(("phase", "before", "reason", "after"), IN_EXCESS)
+def test_what_is_outside_the_game_is_counted_while_the_coup_is_on_until_it_is_taken_out(
+    phase: Phase, before: str, reason: str, after: str
+) -> None:
+    state = world_in(phase).state
+    coup = replace(current_coup(state), excess=before)
+    state = told(replace(state, coup=coup), CardOutOfGame(reason=reason))
+    assert state.coup == replace(coup, excess=after)
+
+
+def test_a_first_card_that_came_while_betting_is_open_begins_the_game() -> None:
+    betting, dealing = world_in(Phase.BETTING).state, world_in(Phase.DEALING).state
+    coup = replace(current_coup(betting), cards=current_coup(dealing).cards)
+    state = told(replace(betting, coup=coup), CardOutOfGame(reason=OUTSIDE))
+    assert current_coup(state).excess == "drawn"
+
+
+def test_a_card_to_be_carried_that_is_taken_out_instead_is_discarded_once() -> None:
+    world = world_in(Phase.SETTLED)
+    extra = ReportedCard(face=Card.S9)
+    shoe = replace(current_shoe(world.state), extra=extra)
+    state = replace(world.state, shoe=shoe, link=replace(world.state.link, carried=True))
+    once = told(state, CardOutOfGame(reason=TAKEN))
+    assert (current_shoe(once).discarded, once.link.carried) == (1, False)
+    assert current_shoe(told(once, CardOutOfGame(reason=TAKEN))).discarded == 1
+    assert current_shoe(told(state, CardUnreadable())).discarded == 0
