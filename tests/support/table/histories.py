@@ -229,27 +229,41 @@ def _fields(world: World, words: Sequence[str]) -> dict[str, Any]:
 
 
 def _value(world: World, key: str, value: str) -> Any:
-    if key in {"player", "banker"}:
-        return value.split()
-    if key == "to":
-        return _wager(value) if value != "none" else None
+    if key in _READERS:
+        return _READERS[key](value)
     if value.startswith("@"):
         coup = world.state.coup
         assert coup is not None
         value = coup.wagers[int(value[1:]) - 1].id
     if key in {"coup", "shoe"} and re.match(r"\d\d(/|$)", value):
         return _DAY + value
-    if key in {"bodies", "refunds"}:
-        return [each for each in value.split(",") if each]
-    if key == "wagers" and " " in value:
-        return [_wager(each) for each in value.split(",")]
-    return [value] if key == "wagers" else value
+    if key == "wagers":
+        return [_wager(each) if " " in each else each for each in value.split(",")]
+    return value
 
 
 def _wager(text: str) -> dict[str, str]:
     seat, bet, stake, *more = text.split()
     asked = {"seat": seat, "bet": bet, "stake": stake}
     return asked | dict(word.split("=", 1) for word in more)
+
+
+def _limits(text: str) -> list[dict[str, str]]:
+    return [dict(zip(("bet", "minimum", "maximum", "step"), text.split(), strict=True))]
+
+
+def _parts(text: str) -> list[str]:
+    return [each for each in text.split(",") if each]
+
+
+_READERS: Final[dict[str, Callable[[str], object]]] = {
+    "player": str.split,
+    "banker": str.split,
+    "to": lambda text: _wager(text) if text != "none" else None,
+    "bets": _limits,
+    "bodies": _parts,
+    "refunds": _parts,
+}
 
 
 def _compare(root: object, expected: str) -> None:
