@@ -17,7 +17,8 @@ Steps:
     `P1 9S B1 P2 KH` cards drawn, without a face where it is withheld; `reveal P1 9S ...`;
     `deal 9S 2D ...` and `disclose 9S 2D ...` in dealing order; `squeeze` four withheld ones;
     `result WINNER FLAG ...` of the shoe; `played PLAYER | BANKER | BETS` a coup, settled;
-    `shoe REPORT FIELD=VALUE ...` any report; `COMMAND FIELD=VALUE ...` any command;
+    `shoe REPORT FIELD=VALUE ...` any report; `chips LINE` by
+    `tests.support.table.chip_games`; `COMMAND FIELD=VALUE ...` any command;
     `fold EVENT FIELD=VALUE ...` an event that nobody decided.
     `P1` among fields is a place, `4D` a face, `@2` the coup's second wager. What must be given
     and is not: the transaction, `reason=r`, and the first coup of the first shoe.
@@ -52,6 +53,7 @@ from table_core.state.coup import Phase
 from table_core.state.shoe import ShoeState
 from tests.support.cage.books import book
 from tests.support.table.auditor import Auditor
+from tests.support.table.chip_games import chip_command
 from tests.support.table.coups import CONTEXT, COUP, ORDER, World, cards, drawn, revealed, world_in
 from tests.support.table.settled_coups import B, P, played, recalled
 
@@ -306,6 +308,10 @@ def _set(told: _Told, phase: Phase | None, words: Sequence[str] = ()) -> None:
     told.world = world_in(phase, context=context, wagers=wagers, make=told.make)
 
 
+def _chips(told: _Told, words: list[str]) -> None:
+    told._ask(chip_command(" ".join(words), told.world.transaction()))
+
+
 def _now(told: _Told, words: list[str]) -> None:
     flags = {key: value == "true" for key, value in (word.split("=") for word in words)}
     told.world.context = replace(told.world.context, **flags)
@@ -384,6 +390,7 @@ _STEPS: Final[dict[str, Callable[[_Told, list[str]], object]]] = {
     "shoe": _report,
     "recall": _recall,
     "now": _now,
+    "chips": _chips,
     "fold": _fold,
 }
 
