@@ -254,6 +254,10 @@ def _limits(text: str) -> list[dict[str, str]]:
     return [dict(zip(("bet", "minimum", "maximum", "step"), text.split(), strict=True))]
 
 
+def _pieces(text: str) -> dict[str, str]:
+    return dict(zip(("denomination", "pieces"), text.split("x"), strict=True))
+
+
 def _parts(text: str) -> list[str]:
     return [each for each in text.split(",") if each]
 
@@ -264,6 +268,8 @@ _READERS: Final[dict[str, Callable[[str], object]]] = {
     "to": lambda text: _wager(text) if text != "none" else None,
     "bets": _limits,
     "bodies": _parts,
+    "signed": _parts,
+    "chips": lambda text: [_pieces(each) for each in text.split()],
     "refunds": _parts,
 }
 
