@@ -25,7 +25,7 @@ from table_core.state.table import TableState
 from tests.support.cage.books import book
 from tests.support.table.histories import Functions, histories, play_history
 from tests.support.table.money_game import BOOKS, Game, random_coup
-from tests.support.table.stories import KeptWorld
+from tests.support.table.stories import CORRECTED, DISPUTED, KeptWorld
 
 P, B = Hand.PLAYER, Hand.BANKER
 
@@ -37,16 +37,6 @@ bet 1 player 1000, 2 banker 2000
 close
 deal 4S 3D KH QC 5S 2H
 result player"""
-# The shoe says another result, a supervisor confirms, and later corrects a face: from Player 9
-# against 5, 1,000 on Player and 2,000 on Banker, to a tie.
-DISPUTED = """in none
-open
-bet 1 player 1000, 2 banker 2000, 2 tie 100
-close
-deal 9S 2D KH 3C
-result banker
-confirm_result reason="the cards are right"
-correct_hands player="9S KH" banker="2D 7C" reason=camera"""
 HISTORIES = """
 a coup is told from its opening to its settlement
     {third_card}             -> story().coup=20261127-01/1 story().table=t1 story().site=sydney
@@ -144,7 +134,7 @@ a broken continuity and who vouched for the cards
 """
 STEPS = {
     "third_card": THIRD_CARD,
-    "disputed": DISPUTED,
+    "disputed": f"{DISPUTED}\n{CORRECTED} reason=camera",
     "players": "Player draws: 4 on two cards. Rule: Player draws on 0 to 5",
     "bankers": (
         "Banker draws: 3 on two cards, and Player's third card counts 5. "
