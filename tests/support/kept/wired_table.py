@@ -131,15 +131,14 @@ class WiredGame(CorpusGame):
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
         super().__init__(stage.log)
-        self.clock = stage.clock
 
-    def under(self, rulebook: Rulebook) -> None:
-        self.table = self.stage.table(rulebook, self.library)
+    def started(self, rulebook: Rulebook) -> Table:
+        return self.stage.table(rulebook, self.library)
 
-    def ask(self, user: str, command: Command) -> None:
-        super().ask(user, command)
+    def ask(self, command: Command) -> list[TableEvent] | Refusal:
+        made = super().ask(command)
         self.stage.checkpoints.look()
+        return made
 
-    def say(self, *reports: AnyReport) -> None:
-        for report in reports:
-            self.stage.said(self.table, report)
+    def hear(self, report: AnyReport) -> None:
+        self.stage.said(self.table, report)

@@ -20,8 +20,8 @@ Steps:
     `shoe REPORT FIELD=VALUE ...` any report; `chips LINE` by
     `tests.support.table.chip_games`; `COMMAND FIELD=VALUE ...` any command;
     `fold EVENT FIELD=VALUE ...` an event that nobody decided.
-    `P1` among fields is a place, `4D` a face, `@2` the coup's second wager. What must be given
-    and is not: the transaction, `reason=r`, and the first coup of the first shoe.
+    `P1` among fields is a place, `4D` a face, `@2` the coup's second wager and `@` the coup. What
+    must be given and is not: the transaction, `reason=r`, and the first coup of the first shoe.
 
 Outcomes, with `;` between them: a phase; `refused CODE`; `made TYPE ...`, all events of the step;
 `TYPE: FIELD=VALUE ...` of the one event of that type; `PATH=VALUE` of the state, or of what one of
@@ -57,7 +57,7 @@ from tests.support.table.chip_games import chip_command
 from tests.support.table.coups import CONTEXT, COUP, ORDER, World, cards, drawn, revealed, world_in
 from tests.support.table.settled_coups import B, P, played, recalled
 
-__all__ = ["FUNCTIONS", "Functions", "histories", "play_history"]
+__all__ = ["FUNCTIONS", "Functions", "histories", "perform", "play_history"]
 
 Functions: TypeAlias = dict[str, Callable[[Any, str], object]]
 
@@ -116,6 +116,14 @@ def play_history(
         except AssertionError as error:
             raise AssertionError(f"{line}: {error}") from error
     return told.world
+
+
+def perform(world: World, steps: str) -> None:
+    """Take steps at a table, by whatever it is made of; none may be refused."""
+    told = _Told(lambda _: world, FUNCTIONS)
+    for line in steps.strip().splitlines():
+        told.step(line)
+        assert told.refusal is None, (line, told.refusal)
 
 
 class _Told:
@@ -236,7 +244,7 @@ def _value(world: World, key: str, value: str) -> Any:
     if value.startswith("@"):
         coup = world.state.coup
         assert coup is not None
-        value = coup.wagers[int(value[1:]) - 1].id
+        value = coup.wagers[int(value[1:]) - 1].id if value[1:] else coup.id
     if key in {"coup", "shoe"} and re.match(r"\d\d(/|$)", value):
         return _DAY + value
     if key == "wagers":
@@ -258,6 +266,10 @@ def _pieces(text: str) -> dict[str, str]:
     return dict(zip(("denomination", "pieces"), text.split("x"), strict=True))
 
 
+def _tray(text: str) -> list[dict[str, str]]:
+    return [_pieces(each) for each in text.split()]
+
+
 def _parts(text: str) -> list[str]:
     return [each for each in text.split(",") if each]
 
@@ -269,7 +281,8 @@ _READERS: Final[dict[str, Callable[[str], object]]] = {
     "bets": _limits,
     "bodies": _parts,
     "signed": _parts,
-    "chips": lambda text: [_pieces(each) for each in text.split()],
+    "chips": _tray,
+    "notes": _tray,
     "refunds": _parts,
 }
 
