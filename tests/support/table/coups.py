@@ -203,11 +203,6 @@ def code(world: World, command: Command) -> str:
     return refusal.code
 
 
-def stands(world: World) -> Phase:
-    """The phase now; a function, so that no checker believes that it never changes."""
-    return world.state.phase
-
-
 def settled(world: World) -> CoupSettled:
     """The one settlement there is."""
     (found,) = (event for event in world.log if isinstance(event, CoupSettled))

@@ -5,12 +5,11 @@ from collections.abc import Sequence
 import pytest
 
 from events.cards import Card
-from events.commands.coup import VoidCoup
 from table_core.fold.dispatch import fold_all
 from table_core.state.table import TableState
-from tests.support.table.coups import COUP, cards
+from tests.support.table.coups import cards
 from tests.support.table.histories import histories, play_history
-from tests.support.table.settled_coups import P, face, first_wager, hands, played, wager
+from tests.support.table.settled_coups import P, face, played
 
 HISTORIES = """
 a wrong face reverses the settlement and issues the next
@@ -109,6 +108,13 @@ the last coup in view follows though the next shoe is loaded
     recall 01
     {face} 8S                -> coup.completed.winner=player shoe.cards=0 shoe.roads.beads=none
 """
+CORRECTED = """in none
+played 6S KH | 7D KC
+correct_card coup=01/1 P1 8S
+played 9S KH | 2D 3C
+void_coup coup=01/1
+correct_hands player="6S KH" banker="7D KC"
+correct_wager wager=@1 coup=@ to=none"""
 STEPS = {
     "played": "in none\nplayed 6S KH | 7D KC",
     "face": "correct_card coup=01/1 P1",
@@ -140,12 +146,7 @@ def test_the_roads_are_laid_anew_from_the_corrected_coup_on() -> None:
 
 
 def test_every_cut_of_a_corrected_log_folds_to_the_same_table() -> None:
-    world = played(player=cards("6S KH"), banker=cards("7D KC"))
-    world.must(face(P, 1, Card.S8))
-    played(world=world)
-    world.must(VoidCoup(transaction="v", coup=COUP, reason="r"))
-    world.must(hands("6S KH", "7D KC"))
-    world.must(wager(None, first_wager(world)))
+    world = play_history(CORRECTED.splitlines())
     whole = fold_all(TableState(), world.log)
     assert whole == world.state
     for cut in range(len(world.log)):
