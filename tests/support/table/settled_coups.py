@@ -1,6 +1,7 @@
 """Coups that were settled, and the commands that correct them, for the tests of corrections."""
 
 from events.cards import Card, Hand
+from events.commands.cards import CorrectCard
 from events.commands.corrections import CorrectHands, CorrectRulebook, CorrectWager
 from events.commands.wagers import WagerRequest
 from events.types.shoe_reports import DeviceResult
@@ -56,6 +57,12 @@ def deal(world: World, player: tuple[Card, ...], banker: tuple[Card, ...]) -> No
 def hands(player: str, banker: str, coup: str = COUP) -> CorrectHands:
     return CorrectHands(
         transaction="h", coup=coup, player=cards(player), banker=cards(banker), reason="camera 4"
+    )
+
+
+def face(hand: Hand, number: int, card: Card, coup: str | None = COUP) -> CorrectCard:
+    return CorrectCard(
+        transaction="f", hand=hand, number=number, face=card, reason="camera 4", coup=coup
     )
 
 
