@@ -1,17 +1,32 @@
 """What is wrong in a log is found where it is, by who verifies it and by who opens it."""
 
 import sqlite3
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from events.errors import LogRefused
+from baccarat.cli.main import main
+from cage.ledger.database import parse_ledger_url
+from cage.ledger.store import LedgerStore
+from events.errors import LedgerError, LogRefused
+from events.log.backup import back_up, restore
+from events.log.idempotency_index import RequestIndex
 from events.log.schema import SCHEMA, SCHEMA_VERSION
+from events.log.schema_rows import odd_rows, rows_made_by, rows_of
 from events.log.store import EventLog
 from events.log.verify import verify
+from property.witness.store import WitnessBook, read_book
+from table_core.service.snapshots import inspect_log
+from tests.support.cage.ledgers import STREAM, agrees, facts_of, held_against, play_log
+from tests.support.log.closed_books import closed
+from tests.support.log.closed_files import chain, writable
 from tests.support.log.logs import NAME, ORIGIN, contents, forging, made, pending, rehash
 from tests.support.log.logs import replace_stored as replaced
+from tests.support.table.money_game import BOOKS
 
 TRIGGERS = [name for name in SCHEMA if "_" in name]
 SPACE = "UPDATE event SET bytes = CAST(bytes || x'20' AS BLOB) WHERE position ="
@@ -190,3 +205,212 @@ def test_bytes_that_cannot_be_are_found_though_their_hash_is_right(
 def test_a_rollback_journal_beside_the_log_is_refused_and_kept(path: Path) -> None:
     path.with_name(f"{NAME}-journal").write_bytes(b"\xd9\xd5\x05\xf9 \xa1c\xd7" + bytes(4096))
     refused(path, None, f"rollback journal / {NAME}-journal")
+
+
+UPSERT = """INSERT INTO event SELECT 2, 'x', 1, 'now', x'00', x'00' WHERE true
+    ON CONFLICT (position) DO UPDATE SET bytes = excluded.bytes"""
+REWRITES = [
+    "UPDATE event SET bytes = x'00' WHERE position = 2",
+    "UPDATE event SET position = 9 WHERE position = 6",
+    "UPDATE OR IGNORE event SET type = 'x'",
+    "UPDATE OR REPLACE event SET position = 1 WHERE position = 2",
+    "DELETE FROM event WHERE position = 6",
+    "DELETE FROM event",
+    "INSERT INTO event VALUES (6, 'x', 1, 'now', x'00', x'00')",
+    "INSERT INTO event VALUES (8, 'x', 1, 'now', x'00', x'00')",
+    "INSERT INTO event VALUES (0, 'x', 1, 'now', x'00', x'00')",
+    "INSERT INTO event VALUES (-1, 'x', 1, 'now', x'00', x'00')",
+    "INSERT OR REPLACE INTO event VALUES (2, 'x', 1, 'now', x'00', x'00')",
+    "INSERT OR REPLACE INTO event VALUES (6, 'x', 1, 'now', x'00', x'00')",
+    "INSERT OR IGNORE INTO event VALUES (2, 'x', 1, 'now', x'00', x'00')",
+    "INSERT OR ROLLBACK INTO event VALUES (2, 'x', 1, 'now', x'00', x'00')",
+    "REPLACE INTO event VALUES (3, 'x', 1, 'now', x'00', x'00')",
+    UPSERT,
+    "UPDATE request SET position = 1",
+    "DELETE FROM request",
+    "INSERT OR REPLACE INTO request VALUES ('anna/t-0', x'00', 6)",
+    "INSERT INTO request VALUES ('anna/t-9', x'00', 7)",
+    "INSERT INTO request VALUES ('anna/t-9', x'00', 1)",
+    "UPDATE meta SET value = 'perth/t1' WHERE name = 'origin'",
+    "UPDATE meta SET value = -1 WHERE name = 'session'",
+    "UPDATE meta SET name = 'x' WHERE name = 'session'",
+    "INSERT OR REPLACE INTO meta VALUES ('origin', 'perth/t1')",
+    "INSERT OR REPLACE INTO meta VALUES ('session', 0)",
+    "DELETE FROM meta",
+]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made(tmp_path_factory.mktemp("whole"))
+
+
+@pytest.fixture(params=["OFF", "ON"])
+def stranger(whole: Path, request: pytest.FixtureRequest) -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(whole, isolation_level=None)) as db:
+        db.execute(f"PRAGMA recursive_triggers={request.param}")
+        yield db
+
+
+def _rows(db: sqlite3.Connection) -> list[list[object]]:
+    tables = ("event", "request", "cursor", "meta")
+    return [db.execute(f"SELECT * FROM {table}").fetchall() for table in tables]  # noqa: S608 - named above
+
+
+@pytest.mark.parametrize("statement", REWRITES)
+def test_no_statement_rewrites_a_log(stranger: sqlite3.Connection, statement: str) -> None:
+    before = _rows(stranger)
+    with pytest.raises(sqlite3.IntegrityError):
+        stranger.execute(statement)
+    assert _rows(stranger) == before
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    how=st.sampled_from([f"INSERT OR {how}" for how in ("FAIL", "IGNORE", "REPLACE", "ROLLBACK")]),
+    position=st.integers(-(2**63), 2**63 - 1).filter(lambda n: n != 7) | st.integers(-3, 6),
+)
+def test_only_the_next_position_can_be_inserted(whole: Path, how: str, position: int) -> None:
+    with closing(sqlite3.connect(whole, isolation_level=None)) as db:
+        before = _rows(db)
+        with pytest.raises(sqlite3.IntegrityError):
+            db.execute(how + " INTO event VALUES (?, 'x', 1, 'now', x'00', x'00')", (position,))
+        assert _rows(db) == before
+
+
+def test_after_all_that_the_log_verifies_and_opens(whole: Path) -> None:
+    assert verify(whole).ok
+    with EventLog.open(whole, ORIGIN) as opened:
+        assert opened.position == 6
+
+
+RULEBOOK = BOOKS["au-commission"]()
+HIDDEN, TRIGGER = "sqlite_hidden", "trigger"
+# As SQLite's rows are: (type, name); whatever a row says that it is, its text is what is run.
+DISGUISES = [
+    ("trigger", HIDDEN),
+    ("index", HIDDEN),
+    ("trigger", "event"),
+    ("table", "sqlite_stat1"),
+]
+
+
+def plant(
+    path: Path, table: str, kind: str = "trigger", name: str = HIDDEN, does: str = "SELECT 1"
+) -> None:
+    """A trigger behind every insert into a table, under a name that no statement could give it."""
+    sql = f"CREATE TRIGGER {HIDDEN} AFTER INSERT ON {table} BEGIN {does}; END"
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA writable_schema=ON")
+        row = (kind, name, table, 0, sql)
+        db.execute("INSERT INTO sqlite_master VALUES (?, ?, ?, ?, ?)", row)
+        db.commit()
+
+
+def test_such_a_trigger_is_run(tmp_path: Path) -> None:
+    path = tmp_path / "any.sqlite"
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("CREATE TABLE event (n INTEGER)")
+    plant(path, "event", does="UPDATE event SET n = 7")
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("INSERT INTO event VALUES (1)")
+        assert db.execute("SELECT n FROM event").fetchall() == [(7,)]
+
+
+@pytest.mark.parametrize(("kind", "name"), DISGUISES)
+def test_verifying_and_opening_a_log_name_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str, name: str
+) -> None:
+    path = made(tmp_path)
+    plant(path, "event", kind, name)
+    assert name in str(verify(path).reason)
+    with pytest.raises(LogRefused, match=name):
+        EventLog.open(path, ORIGIN)
+    assert main(["log", "verify", str(path)]) == 1
+    assert name in capsys.readouterr().out
+
+
+def test_a_row_that_is_not_there_is_named(tmp_path: Path) -> None:
+    path = made(tmp_path)
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA writable_schema=ON")
+        db.execute("DELETE FROM sqlite_master WHERE name = 'event_never_goes'")
+        db.commit()
+    assert verify(path).reason == "missing in the file's schema: event_never_goes"
+    with pytest.raises(LogRefused, match="event_never_goes"):
+        EventLog.open(path, ORIGIN)
+
+
+def test_what_analyze_leaves_is_no_fault(tmp_path: Path) -> None:
+    path = made(tmp_path)
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("ANALYZE")
+    assert verify(path).ok
+    EventLog.open(path, ORIGIN).close()
+
+
+def test_a_log_with_one_gets_no_backup_and_is_not_restored(tmp_path: Path) -> None:
+    path = closed(tmp_path / "data", RULEBOOK, 21, shoes=1, coups=2).path
+    plant(path, "meta")
+    with pytest.raises(LogRefused, match=HIDDEN):
+        back_up(path, tmp_path / "backup.sqlite", inspect_log)
+    with pytest.raises(LogRefused, match=HIDDEN):
+        restore(path, tmp_path / "restored.sqlite", inspect_log)
+    assert not (tmp_path / "backup.sqlite").exists()
+    assert not (tmp_path / "restored.sqlite").exists()
+
+
+def test_it_is_found_in_a_closed_file(tmp_path: Path) -> None:
+    log = chain(tmp_path, RULEBOOK, 5, shoes=2)
+    (file,) = log.files
+    plant(writable(file), "event")
+    reason = str(verify(log.path).reason)
+    assert HIDDEN in reason
+    assert file.path.name in reason
+
+
+@pytest.mark.parametrize(("kind", "name"), [("trigger", HIDDEN), ("index", HIDDEN)])
+def test_an_index_of_requests_with_one_is_made_anew(tmp_path: Path, kind: str, name: str) -> None:
+    path = tmp_path / "requests.sqlite"
+    RequestIndex.open(path, (), 1, b"head").close()
+    plant(path, "request", kind, name)
+    RequestIndex.open(path, (), 1, b"head").close()
+    with closing(sqlite3.connect(path)) as db:
+        assert HIDDEN not in {row.name for row in rows_of(db.execute)}
+
+
+@pytest.mark.parametrize("read", [WitnessBook.open, read_book])
+def test_a_witnesss_file_with_one_is_refused(
+    tmp_path: Path, read: Callable[[Path], object]
+) -> None:
+    path = tmp_path / "witness.sqlite"
+    WitnessBook.open(path).close()
+    plant(path, "refused")
+    with pytest.raises(LogRefused, match=HIDDEN):
+        read(path)
+
+
+def test_a_ledger_with_one_is_refused_and_what_a_site_reads_by_is_not(tmp_path: Path) -> None:
+    log, path = tmp_path / "table.sqlite", tmp_path / "cage.sqlite"
+    play_log(log, seed=7, coups=2)
+    url = parse_ledger_url(str(path))
+    with closing(LedgerStore.open(url, STREAM)) as store:
+        store.book(facts_of(log))
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("CREATE VIEW by_seat AS SELECT seat, sum(amount) FROM posting GROUP BY seat")
+        db.execute("CREATE INDEX by_patron ON posting (patron)")
+        db.execute("CREATE TABLE remark (text TEXT PRIMARY KEY)")
+    LedgerStore.open(url, STREAM).close()
+    agrees(str(path), log)
+    plant(path, "posting")
+    with pytest.raises(LedgerError, match=f"version 0002 makes it: {HIDDEN};"):
+        LedgerStore.open(url, STREAM)
+    difference = held_against(str(path), log).difference
+    assert difference is not None
+    assert HIDDEN in difference.text
+
+
+def test_two_rows_of_one_name_are_two() -> None:
+    expected = rows_made_by(["CREATE TABLE a (n INTEGER)"])
+    assert odd_rows([*expected, *expected], expected) == (expected, [])
+    assert odd_rows([], expected) == ([], expected)
