@@ -71,9 +71,7 @@ def test_a_correction_with_its_preview_breaks_no_rule(opened: Screen) -> None:
 def test_the_limits_of_a_table_between_coups_break_no_rule(opened: Screen) -> None:
     page = opened.page
     page.goto(f"{opened.table.address}/pit")
-    opened.act("confirm_result")
-    opened.fill(reason="seen on camera")
-    opened.go("confirm_result")
+    opened.have("confirm_result", reason="seen on camera")
     opened.phase("settled")
     page.locator("#more [data-command=set_limits]:enabled").click()
     check(page)

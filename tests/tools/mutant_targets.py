@@ -163,6 +163,7 @@ TARGETS: Final = (
         ),
         (
             "shoe_driver/framing/frames",
+            "shoe_driver/framing/every_framer",
             "shoe_driver/framing/cobs",
             "shoe_driver/framing/line",
             "shoe_driver/decode",
