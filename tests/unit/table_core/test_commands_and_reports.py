@@ -38,6 +38,12 @@ ROLES_OF = {
 }
 
 
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[EventLog]:
+    with EventLog.open(tmp_path / "table.sqlite", "site/t1") as opened:
+        yield opened
+
+
 def table_on(log: EventLog, rulebook: str = "au-commission") -> Table:
     return Table(log, TOPICS, load_rulebook(rulebook), FakeClock(), roles=ROLES_OF)
 

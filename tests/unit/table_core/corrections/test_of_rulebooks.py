@@ -25,7 +25,9 @@ from tests.support.table.coups import (
 )
 from tests.support.table.histories import histories, play_history
 from tests.support.table.settled_coups import other
-from tests.unit.table_core.test_commands_and_reports import ROLES_OF, TOPICS
+from tests.unit.table_core.test_commands_and_reports import ROLES_OF, TOPICS, log
+
+__all__ = ["log"]
 
 EVEN = load_rulebook("au-even-money")
 HISTORIES = """

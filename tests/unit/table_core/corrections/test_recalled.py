@@ -14,7 +14,6 @@ from events.commands.coup import OpenBetting, VoidCoup
 from events.commands.shoe import EndShoe, LoadShoe, ReplaceShoe
 from events.commands.wagers import PlaceWager, WagerRequest
 from events.log.store import EventLog
-from events.mqtt.topics import Topics
 from events.types.chips import Pieces
 from events.types.envelope import decode_envelope
 from events.types.shoe_reports import DeviceResult, LinkOpen, LinkUp
@@ -40,8 +39,10 @@ from tests.support.table.coups import (
 )
 from tests.support.table.money_game import BOOKS, Game, random_coup
 from tests.support.table.settled_coups import hands, recalled
+from tests.unit.table_core.test_commands_and_reports import TOPICS, log
 
-TOPICS = Topics("site", "t1")
+__all__ = ["log"]
+
 ROLES = {name: frozenset({name}) for name in ("dealer", "supervisor")}
 NEXT = "20261127-02"
 
