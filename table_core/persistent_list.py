@@ -13,7 +13,7 @@ _T = TypeVar("_T")
 
 
 class PersistentList(Generic[_T]):
-    """An immutable sequence, oldest first; `Trail()` is the empty one.
+    """An immutable sequence, oldest first; `PersistentList()` is the empty one.
 
     Comparison, hashing and representation are written out: those of nested values would recurse as
     deep as the list is long. An encoder would too, so this is no `Struct`.

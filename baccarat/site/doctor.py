@@ -223,19 +223,19 @@ def _logins(config: TableConfig) -> Iterator[_Login]:
     )
     if config.shoe.username:
         hears = topics.status("shoe")
-        yield _Login(section="shoe", settings=config.shoe_bus(), hears=hears)
+        yield _Login(section="shoe", settings=config.own_bus("shoe"), hears=hears)
     if config.displays:
         user = "console" if config.displays.users else None
-        settings = config.displays_bus()
+        settings = config.own_bus("displays")
         yield _Login(section="displays", settings=settings, hears=topics.state, user=user)
     if config.scoreboard:
-        settings = config.scoreboard_bus()
+        settings = config.own_bus("scoreboard")
         yield _Login(section="scoreboard", settings=settings, hears=topics.state)
     if config.cage:
-        settings, user = config.cage_bus(), config.cage.user
+        settings, user = config.own_bus("cage"), config.cage.user
         yield _Login(section="cage", settings=settings, hears=topics.state, user=user)
     if config.metrics:
-        yield _Login(section="metrics", settings=config.metrics_bus(), hears=topics.state)
+        yield _Login(section="metrics", settings=config.own_bus("metrics"), hears=topics.state)
 
 
 async def _try(config: TableConfig, login: _Login) -> None:

@@ -20,7 +20,6 @@ from table_core.projections.table_document import project_table
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.rules.rulebook import Rulebook
 from table_core.state.table import TableState
-from tests.support.service.screens import chromium
 from tests.support.table.every_wager import every_wager
 
 _HOST: Final = "http://board.test"
@@ -51,12 +50,6 @@ _SPILLED: Final = """() => {
   if (box(foot).bottom > innerHeight + 1) spilled.push("the foot reaches over the edge");
   return spilled;
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -1,31 +1,17 @@
 """The screens of people by axe-core and the rules of WCAG 2.2 A and AA: nothing is waived."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]  # it brings no types
 from playwright.sync_api import Browser, Page
 
-from tests.support.service.console_table import ConsoleTable, console_table
-from tests.support.service.screens import Screen, chromium, screen
+from tests.support.service.console_table import ConsoleTable
+from tests.support.service.screens import Screen, screen
 
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 
 LEAST = 20
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleTable]:
-    folder: Path = tmp_path_factory.mktemp("table")
-    with console_table(folder) as started:
-        yield started
 
 
 @pytest.fixture(scope="module")
@@ -85,9 +71,7 @@ def test_a_correction_with_its_preview_breaks_no_rule(opened: Screen) -> None:
 def test_the_limits_of_a_table_between_coups_break_no_rule(opened: Screen) -> None:
     page = opened.page
     page.goto(f"{opened.table.address}/pit")
-    opened.act("confirm_result")
-    opened.fill(reason="seen on camera")
-    opened.go("confirm_result")
+    opened.have("confirm_result", reason="seen on camera")
     opened.phase("settled")
     page.locator("#more [data-command=set_limits]:enabled").click()
     check(page)

@@ -10,16 +10,10 @@ from playwright.sync_api import Browser, Route, expect
 
 from tests.support.machine.waiting import until_blocking
 from tests.support.service.console_table import ConsoleTable, console_table
-from tests.support.service.screens import LOST_MS, Screen, chromium, screen
+from tests.support.service.screens import LOST_MS, Screen, screen
 
 NOTHING = "\N{EN DASH}"
 SILENT_MOST_S = 60  # longer than anybody looks
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -21,10 +21,10 @@ from displays.live import LiveState
 from events.clock import rfc3339
 from events.mqtt.presence import Status, encode_status
 from tests.support.brokers.relay import Relay, relayed
+from tests.support.clock import FakeClock
 from tests.support.machine.ports import free_port
 from tests.support.service.screen_server import Served, served, shown
-from tests.support.service.screens import LOST_MS, chromium
-from tests.support.table.evidence import HandClock
+from tests.support.service.screens import LOST_MS
 
 HOUR_US = 3_600_000_000
 PATIENCE_MS = 15_000  # where how soon is not the question
@@ -46,16 +46,10 @@ NOTE = """() => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as opened:
-        yield opened
-
-
 class Table:
     """What a table says to the screens, by a clock that is moved."""
 
-    def __init__(self, screens: Served, clock: HandClock) -> None:
+    def __init__(self, screens: Served, clock: FakeClock) -> None:
         self._screens = screens
         self._clock = clock
         self.position = 0
@@ -78,8 +72,8 @@ class Table:
 
 
 @pytest.fixture
-def clock() -> HandClock:
-    return HandClock()
+def clock() -> FakeClock:
+    return FakeClock()
 
 
 @pytest.fixture
@@ -88,13 +82,13 @@ def port() -> int:
 
 
 @pytest.fixture
-def screens(clock: HandClock, port: int) -> Iterator[Served]:
+def screens(clock: FakeClock, port: int) -> Iterator[Served]:
     with served(clock=clock, port=port) as started:
         yield started
 
 
 @pytest.fixture
-def table(screens: Served, clock: HandClock) -> Table:
+def table(screens: Served, clock: FakeClock) -> Table:
     return Table(screens, clock)
 
 
@@ -184,7 +178,7 @@ def test_a_dead_switch_for_an_hour(page: Page, port: int, table: Table) -> None:
 
 
 def test_the_server_is_away_for_an_hour(page: Page, port: int) -> None:
-    clock = HandClock()
+    clock = FakeClock()
     with served(clock=clock, port=port) as screens:
         table = Table(screens, clock)
         open_board(page, screens.address, table)
@@ -226,7 +220,7 @@ def log_in(page: Page, address: str) -> None:
 
 @pytest.mark.parametrize("away", ["there", "behind a dead switch"])
 def test_a_console_that_was_left_for_an_hour_wants_a_login(
-    page: Page, clock: HandClock, users: Path, away: str
+    page: Page, clock: FakeClock, users: Path, away: str
 ) -> None:
     port = free_port()
     with served(clock=clock, port=port, users=users) as screens, relay_to(port) as road:

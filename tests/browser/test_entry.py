@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
 from tests.support.service.console_table import ConsoleTable, Placed, console_table
-from tests.support.service.screens import Screen, chromium, screen
+from tests.support.service.screens import Screen, screen
 
 CHIP_KEYS = {500: "Shift+Digit2", 2500: "Shift+Digit3"}  # of au-commission: 1, 5, 25, 100...
 TABS = 6  # as many connections as a browser has to one server
@@ -29,12 +29,6 @@ HIDDEN = """(hidden) => {
 }"""
 
 Wager = tuple[int, str, int]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

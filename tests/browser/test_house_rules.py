@@ -8,16 +8,10 @@ from playwright.sync_api import Browser, expect
 
 from tests.support.cage.books import book
 from tests.support.service.console_table import ConsoleTable, console_table
-from tests.support.service.screens import Screen, chromium, screen
+from tests.support.service.screens import Screen, screen
 
 MARKED = book("au-commission", "commission.timing=per_coup")
 SQUEEZED = book("mini-lucky8", "procedure.betting_closes=before_reveal")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

@@ -5,20 +5,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.support.service.console_table import ConsoleTable, console_table
-from tests.support.service.screens import LOST_MS, Screen, chromium, screen
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleTable]:
-    with console_table(tmp_path_factory.mktemp("table")) as started:
-        yield started
+from tests.support.service.console_table import ConsoleTable
+from tests.support.service.screens import LOST_MS, Screen, screen
 
 
 @pytest.fixture(scope="module")
@@ -58,9 +46,7 @@ def test_a_hidden_card_too_many_opens_the_next_coup_and_nobody_sees_it_before(
     table.say("D P1 6H, D B1 7H, D P2 QC, D B2 KS, E 2, d other 5S, e 2, G banker")
     pit.phase("held")
     expect(page.locator("#alarm-list [data-alarm=excess_card]")).to_be_visible()
-    pit.act("resolve_irregularity")
-    pit.fill(seen="no", reason="it lay face down")
-    pit.go("resolve_irregularity")
+    pit.have("resolve_irregularity", seen="no", reason="it lay face down")
     pit.phase("settled")
     shown = board.content() + pit.content()
     assert "6♥" in shown
@@ -80,9 +66,7 @@ def test_a_card_too_many_that_was_seen_is_shown_in_a_hand_without_wagers(
     begin(pit)
     table.say("D P1 6C, D B1 7C, D P2 QD, D B2 KD, E 2, d other 4C, e 2, G banker")
     pit.phase("held")
-    pit.act("resolve_irregularity")
-    pit.fill(seen="yes", reason="it lay face up")
-    pit.go("resolve_irregularity")
+    pit.have("resolve_irregularity", seen="yes", reason="it lay face up")
     pit.phase("settled")
     page.goto(f"{table.address}/dealer")
     opening = page.locator("#acts [data-command=open_betting]")

@@ -6,20 +6,8 @@ import pytest
 from playwright.sync_api import Browser, Locator, expect
 
 from tests.support.machine.waiting import until_blocking
-from tests.support.service.console_table import ConsoleTable, console_table
-from tests.support.service.screens import Screen, chromium, screen
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleTable]:
-    with console_table(tmp_path_factory.mktemp("table")) as started:
-        yield started
+from tests.support.service.console_table import ConsoleTable
+from tests.support.service.screens import Screen, screen
 
 
 @pytest.fixture(scope="module")
@@ -69,14 +57,9 @@ def test_a_misread_is_marked_and_its_face_entered(pit: Screen, table: ConsoleTab
     page = pit.page
     table.say("D P1 6S, D B1 8D")
     expect(page.locator("#hands .card")).to_have_count(2)
-    pit.act("mark_unreadable")
-    pit.fill(place="banker 1", reason="the shoe misread the card")
-    pit.go("mark_unreadable")
+    pit.have("mark_unreadable", place="banker 1", reason="the shoe misread the card")
     expect(page.locator("#hands .banker .card.unread")).to_be_visible()
-    pit.act("enter_card")
-    pit.face("7D")
-    pit.fill(place="banker 1", reason="read by eye from the table")
-    pit.go("enter_card")
+    pit.have("enter_card", face="7D", place="banker 1", reason="read by eye from the table")
     expect(page.locator("#hands .banker .card")).to_contain_text("7♦")
     table.say("D P2 KH, D B2 KC, G banker")
     pit.phase("settled")
@@ -87,10 +70,7 @@ def test_a_misread_is_corrected_before_the_settlement(pit: Screen, table: Consol
     page = pit.page
     table.say("D P1 6S, D B1 7D")
     expect(page.locator("#hands .card")).to_have_count(2)
-    pit.act("correct_card")
-    pit.fill(place="player 1", reason="the shoe misread the card")
-    pit.face("9S")
-    pit.go("correct_card")
+    pit.have("correct_card", face="9S", place="player 1", reason="the shoe misread the card")
     expect(page.locator("#hands .player .card")).to_contain_text("9♠")
     table.say("D P2 KH, D B2 KC, G player")
     pit.phase("settled")
@@ -106,9 +86,7 @@ def test_a_misaligned_coup_is_realigned(pit: Screen, table: ConsoleTable) -> Non
     expect(page.locator("[data-health=shoe]")).to_have_class("not")
     table.shoe.plug_in()
     expect(page.locator("[data-health=shoe]")).to_have_class("ok")
-    pit.act("realign")
-    pit.fill(reason="cards compared with the screen")
-    pit.go("realign")
+    pit.have("realign", reason="cards compared with the screen")
     pit.phase("dealing")
     table.say("D P2 KH, D B2 KC, G banker")
     pit.phase("settled")
@@ -119,9 +97,7 @@ def test_a_result_that_the_shoe_disputes_is_held_and_confirmed(pit: Screen) -> N
     pit.table.say("D P1 6S, D B1 7D, D P2 KH, D B2 KC, G tie")
     pit.phase("disputed")
     expect(pit.page.locator("#alarm-list [data-alarm=result_disputed]")).to_be_visible()
-    pit.act("confirm_result")
-    pit.fill(reason="cards compared with the screen")
-    pit.go("confirm_result")
+    pit.have("confirm_result", reason="cards compared with the screen")
     pit.phase("settled")
 
 

@@ -12,15 +12,8 @@ from events.types.table import CoupSettled
 from tests.support.property.logs import dealt, entries_in, into_archive, played, write_log
 from tests.support.property.postgres import Postgres
 from tests.support.property.site import PropertySite, health
-from tests.support.service.screens import chromium
 
 TABLES = {"harbour/b7": 21, "harbour/b8": 22, "river/a1": 23}
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from baccarat.cli.main import main
 from tests.support.machine.waiting import until_blocking
 from tests.support.service.console_table import ConsoleTable, console_table
-from tests.support.service.screens import Screen, chromium, screen
+from tests.support.service.screens import Screen, screen
 
 ASK = """async () => {
   const { ask, newTransaction } = await import("/static/js/send_command.js");
@@ -19,12 +19,6 @@ ASK = """async () => {
 }"""
 MINUS = "\N{MINUS SIGN}"
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from displays.http.pages import LANGUAGES, load_words
 from table_core.roads.columns import project_roads, read_results
 from tests.support.machine.files import vector
 from tests.support.service.console_table import ConsoleTable, console_table
-from tests.support.service.screens import Screen, chromium, screen
+from tests.support.service.screens import Screen, screen
 
 VECTORS = msgspec.json.decode(vector("roads.json"))
 ROWS = 6
@@ -31,12 +31,6 @@ LAY_OUT = """async text => {
         roads.map(marks => derivedRoad(marks).map(({ column, row, mark }) => [column, row, mark])),
     ]));
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -3,14 +3,13 @@
 import re
 from collections.abc import Iterator
 from itertools import cycle
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from displays.http.pages import LANGUAGES, load_words
-from tests.support.service.console_table import ConsoleTable, console_table
-from tests.support.service.screens import Screen, chromium, screen
+from tests.support.service.console_table import ConsoleTable
+from tests.support.service.screens import Screen, screen
 
 # A key that a page found no words for stands there as it is.
 KEY = re.compile(
@@ -20,19 +19,6 @@ KEY = re.compile(
 SUITS = dict(zip(LANGUAGES, cycle("SHD"), strict=False))
 EVIL = '<img src=x onerror="window.hit=1">\'"&amp;</td><script>window.hit=1</script>'
 SHORT = "<b onclick=window.hit=1>x</b>{seat}"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleTable]:
-    folder: Path = tmp_path_factory.mktemp("table")
-    with console_table(folder) as started:
-        yield started
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from events.types.table import CoupSettled, Settlement, SettlementLine
 from tests.support.service.console_table import ConsoleTable, console_table
-from tests.support.service.screens import Screen, chromium, screen
+from tests.support.service.screens import Screen, screen
 from tests.support.table.money_game import BOOKS, Game, random_coup
 
 COUPS = 30  # of each rulebook
@@ -20,12 +20,6 @@ HANDLED = """async ([settlements, timing]) => {
   const { handled } = await import("/static/js/wagers.js");
   return settlements.map(({ lines }) => lines.map((line) => handled(line, timing)));
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

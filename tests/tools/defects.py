@@ -33,7 +33,7 @@ CATCHERS: Final[dict[str, tuple[str, ...]]] = {
     "world with cards too many": (*_WORLD, "--seeds", "1..6", "--faults", "overdraw_carried"),
     "world with bad lines": (*_WORLD, "--seeds", "1..6", "--faults", "missing_report,unplug"),
     "test_publishers": (*_PYTEST, "tests/unit/table_core/process/test_publishers.py"),
-    "test_snapshot_trust": (*_PYTEST, "tests/unit/table_core/fold/test_snapshot_trust.py"),
+    "test_snapshot": (*_PYTEST, "tests/unit/table_core/fold/test_snapshot.py"),
     "test_roads": (*_PYTEST, "tests/unit/table_core/roads/test_columns.py"),
 }
 """Name to Python's arguments; each passes on the build as it is."""
@@ -115,7 +115,7 @@ DEFECTS: Final = (
         "table_core/service/snapshots.py",
         "        if state_hash(data) != books.state:\n",
         "        if not data:\n",
-        "test_snapshot_trust",
+        "test_snapshot",
     ),
     Defect(
         "a settlement while misaligned",

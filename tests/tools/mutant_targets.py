@@ -33,12 +33,10 @@ class Target(NamedTuple):
 
 _CARDS: Final = (
     "table_core/hands_in_shoes",
-    "table_core/decide/shoe_reports_coups",
     "table_core/decide/shoe_reports",
     "table_core/commands_and_reports",
     "table_core/irregular_cards",
     "table_core/irregular_excess",
-    "table_core/decide/shoe_reports_excess",
     "table_core/irregularities",
     "table_core/before_reveal",
     "table_core/two_phases",
@@ -59,7 +57,7 @@ TARGETS: Final = (
             "table_core/rules/draw",
             "table_core/rules/wagers",
             "table_core/rules/settlement",
-            "table_core/decide/shoe_reports_coups",
+            "table_core/decide/shoe_reports",
             "table_core/commands_and_reports",
         ),
     ),
@@ -130,7 +128,7 @@ TARGETS: Final = (
         (
             "events/proof/chain",
             "events/log/store",
-            "events/log/verify_checkpoints",
+            "events/log/verify",
             "events/log/newest_anchor",
         ),
     ),
@@ -141,7 +139,7 @@ TARGETS: Final = (
             "events/proof/merkle",
             "events/proof/chain",
             "events/log/store",
-            "events/log/verify_checkpoints",
+            "events/log/verify",
             "events/log/newest_anchor",
         ),
     ),
@@ -159,6 +157,7 @@ TARGETS: Final = (
         ),
         (
             "shoe_driver/framing/frames",
+            "shoe_driver/framing/every_framer",
             "shoe_driver/framing/cobs",
             "shoe_driver/framing/line",
             "shoe_driver/decode",
@@ -175,7 +174,6 @@ TARGETS: Final = (
             "table_core/decide/dispatch",
             "table_core/decide/shoe_reports",
             "table_core/commands_and_reports",
-            "table_core/decide/shoe_reports_coups",
             "table_core/corrections/settled_coups",
         ),
     ),
@@ -184,7 +182,6 @@ TARGETS: Final = (
         ("table_core/fold/dispatch.py", "table_core/fold/common.py"),
         (
             "table_core/fold/dispatch",
-            "table_core/fold/common",
             "table_core/fold/folded",
             *_CARDS,
             "table_core/state/coup",
@@ -225,7 +222,7 @@ TARGETS: Final = (
     Target(
         "fold of shoes",
         ("table_core/fold/shoe.py",),
-        ("table_core/fold/shoe", "table_core/fold/dispatch", "table_core/fold/folded", *_CARDS),
+        ("table_core/fold/dispatch", "table_core/fold/folded", *_CARDS),
     ),
     Target(
         "judging",
@@ -240,7 +237,6 @@ TARGETS: Final = (
             "table_core/decide/staff.py",
         ),
         (
-            "table_core/decide/play",
             "table_core/decide/dispatch",
             "table_core/commands_and_reports",
             "events/types/wagers",

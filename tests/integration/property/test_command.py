@@ -32,6 +32,7 @@ from property.witness.store import read_book
 from shoe_driver.profiles.catalogue import shipped_texts
 from table_core.rulebooks.shipped import shipped_sources
 from tests.support.cage.books import source
+from tests.support.clock import FakeClock
 from tests.support.property.logs import dealt, entries_in, into_archive, played, write_log
 from tests.support.property.nats_hub import Hub, made_streams, running_hub
 from tests.support.property.postgres import Postgres
@@ -167,13 +168,6 @@ def test_the_archive_is_given_the_editions_beside_a_log(postgres: Postgres, tmp_
     assert digest in damaged.err
 
 
-class Later(SystemClock):
-    """A hundred seconds from now."""
-
-    def utc_ns(self) -> int:
-        return super().utc_ns() + 100 * 10**9
-
-
 def uplinks(site: PropertySite, clock: Clock = _NOW) -> dict[str, tuple[str | None, int]]:
     """Each table's uplink as its property stands, and how much stands against the table."""
     found = asyncio.run(property_status(load_property(site.config), clock))
@@ -189,7 +183,10 @@ def test_an_uplink_that_has_stopped_or_is_silent_is_not_well(
     say(hub_node, "harbour/b7", UplinkStatus(state="running", position=3))
     say(hub_node, "harbour/b8", UplinkStatus(state="ended", position=3))
     assert uplinks(site) == {"harbour/b7": ("running", 0), "harbour/b8": ("ended", 0)}
-    assert uplinks(site, Later()) == {"harbour/b7": ("silent", 1), "harbour/b8": ("ended", 0)}
+    assert uplinks(site, FakeClock(_NOW.utc_ns() + 100 * 10**9)) == {
+        "harbour/b7": ("silent", 1),
+        "harbour/b8": ("ended", 0),
+    }
     stopped = UplinkStatus(state="stopped", position=3, code="fork", reason="another event")
     say(hub_node, "harbour/b8", stopped)
     assert uplinks(site) == {"harbour/b7": ("running", 0), "harbour/b8": ("stopped", 1)}

@@ -15,12 +15,12 @@ from shoe_driver.link.states import LinkState
 from shoe_driver.outbox import IN_FLIGHT, KEPT
 from shoe_driver.process.recorder import Recorder
 from shoe_driver.process.retention import JournalRetention
+from tests.support.clock import FakeClock
 from tests.support.machine.disk import disk_full_at
 from tests.support.machine.waiting import until_blocking
 from tests.support.shoe.recorder_life import SHIPPED, Do, data, life, sent
 from tests.support.shoe.shoe_bytes import PROFILE, frames, said, stream
 from tests.support.shoe.shoe_line import only_journal, size_of_journal
-from tests.support.table.evidence import HandClock
 
 COUP = "D P1 9H, D B1 2D, D P2 8S, D B2 KC, G player"
 LATEST_US = 5_250_001  # behind the first copy no other comes so late
@@ -200,7 +200,7 @@ def test_a_link_that_is_up_goes_on_in_another_file_and_so_do_its_events(
 
 
 def test_in_mid_deal_and_in_mid_frame_the_file_goes_on(tmp_path: Path) -> None:
-    clock = HandClock()
+    clock = FakeClock()
     with life(tmp_path, keep=JournalRetention(segment_bytes=1), clock=clock) as (recorder, do):
         do(recorder.happened(RecordKind.OPEN, "pty:/x"))
         do(recorder.arrived(data(stream("D P1 9H"), clock)))

@@ -13,32 +13,16 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from events.cards import Card, Hand
-from events.commands.cards import CorrectCard, EnterCard, Realign, ResolveIrregularity
-from events.commands.chips import CloseFloat, CountDrop, Credit, Fill, OpenFloat
+from events.commands.cards import ResolveIrregularity
+from events.commands.chips import CountDrop, Credit, Fill
 from events.commands.corrections import CorrectWager
-from events.commands.coup import OpenBetting, VoidCoup
-from events.commands.shoe import ClearShoeError, EndShoe, ReplaceShoe
+from events.commands.coup import VoidCoup
+from events.commands.shoe import EndShoe
 from events.commands.staff import AssignDealer
 from events.commands.wagers import PlaceWager, WagerRequest
 from events.log.store import EventLog
 from events.proof.note import SigningKey
 from events.types.chips import Pieces
-from events.types.shoe_reports import (
-    CardOutOfGame,
-    DeviceResult,
-    ErrorRaised,
-    FrameRejected,
-    LinkDown,
-    LinkOpen,
-    LinkStalled,
-    LinkUp,
-    ReportLost,
-    RoundForcedEnd,
-    ShoeBooted,
-    ShoeReady,
-    UnknownReport,
-)
 from table_core.decide.cards import RECORDED_KINDS
 from table_core.decide.decision import DecisionContext
 from table_core.process.options import RotationPolicy
@@ -49,14 +33,13 @@ from tests.support.cage.books import source
 from tests.support.kept.stories import LOG
 from tests.support.kept.wired_table import Stage, WiredGame, WiredTable
 from tests.support.log.corpus_game import KEY, MARKED, ORIGIN, play_scenes
-from tests.support.table.coups import ORDER, drawn
+from tests.support.table.coups import NATURAL_NINE, ORDER, drawn
 from tests.support.table.money_game import Game, random_coup
 
 __all__ = ["GAMES"]
 
 _NEXT_KEY: Final = SigningKey(f"{ORIGIN}-2", bytes([1]) * 32)
 _SIGNED: Final = ("s-1", "d-4")
-_NATURAL: Final = ("9S", "2D", "KH", "3C")  # Player's, against five
 _CONTROL: Final = "".join(map(chr, (*range(32), 127, 133, 8232)))
 """Every control character, NUL first; a build may refuse them, and must go on reading them."""
 
@@ -157,13 +140,78 @@ def _closed(folder: Path) -> None:
 
 # ---- by hand ----
 
+_LINK_UP: Final = "shoe link_open transport=pty:corpus\nshoe link_up"
+_BEGUN: Final = "open\nbet 1 player 1000\nclose"
+_PLAYER_WINS: Final = "deal 9S 2D KH 3C\nresult player"
+_OUTSIDE: Final = "shoe card_out_of_game reason=drawn_outside_game 5D"
+_TAKEN_OUT: Final = "shoe card_out_of_game reason=overdrawn 5D"
+_TOO_MANY: Final = f"""
+open
+bet 1 banker 1000
+close
+deal 9S 2D KH 3C
+{_OUTSIDE}
+{_TAKEN_OUT}
+resolve_irregularity kind=excess_card seen={{seen}} reason="one more"
+result player
+"""
+_PUT_RIGHT: Final = f"""
+open
+bet 1 player 1000, 2 banker 500, 3 tie 200
+close
+{_PLAYER_WINS}
+supervisor: correct_wager coup=@ to="9 banker 700" reason="left out"
+supervisor: correct_wager coup=@ wager=@3 to=none reason="never stood there"
+supervisor: correct_card coup=@ B2 7C reason="a seven"
+supervisor: void_coup coup=@ reason="dealt out of turn"
+"""
+# What ends a coup before its time, or holds it until somebody has looked.
+_VOID: Final = """
+open
+bet 1 player 1000
+close
+deal 9S 2D
+shoe {report}
+supervisor: void_coup reason="nobody knows what lies there"
+shoe shoe_ready
+"""
+_LOOKED_AT: Final = f"""
+{_BEGUN}
+deal 9S 2D
+shoe link_stalled silent_ms=60000
+shoe link_down reason=unplugged
+{_LINK_UP}
+supervisor: enter_card P2 KH reason="by eye"
+supervisor: enter_card B2 3C reason="by eye"
+supervisor: realign reason="all four lie there"
+result player
+shoe error_raised code=cannot_read latched=true
+supervisor: clear_shoe_error code=cannot_read reason="wiped clean"
+shoe unknown_report raw=
+shoe frame_rejected reason=stale raw=0531 length=2
+"""
+_OTHER_SHOES: Final = """
+open
+bet 1 banker 1000
+close
+deal 9S 2D
+supervisor: replace_shoe shoe=20261128-05 coup=continue reason=jammed
+P2 KH B2 3C
+result player
+open
+bet 1 banker 1000
+close
+deal 9S 2D
+supervisor: replace_shoe shoe=20261128-06 coup=void reason=jammed
+"""
+
 
 def _by_hand(folder: Path) -> None:
     """Every type of event that this shoe has words for, and every way out of an irregularity."""
     with _stage(folder) as stage:
         game = WiredGame(stage)
         play_scenes(game)
-        game.ask("dealer", EndShoe(transaction="", reason="the others' shoe"))
+        game.perform('end_shoe reason="the others\' shoe"')
         game.table.close_books()
         (folder / "rules-marked.toml").write_bytes(MARKED)
         stage.key, stage.retiring = _NEXT_KEY, stage.key
@@ -171,87 +219,31 @@ def _by_hand(folder: Path) -> None:
         for number, scene in enumerate((_recorded, _put_right, _broken_off, _other_shoes), start=1):
             game.shoe(f"20261128-{number:02}")
             scene(game)
-            game.ask("dealer", EndShoe(transaction="", reason="the last of the day"))
+            game.perform('end_shoe reason="the last of the day"')
             game.table.close_books()
             stage.core.make_due_checkpoint()
 
 
 def _recorded(game: WiredGame) -> None:
     for number, kind in enumerate(sorted(RECORDED_KINDS)):
-        if number % 2:
-            game.begin((1, "player", 1000))
-        game.ask("dealer", ResolveIrregularity(transaction="", kind=kind, reason=f"as {kind} is"))
-        if number % 2:
-            game.deal(_NATURAL)
-            game.say(DeviceResult(winner="player"))
+        recorded = f'resolve_irregularity kind={kind} reason="as {kind} is"'
+        game.perform(f"{_BEGUN}\n{recorded}\n{_PLAYER_WINS}" if number % 2 else recorded)
 
 
 def _put_right(game: WiredGame) -> None:
-    game.play(_NATURAL, "player", (1, "player", 1000), (2, "banker", 500), (3, "tie", 200))
-    coup, wagers = game.coup, game.wagers
-    to = WagerRequest(seat=9, bet="banker", stake=700)
-    game.ask("supervisor", CorrectWager(transaction="", coup=coup, to=to, reason="left out"))
-    gone = CorrectWager(transaction="", coup=coup, wager=wagers[2], reason="never stood there")
-    game.ask("supervisor", gone)
-    card = CorrectCard(
-        transaction="", coup=coup, hand=Hand.BANKER, number=2, face=Card.C7, reason="a seven"
-    )
-    game.ask("supervisor", card)
-    game.ask("supervisor", VoidCoup(transaction="", coup=coup, reason="dealt out of turn"))
-    for seen in (False, True):
-        game.begin((1, "banker", 1000))
-        game.deal(_NATURAL)
-        game.say(CardOutOfGame(reason="drawn_outside_game", face=Card.D5))
-        game.say(CardOutOfGame(reason="overdrawn", face=Card.D5))
-        game.ask(
-            "dealer",
-            ResolveIrregularity(transaction="", kind="excess_card", seen=seen, reason="one more"),
-        )
-        game.say(DeviceResult(winner="player"))
+    game.perform(_PUT_RIGHT)
+    for seen in ("false", "true"):
+        game.perform(_TOO_MANY.format(seen=seen))
 
 
 def _broken_off(game: WiredGame) -> None:
-    """What ends a coup before its time, or holds it until somebody has looked."""
-    void = VoidCoup(transaction="", reason="nobody knows what lies there")
-    for report in (ShoeBooted(), RoundForcedEnd(), ReportLost(expected="", got="")):
-        game.begin((1, "player", 1000))
-        game.deal(_NATURAL[:2])
-        game.say(report)
-        game.ask("supervisor", void)
-        game.say(ShoeReady())
-    game.begin((1, "player", 1000))
-    game.deal(_NATURAL[:2])
-    game.say(LinkStalled(silent_ms=60_000))
-    game.say(LinkDown(reason="unplugged"), LinkOpen(transport="pty:corpus"), LinkUp())
-    for (hand, number), face in zip(ORDER[2:], _NATURAL[2:], strict=True):
-        game.ask(
-            "supervisor",
-            EnterCard(transaction="", hand=hand, number=number, face=Card(face), reason="by eye"),
-        )
-    game.ask("supervisor", Realign(transaction="", reason="all four lie there"))
-    game.say(DeviceResult(winner="player"))
-    game.say(ErrorRaised(code="cannot_read", latched=True))
-    cleared = ClearShoeError(transaction="", code="cannot_read", reason="wiped clean")
-    game.ask("supervisor", cleared)
-    game.say(UnknownReport(raw=""))
-    game.say(FrameRejected(reason="stale", raw="0531", length=2))
+    for report in ("shoe_booted", "round_forced_end", "report_lost expected= got="):
+        game.perform(_VOID.format(report=report))
+    game.perform(_LOOKED_AT)
 
 
 def _other_shoes(game: WiredGame) -> None:
-    for number, coup in enumerate(("continue", "void"), start=5):
-        game.begin((1, "banker", 1000))
-        game.deal(_NATURAL[:2])
-        other = ReplaceShoe(
-            transaction="",
-            shoe=f"20261128-{number:02}",
-            coup=coup,  # type: ignore[arg-type]  # one of the two words
-            reason="jammed",
-        )
-        game.ask("supervisor", other)
-        if coup == "continue":
-            rest = zip(ORDER[2:], _NATURAL[2:], strict=True)
-            game.say(*(drawn(hand, number, face) for (hand, number), face in rest))
-            game.say(DeviceResult(winner="player"))
+    game.perform(_OTHER_SHOES)
 
 
 def _control_characters(folder: Path) -> None:
@@ -259,46 +251,42 @@ def _control_characters(folder: Path) -> None:
     odd = f"odd {_CONTROL} end"
     with _stage(folder, "harbour/b8") as stage:
         game = WiredGame(stage)
-        game.say(LinkOpen(transport="pty:corpus"), LinkUp())
-        staff = AssignDealer(transaction="", dealer=f"d{_CONTROL}", supervisor="s\0")
-        game.ask("supervisor", staff)
-        tray = (Pieces(500, 200), Pieces(10_000, 40))
-        game.ask(
-            "supervisor",
-            OpenFloat(
-                transaction="", float_id="20261127-01", currency="AUD", chips=tray, signed=_SIGNED
-            ),
+        game.perform(_LINK_UP)
+        game.by("supervisor", AssignDealer(transaction="", dealer=f"d{_CONTROL}", supervisor="s\0"))
+        game.perform(
+            "supervisor: open_float float_id=20261127-01 currency=AUD"
+            ' chips="500x200 10000x40" signed=s-1,d-4'
         )
         game.shoe("20261127-01")
         for patron in ("p\0", f"p{_CONTROL}", "\0"):
-            game.ask("dealer", OpenBetting(transaction=""))
+            game.perform("open")
             bets = (("player", 1000), ("player_pair", 700), ("tie", 300))
             asked = tuple(
                 WagerRequest(seat=seat, bet=bet, stake=stake, patron=patron)
                 for seat, (bet, stake) in enumerate(bets, start=1)
             )
-            game.ask("wagers", PlaceWager(transaction="", wagers=asked))
-            game.deal(_NATURAL)
-            game.say(DeviceResult(winner="player"))
-        wrong = CorrectWager(transaction="", coup=game.coup, wager=game.wagers[0], reason=odd)
-        game.ask("supervisor", wrong)
-        game.begin((1, "player", 1000))
-        game.ask("supervisor", VoidCoup(transaction="", reason=odd))
-        game.ask("dealer", ResolveIrregularity(transaction="", kind="other", reason="\0"))
+            game.by("wagers", PlaceWager(transaction="", wagers=asked))
+            game.perform(_PLAYER_WINS)
+        assert game.state.coup is not None
+        coup, wager = game.state.coup.id, game.state.coup.wagers[0].id
+        game.by("supervisor", CorrectWager(transaction="", coup=coup, wager=wager, reason=odd))
+        game.perform(_BEGUN)
+        game.by("supervisor", VoidCoup(transaction="", reason=odd))
+        game.by("dealer", ResolveIrregularity(transaction="", kind="other", reason="\0"))
         more = (Pieces(10_000, 20),)
         for slip in ("F-1\0", f"F-2{_CONTROL}/2"):
             fill = Fill(
                 transaction="", slip=slip, reference=f"R{slip}", chips=more, signed=("c\0", "s-1")
             )
-            game.ask("supervisor", fill)
+            game.by("supervisor", fill)
         credit = Credit(transaction="", slip=f"C{_CONTROL}/1", chips=more, signed=_SIGNED)
-        game.ask("supervisor", credit)
-        game.ask("supervisor", CloseFloat(transaction="", chips=tray, signed=_SIGNED))
+        game.by("supervisor", credit)
+        game.perform('supervisor: close_float chips="500x200 10000x40" signed=s-1,d-4')
         drop = CountDrop(
             transaction="", float_id="20261127-01", box="B\0", notes=more, signed=_SIGNED
         )
-        game.ask("cage", drop)
-        game.ask("dealer", EndShoe(transaction="", reason=odd))
+        game.by("cage", drop)
+        game.by("dealer", EndShoe(transaction="", reason=odd))
         game.table.close_books()
         stage.core.make_due_checkpoint()
 
@@ -309,12 +297,11 @@ def _killed(folder: Path) -> None:
     alive.mkdir()
     with _stage(alive, "harbour/b10") as stage:
         game = WiredGame(stage)
-        game.say(LinkOpen(transport="pty:corpus"), LinkUp())
+        game.perform(_LINK_UP)
         game.shoe("20261127-01")
         for _ in range(3):
-            game.play(_NATURAL, "player", (1, "player", 1000), (2, "banker", 500))
-        game.begin((1, "player", 1000))
-        game.deal(_NATURAL[:3])
+            game.perform(f"open\nbet 1 player 1000, 2 banker 500\nclose\n{_PLAYER_WINS}")
+        game.perform(f"{_BEGUN}\ndeal 9S 2D KH")
         for name in (LOG, f"{LOG}-wal"):
             shutil.copyfile(alive / name, folder / name)
     for path in alive.iterdir():
@@ -327,16 +314,16 @@ def _late_copies(folder: Path) -> None:
     """The last copy of a report comes behind the profile's window, and passes for a new one."""
     with _stage(folder, "harbour/b11") as stage:
         game = WiredGame(stage)
-        game.say(LinkOpen(transport="pty:corpus"), LinkUp())
+        game.perform(_LINK_UP)
         game.shoe("20261127-01")
         for late in range(3):
-            game.begin((1, "player", 1000), (2, "banker", 500))
-            for number, (place, face) in enumerate(zip(ORDER, _NATURAL, strict=True)):
+            game.perform("open\nbet 1 player 1000, 2 banker 500\nclose")
+            for number, (place, face) in enumerate(zip(ORDER, NATURAL_NINE, strict=True)):
                 stage.said(game.table, drawn(*place, face), late=number == late)
             if game.table.state.in_progress:
-                game.ask("supervisor", VoidCoup(transaction="", reason="a card came twice"))
-        game.play(_NATURAL, "player", (1, "player", 1000))
-        game.ask("dealer", EndShoe(transaction="", reason="nobody trusts its line"))
+                game.perform('supervisor: void_coup reason="a card came twice"')
+        game.perform(f"{_BEGUN}\n{_PLAYER_WINS}")
+        game.perform('end_shoe reason="nobody trusts its line"')
         game.table.close_books()
         stage.core.make_due_checkpoint()
 

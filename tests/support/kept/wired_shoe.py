@@ -37,7 +37,7 @@ from shoe_driver.profiles.catalogue import load_profile, profile_text
 from simulators.device.enq_bcc import EnqBccDevice
 from simulators.device.printed_rules import PrintedOutcome, PrintedPlace
 from simulators.device.reports import Copies
-from tests.support.log.corpus_game import TickingClock
+from tests.support.clock import FakeClock
 
 __all__ = ["WiredShoe"]
 
@@ -54,7 +54,7 @@ class WiredShoe:
         files: the driver's journal, as far as it has come.
     """
 
-    def __init__(self, clock: TickingClock) -> None:
+    def __init__(self, clock: FakeClock) -> None:
         self._clock = clock
         self._device = EnqBccDevice()
         self._decoder = Decoder(load_profile(_PROFILE), "j1")

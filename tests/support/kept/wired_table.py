@@ -24,8 +24,9 @@ from table_core.process.options import RotationPolicy
 from table_core.process.table_writer import ShoeEventResult
 from table_core.rules.rulebook import Rulebook
 from table_core.service.table import Table
+from tests.support.clock import ticking_clock
 from tests.support.kept.wired_shoe import WiredShoe
-from tests.support.log.corpus_game import CorpusGame, TickingClock
+from tests.support.log.corpus_game import CorpusGame
 from tests.support.table.coups import World
 
 __all__ = ["Stage", "WiredGame", "WiredTable", "who_may"]
@@ -57,7 +58,7 @@ class Stage:
     new_file: RotationPolicy = "never"
 
     def __post_init__(self) -> None:
-        self.clock = TickingClock()
+        self.clock = ticking_clock()
         self.shoe = WiredShoe(self.clock)
 
     def table(self, rulebook: Rulebook, library: Sequence[Rulebook]) -> Table:
@@ -132,15 +133,14 @@ class WiredGame(CorpusGame):
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
         super().__init__(stage.log)
-        self.clock = stage.clock
 
-    def under(self, rulebook: Rulebook) -> None:
-        self.table = self.stage.table(rulebook, self.library)
+    def started(self, rulebook: Rulebook) -> Table:
+        return self.stage.table(rulebook, self.library)
 
-    def ask(self, user: str, command: Command) -> None:
-        super().ask(user, command)
+    def ask(self, command: Command) -> list[TableEvent] | Refusal:
+        made = super().ask(command)
         self.stage.core.make_due_checkpoint()
+        return made
 
-    def say(self, *reports: AnyReport) -> None:
-        for report in reports:
-            self.stage.said(self.table, report)
+    def hear(self, report: AnyReport) -> None:
+        self.stage.said(self.table, report)

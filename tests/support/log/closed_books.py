@@ -18,6 +18,7 @@ from table_core.rules.rulebook import Rulebook
 from table_core.service.snapshots import restore_state
 from table_core.service.table import Table
 from table_core.state.table import TableState
+from tests.support.clock import FakeClock
 from tests.support.log.logs import NAME, keep
 from tests.support.table.money_game import Game, random_coup
 
@@ -25,7 +26,6 @@ __all__ = [
     "ORIGIN",
     "TOPICS",
     "Closed",
-    "StoppedClock",
     "books_of",
     "closed",
     "newest_books",
@@ -39,16 +39,6 @@ ROLES: Mapping[str, frozenset[str]] = {
     "dealer": frozenset({"dealer"}),
     "wagers": frozenset({"wagers"}),
 }
-
-
-class StoppedClock:
-    """The same moment for ever."""
-
-    def utc_ns(self) -> int:
-        return 1_795_815_607_123_456_789
-
-    def mono_us(self) -> int:
-        return 1_000
 
 
 class Closed(NamedTuple):
@@ -69,7 +59,7 @@ class Closed(NamedTuple):
 
 def table_on(log: EventLog, rulebook: Rulebook, probe: Callable[[str], None] = no_probe) -> Table:
     """The table's shell on a log."""
-    return Table(log, TOPICS, rulebook, StoppedClock(), roles=ROLES, probe=probe)
+    return Table(log, TOPICS, rulebook, FakeClock(), roles=ROLES, probe=probe)
 
 
 def closed(

@@ -4,79 +4,32 @@ Its clock goes on by a second whenever it is asked, so that the same build recor
 Whoever adds a type of event adds a scene in which it happens.
 """
 
-from collections.abc import Sequence
+import re
 from typing import Final
 
 from msgspec.structs import replace
 
-from events.cards import Card, Hand
-from events.commands.base import Command
-from events.commands.cards import (
-    CorrectCard,
-    EnterCard,
-    MarkUnreadable,
-    Realign,
-    ResolveIrregularity,
-)
-from events.commands.chips import (
-    CloseFloat,
-    CorrectChips,
-    CountChips,
-    CountDrop,
-    Credit,
-    Fill,
-    OpenFloat,
-)
-from events.commands.commission import CollectCommission, MarkUncollected, RecoverCommission
-from events.commands.corrections import CorrectHands, CorrectRulebook, CorrectWager
-from events.commands.coup import CloseBetting, ConfirmResult, FreeHand, OpenBetting, VoidCoup
-from events.commands.shoe import Burn, ClearShoeError, EndShoe, LoadShoe
-from events.commands.shoe import CutCard as ReportCutCard
-from events.commands.staff import AssignDealer
-from events.commands.wagers import PlaceWager, SetLimits, WagerRequest, WithdrawWager
+from events.commands.base import Command, Refusal
 from events.log.store import EventLog
 from events.mqtt.topics import Topics
 from events.proof.note import SigningKey
-from events.types.chips import Pieces
-from events.types.shoe_reports import (
-    AnyReport,
-    BurnCard,
-    CardCarriedOver,
-    CardOutOfGame,
-    CardReversed,
-    CardUnreadable,
-    CopyConflict,
-    CutCardReported,
-    DeviceResult,
-    ErrorCleared,
-    ErrorRaised,
-    FirstCard,
-    FrameRejected,
-    LinkDown,
-    LinkOpen,
-    LinkStalled,
-    LinkUp,
-    LockChanged,
-    ModeChanged,
-    ReportLost,
-    RoundForcedEnd,
-    ShoeBooted,
-    ShoeReady,
-    UnknownReport,
-)
+from events.types.shoe_reports import AnyReport
+from events.types.table import TableEvent
+from table_core.decide.decision import DecisionContext
 from table_core.process.checkpoints import CheckpointKeys
 from table_core.process.table_writer import ShoeEventResult
 from table_core.rulebooks.shipped import load_rulebook, shipped_source
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.rulebook_file import parse_rulebook
 from table_core.service.table import Table
-from tests.support.table.coups import ORDER, drawn, revealed, shoe_event
+from tests.support.clock import ticking_clock
+from tests.support.table.coups import World, shoe_event
+from tests.support.table.histories import perform
 
-__all__ = ["KEY", "MARKED", "ORIGIN", "CorpusGame", "TickingClock", "play", "play_scenes"]
+__all__ = ["KEY", "MARKED", "ORIGIN", "CorpusGame", "play", "play_scenes"]
 
 ORIGIN: Final = "harbour/b7"
 
-_P, _B = Hand.PLAYER, Hand.BANKER
 KEY: Final = SigningKey(ORIGIN, bytes(32))
 """Nobody's: it signs what tests read."""
 
@@ -85,88 +38,212 @@ MARKED: Final = shipped_source("au-commission").replace(b'"deduct"', b'"per_shoe
 
 _OTHER: Final = load_rulebook("au-even-money")
 _ROLES: Final = {user: frozenset({user}) for user in ("dealer", "supervisor", "wagers", "cage")}
-_PLAYER_WINS: Final = ("9S", "2D", "KH", "3C")  # a natural nine against five
-_BANKER_WINS: Final = ("KS", "9D", "2H", "TC")  # a natural nine against two
+
+_ORDINARY: Final = """
+supervisor: set_limits table_maximum=10000000 differential=50000
+open
+bet 1 banker 1000, 2 player 500, 3 tie 300
+close
+deal KS 9D 2H TC
+result banker
+open
+bet 1 player 1000, 2 tie 200, 4 player_pair 100
+wagers: withdraw_wager wagers=@2
+squeeze
+disclose 9S 2D KH 3C
+result player
+"""
+_CARDS_BY_HAND: Final = """
+open
+bet 1 player 1000
+close
+deal 9S 2D KH
+shoe card_unreadable B2
+supervisor: enter_card B2 3C reason="read by eye"
+mark_unreadable B1 reason="the print is smudged"
+supervisor: enter_card B1 4D reason="read by eye"
+supervisor: correct_card B1 2D reason="a two after all"
+result player
+"""
+_HELD: Final = """
+open
+bet 1 player 1000
+close
+deal 9S 2D KH 3C
+result banker
+supervisor: confirm_result reason="the cards lie there"
+open
+bet 1 banker 1000
+close
+deal 9S
+shoe report_lost expected=3 got=5
+supervisor: enter_card B1 2D reason="camera 4"
+supervisor: enter_card P2 KH reason="camera 4"
+supervisor: enter_card B2 3C reason="camera 4"
+supervisor: realign reason="checked with surveillance"
+result player
+open
+bet 1 tie 1000
+close
+deal 9S 2D KH 3C
+shoe card_out_of_game reason=drawn_outside_game
+result player
+resolve_irregularity kind=excess_card seen=true reason="it fell open"
+free_hand
+shoe card_carried_over P1 9S
+B1 2D P2 KH B2 3C
+result player
+open
+bet 1 player 700
+close
+supervisor: void_coup reason="a patron fell ill"
+resolve_irregularity kind=late_wager reason="seat 3, given back"
+"""
+_CORRECTED: Final = """
+open
+bet 1 banker 1000, 2 player 500
+close
+deal KS 9D 2H TC
+result banker
+supervisor: correct_hands coup=@ player="9D TC" banker="KS 2H" reason="sides exchanged"
+supervisor: correct_wager coup=@ wager=@1 to="1 banker 1500" reason="the chips were counted again"
+supervisor: correct_rulebook coup=@ by=library reason="the sign said Even Money"
+"""
+_LAST_COUP: Final = """
+cut_card place=between
+open
+bet 1 player 500
+close
+deal 9S 2D KH 3C
+result player
+"""
+_LUCKY: Final = [f"{seat} lucky8_player 30000" for seat in range(1, 16)]
+_MAIN: Final = [f"{seat} player 1000" for seat in range(1, 15)]
+# Commission is laid before the hand; Lucky 8 needs a main wager, which seat 15 has not, and has a
+# maximum for all.
+_PREPAID: Final = f"""
+open
+bet {", ".join([*_LUCKY, *_MAIN])}, 30 banker 2000
+close
+deal 8S 9D KH TC
+result banker
+open
+bet 30 banker 2000
+close
+deal 9S 2D KC 3C
+result player
+end_shoe reason="the last of the day"
+"""
+# Commission is marked and collected at the shoe's end; a burn is skipped and told of.
+_MARKED_COUP: Final = """
+load_shoe shoe=20261127-03
+open
+bet 1 banker 1000, 2 banker 600
+close
+deal KS 9D 2H TC
+result banker
+burn cards=0 reason="the dealer forgot it"
+collect_commission seat=1 amount=50
+supervisor: mark_uncollected seat=2 reason="the patron has left"
+supervisor: recover_commission seat=2 amount=30
+"""
+_TRAY: Final = 'chips="500x200 2500x80 10000x40" signed=s-1,d-4'
+_BOX: Final = "count_drop float_id=20261127-01 box=B-7 signed=c-2,c-3"
+# A float from its opening to the count of its drop; a slip and a box were misread.
+_CHIPS: Final = f"""
+supervisor: open_float float_id=20261127-01 currency=AUD {_TRAY}
+supervisor: fill slip=F-101 reference=R-7 chips=10000x20 signed=c-2,s-1,d-4
+supervisor: credit slip=C-55 chips=500x100 signed=s-1,d-4
+supervisor: count_chips occasion="change of shift" {_TRAY}
+supervisor: correct_chips float_id=20261127-01 move=fill slip=F-101 chips=10000x21 \\
+    signed=s-1,d-4 reason="a rack holds one more"
+supervisor: close_float {_TRAY}
+cage: {_BOX} notes="5000x12 10000x14"
+cage: {_BOX} notes="5000x12 10000x15" reason="a note stuck to the lid"
+"""
+# The reports that no scene before this one has.
+_WHATEVER_THE_SHOE_SAYS: Final = """
+shoe error_raised code=cannot_read latched=false
+shoe error_cleared code=cannot_read
+shoe error_raised code=alarm_e5 latched=true
+supervisor: clear_shoe_error code=alarm_e5 reason="its lid was open; it is shut"
+shoe lock_changed locked=true
+shoe mode_changed mode=free
+shoe unknown_report raw=00
+shoe frame_rejected reason=check raw=05 length=1
+shoe link_stalled silent_ms=5000
+shoe copy_conflict device_seq=2 bodies=44,45
+shoe card_reversed place=exit
+shoe cut_card
+shoe round_forced_end
+shoe shoe_booted
+shoe shoe_ready
+shoe link_down reason=unplugged
+"""
 
 
-class TickingClock:
-    """Goes on by a second whenever it is asked."""
-
-    def __init__(self) -> None:
-        self._now = 1_795_815_607_000_000_000
-
-    def utc_ns(self) -> int:
-        self._now += 1_000_000_000
-        return self._now
-
-    def mono_us(self) -> int:
-        return self._now // 1000
-
-
-class CorpusGame:
+class CorpusGame(World):
     """Who plays: everything asked for is accepted, everything the shoe says is taken."""
 
-    library: Final = (_OTHER,)
+    library: tuple[Rulebook, ...] = (_OTHER,)
 
-    def __init__(self, log: EventLog) -> None:
-        self._log = log
-        self.clock = TickingClock()
-        self._transactions = 0
+    def __init__(self, events: EventLog) -> None:
+        self.events = events
+        self.clock = ticking_clock()
+        self.log = []
+        self.user = "dealer"
+        self._transaction = 0
         self.under(load_rulebook("au-commission"))
 
     def under(self, rulebook: Rulebook) -> None:
         """The core starts again, with this rulebook."""
-        self.table = Table(
-            self._log,
-            Topics(*ORIGIN.split("/")),
-            rulebook,
-            self.clock,
-            roles=_ROLES,
-            library=self.library,
-        )
+        self.context = DecisionContext(table="", rulebook=rulebook, library=self.library)
+        self.table = self.started(rulebook)
+        self.state = self.table.state
 
-    def ask(self, user: str, command: Command) -> None:
-        self._transactions += 1
-        command = replace(command, transaction=f"t-{self._transactions}")
-        answer = self.table.ask(user, command, caught_up=True)
+    def started(self, rulebook: Rulebook) -> Table:
+        """Return a core on the log."""
+        topics = Topics(*ORIGIN.split("/"))
+        library = self.library
+        return Table(self.events, topics, rulebook, self.clock, roles=_ROLES, library=library)
+
+    def ask(self, command: Command) -> list[TableEvent] | Refusal:
+        answer = self.table.ask(self.user, command, caught_up=True)
+        self.state = self.table.state
         assert answer.result == "accepted", (command, answer)
+        return []
 
-    def say(self, *reports: AnyReport) -> None:
+    def by(self, user: str, command: Command) -> None:
+        """Have a command carried out for a user."""
+        self.user = user
+        self.must(replace(command, transaction=self.transaction()))
+        self.user = "dealer"
+
+    def bet(self, *wagers: tuple[int, str, int]) -> None:
+        self.user = "wagers"
+        super().bet(*wagers)
+        self.user = "dealer"
+
+    def say(self, *reports: AnyReport) -> list[TableEvent]:
         for report in reports:
-            event = shoe_event(self.table.shoe_ack.seq + 1, report)
-            assert self.table.hear(event) is ShoeEventResult.APPENDED
+            self.hear(report)
+            self.state = self.table.state
+        return []
+
+    def hear(self, report: AnyReport) -> None:
+        event = shoe_event(self.table.shoe_ack.seq + 1, report)
+        assert self.table.hear(event) is ShoeEventResult.APPENDED
 
     def shoe(self, name: str) -> None:
-        self.ask("dealer", LoadShoe(transaction="", shoe=name))
-        self.say(FirstCard(face=Card.SA), BurnCard(face=Card.C4, left=0))
+        self.perform(f"load_shoe shoe={name}\nshoe first_card AS\nshoe burn_card 4C left=0")
 
-    def bets(self, *wagers: tuple[int, str, int]) -> None:
-        asked = tuple(WagerRequest(seat=seat, bet=bet, stake=stake) for seat, bet, stake in wagers)
-        self.ask("wagers", PlaceWager(transaction="", wagers=asked))
-
-    def begin(self, *wagers: tuple[int, str, int]) -> None:
-        self.ask("dealer", OpenBetting(transaction=""))
-        self.bets(*wagers)
-        self.ask("dealer", CloseBetting(transaction=""))
-
-    def deal(self, faces: Sequence[str]) -> None:
-        places = zip(ORDER, faces, strict=False)
-        self.say(*(drawn(hand, number, face) for (hand, number), face in places))
-
-    def play(self, faces: Sequence[str], winner: str, *wagers: tuple[int, str, int]) -> None:
-        self.begin(*wagers)
-        self.deal(faces)
-        self.say(DeviceResult(winner=winner))
-
-    @property
-    def coup(self) -> str:
-        assert self.table.state.coup is not None
-        return self.table.state.coup.id
-
-    @property
-    def wagers(self) -> tuple[str, ...]:
-        assert self.table.state.coup is not None
-        return tuple(wager.id for wager in self.table.state.coup.wagers)
+    def perform(self, steps: str) -> None:
+        """Take steps as `tests.support.table.histories` has them; `USER: STEP` for a user."""
+        for line in steps.replace("\\\n", "").strip().splitlines():
+            user, step = re.fullmatch(r"(?:(supervisor|wagers|cage): )?(.*)", line).groups()  # type: ignore[union-attr]  # it matches any line
+            self.user = user or "dealer"
+            perform(self, step)
+        self.user = "dealer"
 
 
 def play(log: EventLog) -> None:
@@ -174,212 +251,21 @@ def play(log: EventLog) -> None:
     game = CorpusGame(log)
     game.table.sign_checkpoints(CheckpointKeys(KEY, None, 60))
     play_scenes(game)
-    _whatever_the_shoe_says(game)
+    game.perform(_WHATEVER_THE_SHOE_SAYS)
     game.table.make_due_checkpoint()
 
 
 def play_scenes(game: CorpusGame) -> None:
     """All but what only some shoe says."""
-    game.say(LinkOpen(transport="pty:corpus"), LinkUp())
-    game.ask("supervisor", AssignDealer(transaction="", dealer="d-4", supervisor="s-1"))
+    game.perform("shoe link_open transport=pty:corpus\nshoe link_up")
+    game.perform("supervisor: assign_dealer dealer=d-4 supervisor=s-1")
     game.shoe("20261127-01")
-    _ordinary(game)
-    _cards_by_hand(game)
-    _held(game)
-    _corrected(game)
-    _rules_corrected(game)
-    game.ask("dealer", ReportCutCard(transaction="", place="between"))
-    game.play(_PLAYER_WINS, "player", (1, "player", 500))
+    for scene in (_ORDINARY, _CARDS_BY_HAND, _HELD, _CORRECTED, _LAST_COUP):
+        game.perform(scene)
     game.table.close_books()
-    _prepaid(game)
-    _marked(game)
-    _chips(game)
-
-
-def _ordinary(game: CorpusGame) -> None:
-    game.ask("supervisor", SetLimits(transaction="", table_maximum=10_000_000, differential=50_000))
-    game.play(_BANKER_WINS, "banker", (1, "banker", 1000), (2, "player", 500), (3, "tie", 300))
-    game.ask("dealer", OpenBetting(transaction=""))
-    game.bets((1, "player", 1000), (2, "tie", 200), (4, "player_pair", 100))
-    game.ask("wagers", WithdrawWager(transaction="", wagers=game.wagers[1:2]))
-    for hand, number in ORDER:  # closed by the first card; faces come later
-        game.say(drawn(hand, number))
-    for (hand, number), face in zip(ORDER, _PLAYER_WINS, strict=True):
-        game.say(revealed(hand, number, face))
-    game.say(DeviceResult(winner="player"))
-
-
-def _cards_by_hand(game: CorpusGame) -> None:
-    game.begin((1, "player", 1000))
-    game.deal(_PLAYER_WINS[:3])
-    game.say(CardUnreadable(hand=_B, number=2))
-    enter = EnterCard(transaction="", hand=_B, number=2, face=Card.C3, reason="read by eye")
-    game.ask("supervisor", enter)
-    mark = MarkUnreadable(transaction="", hand=_B, number=1, reason="the print is smudged")
-    game.ask("dealer", mark)
-    game.ask("supervisor", replace(enter, number=1, face=Card.D4))
-    correct = CorrectCard(transaction="", hand=_B, number=1, face=Card.D2, reason="a two after all")
-    game.ask("supervisor", correct)
-    game.say(DeviceResult(winner="player"))
-
-
-def _held(game: CorpusGame) -> None:
-    game.begin((1, "player", 1000))
-    game.deal(_PLAYER_WINS)
-    game.say(DeviceResult(winner="banker"))
-    game.ask("supervisor", ConfirmResult(transaction="", reason="the cards lie there"))
-    game.begin((1, "banker", 1000))
-    game.deal(_PLAYER_WINS[:1])
-    game.say(ReportLost(expected="3", got="5"))
-    for (hand, number), face in zip(ORDER[1:], _PLAYER_WINS[1:], strict=True):
-        card = Card(face)
-        game.ask(
-            "supervisor",
-            EnterCard(transaction="", hand=hand, number=number, face=card, reason="camera 4"),
-        )
-    game.ask("supervisor", Realign(transaction="", reason="checked with surveillance"))
-    game.say(DeviceResult(winner="player"))
-    game.begin((1, "tie", 1000))
-    game.deal(_PLAYER_WINS)
-    game.say(CardOutOfGame(reason="drawn_outside_game"), DeviceResult(winner="player"))
-    game.ask(
-        "dealer",
-        ResolveIrregularity(transaction="", kind="excess_card", seen=True, reason="it fell open"),
-    )
-    game.ask("dealer", FreeHand(transaction=""))
-    game.say(CardCarriedOver(hand=_P, number=1, face=Card.S9))
-    for (hand, number), face in zip(ORDER[1:], _PLAYER_WINS[1:], strict=True):
-        game.say(drawn(hand, number, face))
-    game.say(DeviceResult(winner="player"))
-    game.begin((1, "player", 700))
-    game.ask("supervisor", VoidCoup(transaction="", reason="a patron fell ill"))
-    game.ask(
-        "dealer",
-        ResolveIrregularity(transaction="", kind="late_wager", reason="seat 3, given back"),
-    )
-
-
-def _corrected(game: CorpusGame) -> None:
-    game.play(_BANKER_WINS, "banker", (1, "banker", 1000), (2, "player", 500))
-    player, banker = (Card.SK, Card.H2), (Card.D9, Card.CT)
-    game.ask(
-        "supervisor",
-        CorrectHands(
-            transaction="", coup=game.coup, player=banker, banker=player, reason="sides exchanged"
-        ),
-    )
-    game.ask(
-        "supervisor",
-        CorrectWager(
-            transaction="",
-            coup=game.coup,
-            wager=game.wagers[0],
-            to=WagerRequest(seat=1, bet="banker", stake=1500),
-            reason="the chips were counted again",
-        ),
-    )
-
-
-def _rules_corrected(game: CorpusGame) -> None:
-    game.ask(
-        "supervisor",
-        CorrectRulebook(
-            transaction="",
-            coup=game.coup,
-            rulebook=_OTHER.id,
-            rulebook_hash=_OTHER.hash,
-            reason="the sign said Even Money",
-        ),
-    )
-
-
-def _prepaid(game: CorpusGame) -> None:
-    """Commission is laid before the hand; Lucky 8 needs a main wager and has a maximum for all."""
     game.under(load_rulebook("mini-lucky8"))
     game.shoe("20261127-02")
-    lucky = [(seat, "lucky8_player", 30_000) for seat in range(1, 16)]
-    main = [(seat, "player", 1000) for seat in range(1, 15)]
-    game.begin(*lucky, *main, (30, "banker", 2000))  # seat 15 has no main wager
-    game.deal(("8S", "9D", "KH", "TC"))
-    game.say(DeviceResult(winner="banker"))
-    game.play(("9S", "2D", "KC", "3C"), "player", (30, "banker", 2000))
-    game.ask("dealer", EndShoe(transaction="", reason="the last of the day"))
+    game.perform(_PREPAID)
     game.table.close_books()
-
-
-def _marked(game: CorpusGame) -> None:
-    """Commission is marked and collected at the shoe's end; a burn is skipped and told of."""
     game.under(parse_rulebook("au-commission.toml", MARKED))
-    game.ask("dealer", LoadShoe(transaction="", shoe="20261127-03"))
-    game.play(_BANKER_WINS, "banker", (1, "banker", 1000), (2, "banker", 600))
-    game.ask("dealer", Burn(transaction="", cards=0, reason="the dealer forgot it"))
-    game.ask("dealer", CollectCommission(transaction="", seat=1, amount=50))
-    game.ask("supervisor", MarkUncollected(transaction="", seat=2, reason="the patron has left"))
-    game.ask("supervisor", RecoverCommission(transaction="", seat=2, amount=30))
-
-
-def _chips(game: CorpusGame) -> None:
-    """A float from its opening to the count of its drop; a slip and a box were misread."""
-    tray, signed = (Pieces(500, 200), Pieces(2500, 80), Pieces(10_000, 40)), ("s-1", "d-4")
-    opened = OpenFloat(
-        transaction="", float_id="20261127-01", currency="AUD", chips=tray, signed=signed
-    )
-    game.ask("supervisor", opened)
-    more = (Pieces(10_000, 20),)
-    game.ask(
-        "supervisor",
-        Fill(transaction="", slip="F-101", reference="R-7", chips=more, signed=("c-2", *signed)),
-    )
-    game.ask(
-        "supervisor", Credit(transaction="", slip="C-55", chips=(Pieces(500, 100),), signed=signed)
-    )
-    counted = CountChips(transaction="", occasion="change of shift", chips=tray, signed=signed)
-    game.ask("supervisor", counted)
-    game.ask(
-        "supervisor",
-        CorrectChips(
-            transaction="",
-            float_id="20261127-01",
-            move="fill",
-            slip="F-101",
-            chips=(Pieces(10_000, 21),),
-            reason="a rack holds one more",
-            signed=signed,
-        ),
-    )
-    game.ask("supervisor", CloseFloat(transaction="", chips=tray, signed=signed))
-    drop = CountDrop(
-        transaction="",
-        float_id="20261127-01",
-        box="B-7",
-        notes=(Pieces(5000, 12), Pieces(10_000, 14)),
-        signed=("c-2", "c-3"),
-    )
-    game.ask("cage", drop)
-    again = (Pieces(5000, 12), Pieces(10_000, 15))
-    game.ask("cage", replace(drop, notes=again, reason="a note stuck to the lid"))
-
-
-def _whatever_the_shoe_says(game: CorpusGame) -> None:
-    """The reports that no scene before this one has."""
-    game.say(
-        ErrorRaised(code="cannot_read", latched=False),
-        ErrorCleared(code="cannot_read"),
-        ErrorRaised(code="alarm_e5", latched=True),
-    )
-    reason = "its lid was open; it is shut"
-    game.ask("supervisor", ClearShoeError(transaction="", code="alarm_e5", reason=reason))
-    game.say(
-        LockChanged(locked=True),
-        ModeChanged(mode="free"),
-        UnknownReport(raw="00"),
-        FrameRejected(reason="check", raw="05", length=1),
-        LinkStalled(silent_ms=5000),
-        CopyConflict(device_seq="2", bodies=("44", "45")),
-        CardReversed(place="exit"),
-        CutCardReported(),
-        RoundForcedEnd(),
-        ShoeBooted(),
-        ShoeReady(),
-        LinkDown(reason="unplugged"),
-    )
+    game.perform(_MARKED_COUP.rstrip() + _CHIPS)

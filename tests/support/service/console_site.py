@@ -21,7 +21,7 @@ from events.mqtt.process import Post
 from events.mqtt.process_shell import Performer
 from events.mqtt.request_client import RequestClient
 from events.mqtt.topics import Topics
-from tests.support.table.evidence import HandClock
+from tests.support.clock import FakeClock
 
 __all__ = [
     "HERE",
@@ -55,7 +55,7 @@ class Site:
     """The application, its clock, and a table that answers at once."""
 
     def __init__(self, folder: Path, *, secure: bool = False, consoles: bool = True) -> None:
-        self.clock = HandClock()
+        self.clock = FakeClock()
         self.users = folder / "users.toml"
         save_accounts(
             self.users,
@@ -98,6 +98,14 @@ class Site:
         """Somebody's, at that address."""
         transport = httpx.ASGITransport(app=self.app, client=(at, 50_000))
         async with httpx.AsyncClient(transport=transport, base_url=HERE) as client:
+            yield client
+
+    @asynccontextmanager
+    async def person(self, name: str) -> AsyncIterator[httpx.AsyncClient]:
+        """Somebody who is logged in, by a page whose secret goes with each request."""
+        async with self.browser() as client:
+            await log_in(client, name)
+            client.headers["x-csrf-token"] = await secret_of(client)
             yield client
 
 

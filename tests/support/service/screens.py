@@ -127,6 +127,14 @@ class Screen:
         self.answered(command)
         expect(self.page.locator("dialog")).to_have_count(0)
 
+    def have(self, command: str, face: str | None = None, **fields: str) -> None:
+        """Press the button of a command, fill its dialog, and have it done."""
+        self.act(command)
+        if face is not None:
+            self.face(face)
+        self.fill(**fields)
+        self.go(command)
+
     def shoe_is_loaded(self) -> None:
         """The shoe powers up, is loaded by hand, and says its burn."""
         self.table.say("S")

@@ -134,9 +134,15 @@ def cards(text: str) -> tuple[Card, ...]:
     return tuple(parse_card(card) for card in text.split())
 
 
-def world_in(phase: Phase, *, wagers: bool = True, context: DecisionContext = CONTEXT) -> World:
+def world_in(
+    phase: Phase,
+    *,
+    wagers: bool = True,
+    context: DecisionContext = CONTEXT,
+    make: Callable[[DecisionContext], World] = World,
+) -> World:
     """A table whose coup stands in `phase`."""
-    world = World(context)
+    world = make(context)
     world.ready()
     for step in WAYS[phase]:
         if wagers or step is not _wagers:
@@ -195,11 +201,6 @@ def code(world: World, command: Command) -> str:
     refusal = world.ask(command)
     assert isinstance(refusal, Refusal)
     return refusal.code
-
-
-def stands(world: World) -> Phase:
-    """The phase now; a function, so that no checker believes that it never changes."""
-    return world.state.phase
 
 
 def settled(world: World) -> CoupSettled:

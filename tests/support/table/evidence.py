@@ -21,6 +21,7 @@ from table_core.process.checkpoints import CheckpointKeys
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.rules.rulebook import Rulebook
 from table_core.service.table import Table
+from tests.support.clock import FakeClock
 from tests.support.table.coups import NATURAL_NINE, ORDER, SHOE, drawn, shoe_event
 
 ORIGIN = "site/t1"
@@ -28,19 +29,6 @@ KEY = SigningKey(ORIGIN, bytes(range(32)))
 OTHER_KEY = SigningKey("site/t1-2", bytes(range(1, 33)))
 THIRD_KEY = SigningKey(ORIGIN, bytes(range(2, 34)))
 ROLES = {name: frozenset({name}) for name in ("dealer", "supervisor", "wagers")}
-
-
-class HandClock:
-    """Moves when it is moved."""
-
-    def __init__(self) -> None:
-        self.now_us = 1_000
-
-    def utc_ns(self) -> int:
-        return 1_795_815_607_123_456_789 + self.now_us * 1_000
-
-    def mono_us(self) -> int:
-        return self.now_us
 
 
 class SignedTable:
@@ -54,7 +42,7 @@ class SignedTable:
         retiring: SigningKey | None = None,
         rulebook: str | Rulebook = "au-commission",
     ) -> None:
-        self.clock = HandClock()
+        self.clock = FakeClock()
         self.log = EventLog.open(path, ORIGIN)
         book = load_rulebook(rulebook) if isinstance(rulebook, str) else rulebook
         self.table = Table(self.log, Topics("site", "t1"), book, self.clock, roles=ROLES)

@@ -5,7 +5,7 @@ from events.commands.cards import CorrectCard
 from events.commands.corrections import CorrectHands, CorrectRulebook, CorrectWager
 from events.commands.wagers import WagerRequest
 from events.types.shoe_reports import DeviceResult
-from events.types.table import CoupSettled, Settlement, ShoeLoaded
+from events.types.table import ShoeLoaded
 from table_core.decide.decision import DecisionContext
 from table_core.fold.dispatch import fold_all
 from table_core.rules.rulebook import Rulebook
@@ -68,14 +68,6 @@ def face(hand: Hand, number: int, card: Card, coup: str | None = COUP) -> Correc
 
 def wager(to: WagerRequest | None, name: str | None = None, coup: str = COUP) -> CorrectWager:
     return CorrectWager(transaction="w", coup=coup, wager=name, to=to, reason="the slip says so")
-
-
-def settlements(world: World) -> list[Settlement]:
-    return [event.settlement for event in world.log if isinstance(event, CoupSettled)]
-
-
-def first_wager(world: World) -> str:
-    return settlements(world)[-1].lines[0].wager
 
 
 def other(rulebook: Rulebook, coup: str = COUP) -> CorrectRulebook:

@@ -1,14 +1,12 @@
 """Tables whose events are kept as a log keeps them, and what a reader makes of one coup of them."""
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from events.commands.corrections import CorrectHands
-from events.commands.coup import ConfirmResult
 from events.log.schema import OWN_ACTORS
 from events.log.store import EventLog
 from events.types.envelope import encode_envelope
-from events.types.shoe_reports import DeviceResult
 from events.types.stored import Pending
 from events.types.table import ShoeReported, TableEvent
 from table_core.decide.decision import DecisionContext
@@ -16,10 +14,22 @@ from table_core.narrative.coup import CoupNarrative, narrate_coup
 from table_core.replay.coup_events import CoupCollector, CoupRecord, LoggedEvent, moments
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.rules.rulebook import Rulebook
-from tests.support.table.coups import CONTEXT, COUP, World, cards
+from tests.support.table.coups import CONTEXT, COUP, World
+from tests.support.table.histories import play_history
 
 ORIGIN = "sydney/t1"
 BOOKS = {book.hash: book for book in map(load_rulebook, shipped_ids())}
+
+# The shoe says another result, a supervisor confirms, and later corrects a face: from Player 9
+# against 5, 1,000 on Player and 2,000 on Banker, to a tie.
+DISPUTED = """in none
+open
+bet 1 player 1000, 2 banker 2000, 2 tie 100
+close
+deal 9S 2D KH 3C
+result banker
+confirm_result reason="the cards are right\""""
+CORRECTED = 'correct_hands player="9S KH" banker="2D 7C"'
 
 
 class KeptWorld(World):
@@ -90,25 +100,8 @@ def _pending(fact: LoggedEvent, index: int) -> Pending:
 
 
 def disputed_and_corrected(reason: str = "camera 4 shows a king") -> KeptWorld:
-    """The shoe says another result, a supervisor confirms, and later corrects a face.
-
-    Player 9 against 5, 1,000 on Player and 2,000 on Banker; then Banker has nine as well: a tie.
-    """
-    world = KeptWorld()
-    world.ready()
-    world.open()
-    world.bet((1, "player", 1000), (2, "banker", 2000), (2, "tie", 100))
-    world.close()
-    world.deal("9S", "2D", "KH", "3C")
-    world.say(DeviceResult(winner="banker"))
-    world.must(ConfirmResult(transaction=world.transaction(), reason="the cards are right"))
-    world.must(
-        CorrectHands(
-            transaction=world.transaction(),
-            coup=COUP,
-            player=cards("9S KH"),
-            banker=cards("2D 7C"),
-            reason=reason,
-        )
-    )
+    """Play `DISPUTED`, for a reason."""
+    steps = [*DISPUTED.splitlines(), f"{CORRECTED} reason={shlex.quote(reason)}"]
+    world = play_history(steps, KeptWorld)
+    assert isinstance(world, KeptWorld)
     return world

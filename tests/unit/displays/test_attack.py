@@ -242,8 +242,7 @@ async def test_two_names_or_none_are_not_ours(site: Site) -> None:
 async def test_a_page_of_another_origin_reads_no_stream(
     site: Site, headers: dict[str, str]
 ) -> None:
-    async with site.browser() as client:
-        await log_in(client, "sam")
+    async with site.person("sam") as client:
         for path in STREAMS:
             assert (await client.get(path, headers=headers)).status_code == FORBIDDEN
 

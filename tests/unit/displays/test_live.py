@@ -10,7 +10,7 @@ from displays.http.stream import StateStream
 from displays.live import SILENCE_SECONDS, LiveState
 from events.clock import rfc3339
 from events.mqtt.presence import Status, encode_status
-from tests.support.table.evidence import HandClock
+from tests.support.clock import FakeClock
 
 SILENCE_US = round(SILENCE_SECONDS * 1_000_000)
 
@@ -33,7 +33,7 @@ class Told:
     """A live state and its clock."""
 
     def __init__(self, betting_s: int | None = None) -> None:
-        self.clock = HandClock()
+        self.clock = FakeClock()
         self.live = LiveState(self.clock, betting_s=betting_s)
 
     def beat(self, *, session: int = 1, retain: bool = False, ago_s: int = 0) -> None:

@@ -239,22 +239,39 @@ def test_a_power_up_is_not_the_number_nought_of_a_round() -> None:
     assert said(decoder.feed_bare(ref_frame(POWER_UP, 0, boot=BOOT + 1))) == ["shoe_booted"]
 
 
-def asks(decoder: Decoder, *frames: bytes) -> list[tuple[int, int]]:
-    for each in frames:
-        decoder.feed_bare(each)
-    return [(kind, seq) for kind, _, seq in host_said(decoder.replies())]
+# Frames one after the other, and what the host then says.
+ASKS: dict[str, list[tuple[tuple[bytes, ...], list[tuple[int, int]]]]] = {
+    "what is acknowledged and asked for": [
+        ((BOOTED,), [(ACK, 1)]),
+        ((drawn(1), drawn(2)), [(ACK, 3)]),
+        ((drawn(2),), [(ACK, 3)]),  # it has not heard us
+        ((drawn(4),), [(RESEND, 3)]),  # at once
+        ((drawn(5),), []),  # ... and not with every report behind the gap
+        ((beat(5, ms=9000),), [(RESEND, 3)]),
+        ((drawn(3),), [(ACK, 6)]),
+        ((beat(5, ms=10_000),), [(ACK, 6)]),
+    ],
+    "a lost request is made again at the next periodic beat": [
+        ((BOOTED, drawn(1), drawn(3)), [(RESEND, 2)]),
+        ((beat(3, ms=1000),), [(RESEND, 2)]),
+        ((beat(3, ms=1040),), [(ACK, 2)]),  # the device's answer
+        ((beat(3, ms=2000),), [(RESEND, 2)]),
+        ((drawn(2), drawn(5)), [(RESEND, 4)]),  # another gap, at once
+        ((beat(5, ms=2040),), [(RESEND, 4)]),
+        ((beat(5, ms=2080),), [(ACK, 4)]),
+    ],
+}
 
 
-def test_what_is_acknowledged_and_asked_for() -> None:
+@pytest.mark.parametrize("steps", ASKS.values(), ids=ASKS)
+def test_what_the_host_says(
+    steps: list[tuple[tuple[bytes, ...], list[tuple[int, int]]]],
+) -> None:
     decoder = Decoder(REF)
-    assert asks(decoder, BOOTED) == [(ACK, 1)]
-    assert asks(decoder, drawn(1), drawn(2)) == [(ACK, 3)]
-    assert asks(decoder, drawn(2)) == [(ACK, 3)]  # it has not heard us
-    assert asks(decoder, drawn(4)) == [(RESEND, 3)]  # at once
-    assert asks(decoder, drawn(5)) == []  # ... and not with every report behind the gap
-    assert asks(decoder, beat(5, ms=9000)) == [(RESEND, 3)]
-    assert asks(decoder, drawn(3)) == [(ACK, 6)]
-    assert asks(decoder, beat(5, ms=10_000)) == [(ACK, 6)]
+    for frames, expected in steps:
+        decoder.feed_bare(b"".join(frames))
+        said_now = [(kind, seq) for kind, _, seq in host_said(decoder.replies())]
+        assert said_now == expected, frames
 
 
 def test_what_waits_is_not_acknowledged() -> None:

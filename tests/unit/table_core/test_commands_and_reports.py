@@ -26,6 +26,7 @@ from table_core.fold.dispatch import fold
 from table_core.process.table_writer import ShoeEventResult, parse_command
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.service.table import Table
+from tests.support.clock import FakeClock
 from tests.support.table.coups import SHOE, drawn, shoe_event
 
 P = Hand.PLAYER
@@ -38,16 +39,6 @@ ROLES_OF = {
 }
 
 
-class StoppedClock:
-    """The same moment for ever."""
-
-    def utc_ns(self) -> int:
-        return 1_795_815_607_123_456_789
-
-    def mono_us(self) -> int:
-        return 1_000
-
-
 @pytest.fixture
 def log(tmp_path: Path) -> Iterator[EventLog]:
     with EventLog.open(tmp_path / "table.sqlite", "site/t1") as opened:
@@ -55,7 +46,7 @@ def log(tmp_path: Path) -> Iterator[EventLog]:
 
 
 def table_on(log: EventLog, rulebook: str = "au-commission") -> Table:
-    return Table(log, TOPICS, load_rulebook(rulebook), StoppedClock(), roles=ROLES_OF)
+    return Table(log, TOPICS, load_rulebook(rulebook), FakeClock(), roles=ROLES_OF)
 
 
 @pytest.fixture
@@ -236,7 +227,7 @@ def test_event_ids_follow_from_the_cause(log: EventLog, table: Table) -> None:
     envelope = decode_envelope(last.stored)
     assert envelope.cause == "j1/3"
     assert envelope.event_id == event_id("j1/3", 0)
-    assert envelope.at == "2026-11-27T21:40:07.123456789Z"
+    assert envelope.at == "2026-11-27T21:40:07.124456789Z"
     assert isinstance(decode_data(envelope), ShoeReported)
 
 

@@ -2,28 +2,18 @@
 
 import random
 from collections import Counter
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from events.cards import Card, Hand
-from events.commands.base import Command, Refusal
-from events.commands.cards import CorrectCard, EnterCard, MarkUnreadable, ResolveIrregularity
-from events.commands.coup import VoidCoup
-from events.commands.shoe import EndShoe, LoadShoe, ReplaceShoe
+from events.commands.cards import ResolveIrregularity
 from events.types.shoe_life import ShoeAudited
 from events.types.shoe_reports import (
-    AnyReport,
-    BurnCard,
     CardCarriedOver,
-    CardDrawn,
     CardOutOfGame,
-    CardUnreadable,
-    CutCardReported,
-    DeviceResult,
-    FirstCard,
-    ReportLost,
 )
 from simulators.device.deck import shuffled
 from simulators.device.printed_rules import PrintedPlace, next_place, outcome
@@ -32,173 +22,116 @@ from table_core.rulebooks.shipped import load_rulebook
 from table_core.state.coup import Phase
 from table_core.state.shoe import ShoeState
 from tests.support.shoe.whole_shoe import CardTable, device_result
-from tests.support.table.coups import NATURAL_NINE, SHOE, World, drawn, revealed, shoe_of, world_in
+from tests.support.table.coups import SHOE, World, shoe_of
+from tests.support.table.histories import histories, play_history
 from tests.support.table.odd_telling import OddTelling
 
 P, B = Hand.PLAYER, Hand.BANKER
-BURNED = "AS4C"  # the shoe of `World.ready` begins with these
 
 
 def faces(shoe: ShoeState) -> list[str]:
     return [shoe.order[at : at + 2] for at in range(0, len(shoe.order), 2)]
 
 
-# ---- told of more than once, or by a person ----
-
-ENTER_P2 = EnterCard(transaction="e", hand=P, number=2, face=Card.HK, reason="by eye")
-
-# what happens behind 9S and 2D (Player's and Banker's first), and the faces of all cards then
-TOLD: dict[str, tuple[list[AnyReport | Command], int, str]] = {
-    "disclosed twice": (
-        [drawn(P, 2), revealed(P, 2, "KH"), revealed(P, 2, "KH"), revealed(P, 2, "KH")],
-        3,
-        "KH",
-    ),
-    "disclosed otherwise": ([drawn(P, 2), revealed(P, 2, "KH"), revealed(P, 2, "4D")], 3, "KH"),
-    "drawn with its face and disclosed": ([drawn(P, 2, "KH"), revealed(P, 2, "KH")], 3, "KH"),
-    "disclosed and its draw lost": ([revealed(P, 2, "KH")], 3, "KH"),
-    "unreadable": ([CardUnreadable(hand=P, number=2)], 3, ""),
-    "unreadable and entered": ([CardUnreadable(hand=P, number=2), ENTER_P2], 3, "KH"),
-    "unreadable without a place and entered": ([CardUnreadable(), ENTER_P2], 3, "KH"),
-    "entered before it is disclosed": ([drawn(P, 2), ENTER_P2, revealed(P, 2, "KH")], 3, "KH"),
-    "never told of and entered": (
-        [ReportLost(expected="3", got="4"), drawn(B, 2, "3C"), ENTER_P2],
-        4,
-        "3CKH",
-    ),
-    "told of while misaligned and entered": (
-        [ReportLost(expected="3", got="4"), drawn(P, 2, "KH"), ENTER_P2],
-        3,
-        "KH",
-    ),
-    "told of while misaligned without a place and entered": (
-        [ReportLost(expected="3", got="4"), CardDrawn(face=Card.HK), ENTER_P2],
-        3,
-        "KH",
-    ),
-    "corrected": (
-        [
-            drawn(P, 2, "4D"),
-            CorrectCard(transaction="c", hand=P, number=2, face=Card.HK, reason="misread"),
-        ],
-        3,
-        "KH",
-    ),
-    "not trusted": (
-        [drawn(P, 2, "4D"), MarkUnreadable(transaction="m", hand=P, number=2, reason="smudged")],
-        3,
-        "",
-    ),
-    "not trusted and entered": (
-        [
-            drawn(P, 2, "4D"),
-            MarkUnreadable(transaction="m", hand=P, number=2, reason="smudged"),
-            ENTER_P2,
-        ],
-        3,
-        "KH",
-    ),
-    "without places": ([CardDrawn(face=Card.HK), CardDrawn(face=Card.C3)], 4, "KH3C"),
+HISTORIES = """
+a card counts once, whoever tells of it and however often
+    * P2      "reveal P2 KH P2 KH P2 KH" deal      5 {king}    # disclosed more than once
+    * P2      "reveal P2 KH P2 4D"       deal      5 {king}    # disclosed otherwise
+    * "P2 KH" "reveal P2 KH"             deal      5 {king}    # drawn with its face, disclosed
+    * deal    "reveal P2 KH"             deal      5 {king}    # its draw was lost
+    * deal    "shoe card_unreadable P2"  deal      5 {none}
+    * deal    "shoe card_unreadable P2"  "{enter}" 5 {king}
+    * deal    "shoe card_unreadable"     "{enter}" 5 {king}
+    * P2      "{enter}"       "reveal P2 KH"       5 {king}
+    * "{lost}" "B2 3C"                   "{enter}" 6 {both}    # never told of
+    * "{lost}" "P2 KH"                   "{enter}" 5 {king}    # told of while misaligned
+    * "{lost}" "shoe card_drawn KH"      "{enter}" 5 {king}
+    * "P2 4D" "correct_card P2 KH"       deal      5 {king}
+    * "P2 4D" "mark_unreadable P2"       deal      5 {none}
+    * "P2 4D" "mark_unreadable P2"       "{enter}" 5 {king}
+    * deal "shoe card_drawn KH"  "shoe card_drawn 3C" 6 {both}
+    in closed
+    deal 9S 2D
+    {0}
+    {1}
+    {2}                      -> shoe.cards={3} faces(01)={4}
+a lost first card is not taken for the first card of the round before
+    * open close
+    * deal deal              # without betting, a coup begins without wagers, misaligned
+    in settled
+    {0}
+    {1}
+    {lost}
+    B1 3C
+    enter_card P1 KH         -> shoe.cards=8 faces(01)=2D,3C,3C,4C,9S,AS,KH,KH
+an overdrawn card that came to a place counts once when it is carried over
+    in complete
+    B3 5D
+    resolve_irregularity kind=excess_card seen=false
+    void_coup
+    open
+    close
+    shoe card_carried_over P1 5D -> shoe.cards=7 shoe.carried=1 copies(5D)=1
+each of two overdrawn cards counts
+    in none
+    {overdrawn} 5D
+    void_coup
+    {overdrawn} 6D
+    void_coup                -> shoe.cards=12 copies(5D)=1 copies(6D)=1
+a squeezed card that is carried over is disclosed once
+    in complete
+    shoe card_out_of_game reason=drawn_outside_game 5D
+    void_coup
+    open
+    close
+    shoe card_carried_over P1
+    reveal P1 5D             -> copies(5D)=1
+the last copy that was told of may be entered and no ninth
+    in closed
+    7 x shoe burn_card KH left=20
+    P1 9S
+    {lost}
+    P2 KH
+    enter_card B1 2D
+    {enter}
+    enter_card B2 KH         -> refused too_many_copies
+a card of the shoe before is not counted in the one that replaced it
+    in closed
+    P1 9S
+    shoe card_unreadable B1
+    replace_shoe shoe=02 coup=continue
+    enter_card B1 2D         -> shoe.cards=0 shoe.order=
+    P2 KH B2 3C              -> shoe.cards=2 shoe.order=KH3C
+an overdrawn card of a shoe's last coup is not awaited from the next shoe
+    in complete
+    shoe cut_card
+    shoe card_out_of_game reason=drawn_outside_game 5D
+    resolve_irregularity kind=excess_card seen=false
+    result player
+    end_shoe
+    load_shoe shoe=02
+    shoe first_card AS
+    shoe burn_card 4C left=0
+    open
+    close
+    deal 9S 2D KH 3C
+    result player            -> settled
+"""
+OUTSIDE = "shoe card_out_of_game reason=drawn_outside_game"
+DEALT = "open\nclose\ndeal 9S 2D KH 3C"
+STEPS = {
+    "lost": "shoe report_lost expected=3 got=4",
+    "enter": "enter_card P2 KH",
+    "none": "2D,4C,9S,AS",
+    "king": "2D,4C,9S,AS,KH",
+    "both": "2D,3C,4C,9S,AS,KH",
+    "overdrawn": f"{DEALT}\n{OUTSIDE}\nshoe card_out_of_game reason=overdrawn",
 }
 
 
-@pytest.mark.parametrize("name", TOLD)
-def test_a_card_counts_once_whoever_tells_of_it(name: str) -> None:
-    steps, cards, last = TOLD[name]
-    world = world_in(Phase.CLOSED)
-    world.deal("9S", "2D")
-    for step in steps:
-        if isinstance(step, Command):
-            world.must(step)
-        else:
-            world.say(step)
-    shoe = shoe_of(world)
-    assert shoe.cards == 2 + cards
-    assert Counter(faces(shoe)) == Counter(
-        faces(ShoeState(id="", decks=8, order=f"{BURNED}9S2D{last}"))
-    )
-
-
-def test_a_lost_first_card_is_not_taken_for_the_first_card_of_the_round_before() -> None:
-    world = world_in(Phase.SETTLED)
-    before = shoe_of(world)
-    world.open()
-    world.close()
-    world.say(ReportLost(expected="3", got="4"), drawn(B, 1, "3C"))
-    world.must(EnterCard(transaction="e", hand=P, number=1, face=Card.HK, reason="by eye"))
-    shoe = shoe_of(world)
-    assert shoe.cards == before.cards + 2
-    assert Counter(faces(shoe)) == Counter([*faces(before), "3C", "KH"])
-
-
-def test_a_lost_first_card_without_open_betting_is_not_either() -> None:
-    world = world_in(Phase.SETTLED)
-    before = shoe_of(world)
-    world.say(drawn(B, 1, "3C"))  # a coup begins without wagers, misaligned
-    world.must(EnterCard(transaction="e", hand=P, number=1, face=Card.HK, reason="by eye"))
-    shoe = shoe_of(world)
-    assert shoe.cards == before.cards + 2
-    assert Counter(faces(shoe)) == Counter([*faces(before), "3C", "KH"])
-
-
-def test_an_overdrawn_card_that_came_to_a_place_counts_once_when_it_is_carried_over() -> None:
-    world = world_in(Phase.COMPLETE)
-    world.say(drawn(B, 3, "5D"))
-    resolve = ResolveIrregularity(transaction="r", kind="excess_card", seen=False, reason="hidden")
-    world.must(resolve)
-    world.must(VoidCoup(transaction="v", reason="test"))
-    world.open()
-    world.close()
-    world.say(CardCarriedOver(hand=P, number=1, face=Card.D5))
-    shoe = shoe_of(world)
-    assert (shoe.cards, faces(shoe).count("5D"), shoe.carried) == (7, 1, 1)
-
-
-def test_each_of_two_overdrawn_cards_counts() -> None:
-    world = world_in(Phase.NONE)
-    for face in (Card.D5, Card.D6):
-        world.open()
-        world.close()
-        world.deal(*NATURAL_NINE)
-        world.say(CardOutOfGame(reason="drawn_outside_game"))
-        world.say(CardOutOfGame(reason="overdrawn", face=face))
-        world.must(VoidCoup(transaction=world.transaction(), reason="overdraw"))
-    shoe = shoe_of(world)
-    assert shoe.cards == 2 + 2 * 5
-    assert {"5D", "6D"} <= set(faces(shoe))
-
-
-def test_a_squeezed_card_that_is_carried_over_is_disclosed_once() -> None:
-    world = world_in(Phase.COMPLETE)
-    world.say(CardOutOfGame(reason="drawn_outside_game", face=Card.D5))
-    world.must(VoidCoup(transaction="v", reason="test"))
-    world.open()
-    world.close()
-    world.say(CardCarriedOver(hand=P, number=1), revealed(P, 1, "5D"))
-    assert faces(shoe_of(world)).count("5D") == 1
-
-
-def test_the_last_copy_that_was_told_of_may_be_entered_and_no_ninth() -> None:
-    world = world_in(Phase.CLOSED)
-    world.say(*(BurnCard(face=Card.HK, left=20 - n) for n in range(7)))
-    world.say(drawn(P, 1, "9S"), ReportLost(expected="3", got="4"), drawn(P, 2, "KH"))
-    world.must(EnterCard(transaction="b", hand=B, number=1, face=Card.D2, reason="by eye"))
-    world.must(ENTER_P2)
-    ninth = EnterCard(transaction="n", hand=B, number=2, face=Card.HK, reason="by eye")
-    refusal = world.ask(ninth)
-    assert isinstance(refusal, Refusal)
-    assert refusal.code == "too_many_copies"
-
-
-def test_a_card_of_the_shoe_before_is_not_counted_in_the_one_that_replaced_it() -> None:
-    world = world_in(Phase.CLOSED)
-    world.say(drawn(P, 1, "9S"), CardUnreadable(hand=B, number=1))
-    replace = ReplaceShoe(transaction="r", shoe="20261127-02", coup="continue", reason="jammed")
-    world.must(replace)
-    world.must(EnterCard(transaction="e", hand=B, number=1, face=Card.D2, reason="by eye"))
-    assert (shoe_of(world).cards, shoe_of(world).order) == (0, "")
-    world.say(drawn(P, 2, "KH"), drawn(B, 2, "3C"))
-    assert (shoe_of(world).cards, shoe_of(world).order) == (2, "KH3C")
+@pytest.mark.parametrize("lines", histories(HISTORIES, **STEPS))
+def test_a_card_that_is_told_of_in_any_way_counts_once(lines: Sequence[str]) -> None:
+    assert play_history(lines).log
 
 
 # ---- a whole shoe ----
@@ -306,19 +239,3 @@ def test_whatever_happens_in_a_shoe_no_card_is_lost_or_counted_twice(seed: int, 
 def faces_hold(odd: OddShoe, card: Card) -> bool:
     extra = shoe_of(odd.world).extra
     return extra is not None and extra.face is card
-
-
-def test_an_overdrawn_card_of_a_shoes_last_coup_is_not_awaited_from_the_next_shoe() -> None:
-    world = world_in(Phase.COMPLETE)
-    world.say(CutCardReported(), CardOutOfGame(reason="drawn_outside_game", face=Card.D5))
-    resolve = ResolveIrregularity(transaction="r", kind="excess_card", seen=False, reason="hidden")
-    world.must(resolve)
-    world.say(DeviceResult(winner="player"))
-    world.must(EndShoe(transaction="e"))
-    world.must(LoadShoe(transaction="l", shoe="20261127-02"))
-    world.say(FirstCard(face=Card.SA), BurnCard(face=Card.C4, left=0))
-    world.open()
-    world.close()
-    world.deal(*NATURAL_NINE)
-    world.say(DeviceResult(winner="player"))
-    assert world.state.phase is Phase.SETTLED

@@ -1,5 +1,7 @@
 """Irregularities beside the cards: shoe, people, free hands; and money under all of them."""
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,113 +17,88 @@ from events.commands.cards import (
 )
 from events.commands.corrections import CorrectHands
 from events.commands.coup import FreeHand, OpenBetting, VoidCoup
-from events.commands.shoe import Burn, ReplaceShoe
-from events.commands.staff import AcknowledgeAlarm, AssignDealer
-from events.types.irregularities import CardEntered, ExcessCardResolved, IrregularityRecorded
+from events.commands.shoe import ReplaceShoe
+from events.types.irregularities import CardEntered, ExcessCardResolved
 from events.types.shoe_life import ShoeAudited
 from events.types.shoe_reports import (
     AnyReport,
-    BurnCard,
     CardCarriedOver,
     CardDrawn,
     CardOutOfGame,
     CardUnreadable,
     DeviceResult,
-    FirstCard,
     ReportLost,
 )
-from events.types.table import CoupSettled, CoupVoided, ShoeEnded, ShoeLoaded, TableEvent
+from events.types.table import CoupSettled, CoupVoided, TableEvent
 from table_core.decide.cards import RECORDED_KINDS
 from table_core.state.coup import Phase
 from table_core.state.table import Coup
 from tests.support.table.coups import (
     COUP,
-    NATURAL_NINE,
     ORDER,
-    SHOE,
     World,
-    code,
     drawn,
     revealed,
-    settled,
-    stands,
-    world_in,
 )
+from tests.support.table.histories import histories, play_history
 
 P, B = Hand.PLAYER, Hand.BANKER
 
 
-# ---- shoe, people, hands without wagers ----
+HISTORIES = """
+a shoe replaced in mid-coup is a recorded fact with a reason, and the coup goes on
+    in dealing
+    replace_shoe shoe=02 coup=continue reason=broken -> made shoe_ended shoe_loaded; dealing
+                             -> shoe_ended: shoe=20261127-01 "reason=replaced: broken"
+                             -> shoe_loaded: shoe=20261127-02 decks=8
+    B1 2D P2 KH B2 3C
+    result player            -> settlement(1).coup=20261127-01/1
+    {burned}
+    open                     -> coup.id=20261127-02/1
+a shoe replaced in mid-coup is a recorded fact with a reason, and the coup is void
+    in dealing
+    replace_shoe shoe=02 coup=void reason=broken -> voided
+                             -> made coup_voided shoe_ended shoe_audited shoe_loaded
+                             -> shoe_ended: shoe=20261127-01 "reason=replaced: broken"
+                             -> shoe_loaded: shoe=20261127-02 decks=8
+    {burned}
+    open                     -> coup.id=20261127-02/1
+free hands are legal, marked and take no wagers
+    in none
+    free_hand                -> closed
+    deal 9S 2D KH 3C
+    result player            -> settlement(1).lines=none alarms()=none shoe.roads.heights=1
+an alarm is acknowledged unless only its cause can clear it
+    in none
+    replace_shoe shoe=02
+    shoe first_card 7D
+    shoe burn_card left=0    -> alarms()=burn_mismatch
+    acknowledge_alarm alarm=burn_mismatch   -> alarms()=none
+    replace_shoe shoe=03
+    open
+    acknowledge_alarm alarm=burn_missing    -> refused stands_until_resolved
+    burn cards=0
+    close
+    shoe card_unreadable P1
+    acknowledge_alarm alarm=unreadable_card -> refused stands_until_resolved
+who answers for a coup is known
+    in none
+    assign_dealer dealer=d-17 supervisor=s-4 -> dealer=d-17 supervisor=s-4
+    assign_dealer dealer=" "                 -> refused invalid_dealer
+"""
+BURNED = "shoe first_card AS\nshoe burn_card left=0"
 
 
-@pytest.mark.parametrize("coup", ["continue", "void"])
-def test_a_shoe_replaced_in_mid_coup_is_a_recorded_fact_with_a_reason(coup: str) -> None:
-    world = world_in(Phase.DEALING)
-    made = world.must(
-        ReplaceShoe(
-            transaction="r",
-            shoe="20261127-02",
-            coup=coup,  # type: ignore[arg-type]  # both words of the parametrisation are its own
-            reason="the reader is broken",
-        )
-    )
-    ended = next(event for event in made if isinstance(event, ShoeEnded))
-    assert (ended.shoe, ended.reason) == (SHOE, "replaced: the reader is broken")
-    assert made[-1] == ShoeLoaded(shoe="20261127-02", decks=8)
-    assert world.state.phase is (Phase.DEALING if coup == "continue" else Phase.VOIDED)
-    if coup == "continue":
-        world.say(drawn(B, 1, "2D"), drawn(P, 2, "KH"), drawn(B, 2, "3C"))
-        world.say(DeviceResult(winner="player"))
-        assert settled(world).settlement.coup == COUP
-    world.say(FirstCard(face=Card.SA), BurnCard(left=0))
-    world.open()
-    assert world.state.coup is not None
-    assert world.state.coup.id == "20261127-02/1"
-
-
-def test_free_hands_are_legal_marked_and_take_no_wagers() -> None:
-    world = world_in(Phase.NONE)
-    world.must(FreeHand(transaction="f"))
-    assert stands(world) is Phase.CLOSED
-    world.deal(*NATURAL_NINE)
-    world.say(DeviceResult(winner="player"))
-    assert settled(world).settlement.lines == ()
-    assert world.state.alarms == ()
-    assert world.state.shoe is not None
-    assert world.state.shoe.roads.heights == (1,)
+@pytest.mark.parametrize("lines", histories(HISTORIES, burned=BURNED))
+def test_irregularities_beside_the_cards(lines: Sequence[str]) -> None:
+    assert play_history(lines).log
 
 
 @pytest.mark.parametrize("kind", sorted(RECORDED_KINDS))
 def test_what_was_put_right_by_hand_is_on_record(kind: str) -> None:
-    world = world_in(Phase.DEALING)
-    made = world.must(ResolveIrregularity(transaction="r", kind=kind, reason="put right"))
-    assert made == [IrregularityRecorded(coup=COUP, kind=kind, reason="put right")]
-    assert stands(world) is Phase.DEALING
-
-
-def test_an_alarm_is_acknowledged_unless_only_its_cause_can_clear_it() -> None:
-    world = world_in(Phase.NONE)
-    world.must(ReplaceShoe(transaction="r", shoe="20261127-02", reason="worn"))
-    world.say(FirstCard(face=Card.D7), BurnCard(left=0))
-    assert [alarm.name for alarm in world.state.alarms] == ["burn_mismatch"]
-    world.must(AcknowledgeAlarm(transaction="a", alarm="burn_mismatch"))
-    assert world.state.alarms == ()
-    world.must(ReplaceShoe(transaction="r2", shoe="20261127-03", reason="worn"))
-    world.open()
-    acknowledge = AcknowledgeAlarm(transaction="b", alarm="burn_missing")
-    assert code(world, acknowledge) == "stands_until_resolved"
-    world.must(Burn(transaction="c", cards=0, reason="none was made"))
-    world.close()
-    world.say(CardUnreadable(hand=P, number=1))
-    acknowledge = AcknowledgeAlarm(transaction="d", alarm="unreadable_card")
-    assert code(world, acknowledge) == "stands_until_resolved"
-
-
-def test_who_answers_for_a_coup_is_known() -> None:
-    world = world_in(Phase.NONE)
-    world.must(AssignDealer(transaction="a", dealer="d-17", supervisor="s-4"))
-    assert (world.state.dealer, world.state.supervisor) == ("d-17", "s-4")
-    assert code(world, AssignDealer(transaction="b", dealer=" ")) == "invalid_dealer"
+    recorded = f"coup={COUP} kind={kind} reason=mended"
+    step = f"resolve_irregularity kind={kind} reason=mended -> made irregularity_recorded; dealing"
+    assert play_history(["in dealing", step, f"-> irregularity_recorded: {recorded}"]).log
 
 
 # ---- money, whatever happens ----

@@ -1,73 +1,54 @@
 """What keeps betting shut at the shoe, and the ways out: its own word, or a named person's."""
 
-from msgspec.structs import replace
+from collections.abc import Sequence
 
-from events.commands.base import Refusal
-from events.commands.coup import OpenBetting, VoidCoup
-from events.commands.shoe import ClearShoeError
-from events.types.irregularities import ShoeErrorCleared
-from events.types.shoe_reports import ErrorCleared, ErrorRaised, LinkStalled, LinkUp
-from table_core.projections.table_document import active_alarms
-from table_core.state.coup import Phase
-from tests.support.table.coups import code, stands, world_in
+import pytest
 
+from tests.support.table.histories import histories, play_history
 
-def test_two_errors_can_stand_and_one_be_cleared() -> None:
-    world = world_in(Phase.NONE)
-    world.say(
-        ErrorRaised(code="overdraw", latched=False),
-        ErrorRaised(code="time_out", latched=True),
-        ErrorCleared(code="time_out"),
-    )
-    refusal = world.ask(OpenBetting(transaction="o"))
-    assert isinstance(refusal, Refusal)
-    assert "overdraw" in refusal.text
-    world.say(ErrorCleared(code="overdraw"))
-    world.open()
-
-
-def test_an_error_that_no_report_ends_is_ended_by_a_person_with_a_reason_and_no_other() -> None:
-    world = world_in(Phase.NONE)
-    world.say(
-        ErrorRaised(code="alarm_e5", latched=True), ErrorRaised(code="overdraw", latched=False)
-    )
-
-    def cleared(code: str, reason: str = "its door was open; it is shut") -> object:
-        made = world.ask(ClearShoeError(transaction="c", code=code, reason=reason))
-        return made.code if isinstance(made, Refusal) else made
-
-    assert cleared("alarm_e7") == "no_such_error"
-    assert cleared("alarm_e5", " ") == "reason_required"
-    [said] = world.must(ClearShoeError(transaction="c", code="alarm_e5", reason="door shut"))
-    assert said == ShoeErrorCleared(code="alarm_e5", reason="door shut")
-    assert [alarm.name for alarm in active_alarms(world.state)] == ["shoe_error_overdraw"]
-    refusal = world.ask(OpenBetting(transaction="o"))
-    assert isinstance(refusal, Refusal)
-    assert (refusal.code, refusal.text) == ("shoe_error", "the shoe reports overdraw")
-    world.say(ErrorRaised(code="alarm_e5", latched=True))  # it stands again
-    assert cleared("overdraw") == [
-        ShoeErrorCleared(code="overdraw", reason="its door was open; it is shut")
-    ]
-    refusal = world.ask(OpenBetting(transaction="o"))
-    assert isinstance(refusal, Refusal)
-    assert refusal.text == "the shoe reports alarm_e5"
-    world.must(ClearShoeError(transaction="c", code="alarm_e5", reason="door shut again"))
-    world.open()
+HISTORIES = """
+two errors can stand and one be cleared
+    in none
+    shoe error_raised code=overdraw latched=false
+    shoe error_raised code=time_out latched=true
+    shoe error_cleared code=time_out
+    open_betting          -> refused shoe_error text~overdraw
+    shoe error_cleared code=overdraw
+    open                  -> betting
+an error that no report ends is ended by a person with a reason and no other
+    in none
+    shoe error_raised code=alarm_e5 latched=true
+    shoe error_raised code=overdraw latched=false
+    clear_shoe_error code=alarm_e7             -> refused no_such_error
+    clear_shoe_error code=alarm_e5 reason=" "  -> refused reason_required
+    clear_shoe_error code=alarm_e5 reason=shut -> made shoe_error_cleared
+                          -> shoe_error_cleared: code=alarm_e5 reason=shut
+                          -> active()=shoe_error_overdraw
+    open_betting          -> refused shoe_error "text=the shoe reports overdraw"
+    shoe error_raised code=alarm_e5 latched=true    # it stands again
+    clear_shoe_error code=overdraw reason=shut -> made shoe_error_cleared
+                          -> shoe_error_cleared: code=overdraw reason=shut
+    open_betting          -> refused shoe_error "text=the shoe reports alarm_e5"
+    clear_shoe_error code=alarm_e5
+    open                  -> betting
+a silent shoe keeps betting shut no longer than until a person has looked at it
+    in dealing
+    clear_shoe_error code=stalled -> refused no_such_error
+    shoe link_stalled silent_ms=60000
+    clear_shoe_error code=stalled -> refused coup_in_progress
+    void_coup
+    open_betting          -> refused link_down
+    clear_shoe_error code=stalled reason=" "   -> refused reason_required
+    clear_shoe_error code=stalled reason=green -> made shoe_error_cleared
+                          -> shoe_error_cleared: code=stalled reason=green
+                          -> active()=none
+    open
+    close
+    shoe link_up          # as the driver says before the report that ends the silence
+    deal 9S               -> dealing
+"""
 
 
-def test_a_silent_shoe_keeps_betting_shut_no_longer_than_until_a_person_has_looked_at_it() -> None:
-    world = world_in(Phase.DEALING)
-    looked = ClearShoeError(transaction="c", code="stalled", reason="its lamp is green")
-    assert code(world, looked) == "no_such_error"
-    world.say(LinkStalled(silent_ms=60_000))
-    assert code(world, looked) == "coup_in_progress"
-    world.must(VoidCoup(transaction="v", reason="its result never came"))
-    assert code(world, OpenBetting(transaction="o")) == "link_down"
-    assert code(world, replace(looked, reason=" ")) == "reason_required"
-    assert world.must(looked) == [ShoeErrorCleared(code="stalled", reason="its lamp is green")]
-    assert active_alarms(world.state) == ()
-    world.open()
-    world.close()
-    world.say(LinkUp())  # as the driver says before the report that ends the silence
-    world.deal("9S")
-    assert stands(world) is Phase.DEALING
+@pytest.mark.parametrize("lines", histories(HISTORIES))
+def test_what_keeps_betting_shut(lines: Sequence[str]) -> None:
+    assert play_history(lines).log

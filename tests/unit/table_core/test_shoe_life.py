@@ -2,6 +2,7 @@
 
 import random
 from collections import Counter
+from collections.abc import Sequence
 from fractions import Fraction
 
 import pytest
@@ -9,10 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from events.cards import Card, Hand
-from events.commands.base import Command, Refusal
-from events.commands.coup import OpenBetting, VoidCoup
-from events.commands.shoe import Burn, CutCard, EndShoe, LoadShoe
-from events.types.shoe_life import BurnRecorded, CutCardCame, ShoeAudited
 from events.types.shoe_reports import (
     AnyReport,
     BurnCard,
@@ -20,178 +17,183 @@ from events.types.shoe_reports import (
     CardOutOfGame,
     CardRevealed,
     CardUnreadable,
-    DeviceResult,
     FirstCard,
-    LinkOpen,
-    LinkUp,
 )
-from events.types.shoe_reports import CutCardReported as CutCardReport
-from events.types.table import AlarmRaised, CoupMisaligned, ShoeEnded
-from table_core.decide.decision import DecisionContext
-from table_core.rulebooks.shipped import shipped_source
-from table_core.rules.rulebook_file import parse_rulebook
-from table_core.state.coup import Phase
 from table_core.state.shoe import ShoeState, fold_card_report, longest_run, times_seen
-from tests.support.table.coups import NATURAL_NINE, SHOE, World, drawn, world_in
+from tests.support.table.coups import SHOE, drawn
+from tests.support.table.histories import histories, play_history
 
-P, B = Hand.PLAYER, Hand.BANKER
+P = Hand.PLAYER
 
+HISTORIES = """
+the burn follows from the first card by the rulebook's rule
+    * face_value AS 1  0
+    * face_value 7D 7  6
+    * face_value TH 10 9
+    * face_value KC 10 9
+    * fixed:3    KC 3  2
+    rules au-commission procedure.burn={0}
+    {new_shoe}
+    shoe first_card {1}
+    {3} x shoe burn_card left=1
+    shoe burn_card left=0    -> burn_recorded: exposed={1} expected={2} by=shoe; alarms()=none
+a burn where the house burns nothing is an alarm
+    rules au-commission procedure.burn=none
+    {new_shoe}
+    shoe first_card KC
+    shoe burn_card left=0    -> burn_recorded: exposed=KC expected=0 by=shoe
+                             -> alarms()=burn_mismatch
+a burn of another number is an alarm
+    {new_shoe}
+    shoe first_card 7D
+    shoe burn_card left=1
+    shoe burn_card left=0    -> alarms()=burn_mismatch
+a skipped burn is told until a person says what became of it
+    {new_shoe}
+    {play}
+    {play}                   -> alarms()=burn_missing
+    burn cards=-1            -> refused invalid_burn
+    burn cards=1 reason=" "  -> refused reason_required
+    burn cards=0 reason=late -> burn_recorded: by=person burned=0 reason=late; alarms()=none
+    burn cards=0             -> refused burn_known
+where the house burns nothing nothing is missed
+    rules au-commission procedure.burn=none
+    {new_shoe}
+    {play}                   -> alarms()=none
 
-def context(**procedure: str) -> DecisionContext:
-    lines = "".join(f'{key} = "{value}"\n' for key, value in procedure.items())
-    source = shipped_source("au-commission") + f"\n[procedure]\n{lines}".encode()
-    return DecisionContext(table="t1", rulebook=parse_rulebook("au-commission.toml", source))
+the cut card fixes the last coup: between coups, one more
+    * shoe   "shoe cut_card"
+    * person "cut_card place=between"
+    {one_more}
+    {1}                      -> cut_card_came: place=between by={0}
+    {play}                   -> shoe.ended=true
+    open_betting             -> refused shoe_ended
+the cut card fixes the last coup: between coups, no more
+    * shoe   "shoe cut_card"
+    * person "cut_card place=between"
+    {finish_only}
+    {1}                      -> cut_card_came: place=between by={0}; shoe.ended=false
+    open_betting             -> refused last_coup_played
+    end_shoe                 -> shoe.ended=true
+the cut card fixes the last coup: as the first card of one, that one
+    * shoe   "shoe cut_card"             "{one_more}"
+    * person "cut_card place=first_card" "{one_more}"
+    * shoe   "shoe cut_card"             "{finish_only}"
+    * person "cut_card place=first_card" "{finish_only}"
+    {2}
+    open
+    close
+    {1}                      -> cut_card_came: place=first_card by={0}
+    deal 9S 2D KH 3C         -> shoe.ended=false
+    result player            -> shoe.ended=true
+    open_betting             -> refused shoe_ended
+the cut card fixes the last coup: in mid-coup, one more
+    * shoe   "shoe cut_card"
+    * person "cut_card place=mid_coup"
+    {one_more}
+    open
+    close
+    deal 9S
+    {1}                      -> cut_card_came: place=mid_coup by={0}
+    B1 2D P2 KH B2 3C
+    result player            -> shoe.ended=false
+    {play}                   -> shoe.ended=true
+    open_betting             -> refused shoe_ended
+the cut card fixes the last coup: in mid-coup, no more
+    * shoe   "shoe cut_card"
+    * person "cut_card place=mid_coup"
+    {finish_only}
+    open
+    close
+    deal 9S
+    {1}                      -> cut_card_came: place=mid_coup by={0}
+    B1 2D P2 KH B2 3C
+    result player            -> shoe.ended=true
+    open_betting             -> refused shoe_ended
+a void last coup ends the shoe too
+    rules au-commission procedure.cut_card=finish_only
+    {new_shoe}
+    open
+    close
+    deal 9S
+    shoe cut_card
+    void_coup                -> made coup_voided shoe_ended shoe_audited
+                             -> shoe_audited: coups=1 voids=1
+the cut card comes once
+    {new_shoe}
+    shoe cut_card
+    shoe cut_card            -> made nothing
+    cut_card place=between   -> made nothing
+a dealer reports the cut card where it can have come
+    * first_card
+    * mid_coup
+    in none
+    cut_card place={0}       -> refused wrong_place
+    open
+    cut_card place=between   -> refused wrong_place
 
+one copy too many is an alarm and holds the coup
+    * 4 deal deal
+    * 6 deal deal
+    * 8 deal deal
+    * 4 open deal
+    * 6 open deal
+    * 8 open deal
+    * 4 open close
+    * 6 open close
+    * 8 open close
+    empty
+    shoe link_open transport=pty:x
+    shoe link_up
+    load_shoe shoe=01 decks={0}
+    {0} x shoe burn_card 4D left=1 -> alarms()!~too_many_copies
+    {1}
+    {2}
+    P1 4D                    -> misaligned; coup_misaligned: reason=too_many_copies
+                             -> alarms()~too_many_copies; alarm(too_many_copies)!~4D
 
-def new_shoe(**procedure: str) -> World:
-    world = World(context(**procedure))
-    world.say(LinkOpen(transport="pty:x"), LinkUp())
-    world.must(LoadShoe(transaction="l", shoe=SHOE))
-    return world
-
-
-def play(world: World) -> None:
-    world.open()
-    world.close()
-    world.deal(*NATURAL_NINE)
-    world.say(DeviceResult(winner="player"))
-
-
-def code(world: World, command: Command) -> str:
-    refusal = world.ask(command)
-    assert isinstance(refusal, Refusal)
-    return refusal.code
-
-
-def alarms(world: World) -> list[str]:
-    return [alarm.name for alarm in world.state.alarms]
-
-
-# ---- burn ----
-
-
-@pytest.mark.parametrize(
-    ("rule", "first", "expected"),
-    [
-        ("face_value", Card.SA, 1),
-        ("face_value", Card.D7, 7),
-        ("face_value", Card.HT, 10),
-        ("face_value", Card.CK, 10),
-        ("fixed:3", Card.CK, 3),
-        ("none", Card.CK, 0),
-    ],
-)
-def test_the_burn_follows_from_the_first_card_by_the_rulebooks_rule(
-    rule: str, first: Card, expected: int
-) -> None:
-    world = new_shoe(burn=rule)
-    world.say(FirstCard(face=first))
-    made = world.say(*(BurnCard(left=left) for left in reversed(range(max(1, expected)))))
-    (recorded,) = (event for event in made if isinstance(event, BurnRecorded))
-    assert (recorded.exposed, recorded.expected, recorded.by) == (first, expected, "shoe")
-    assert alarms(world) == ([] if expected == max(1, expected) else ["burn_mismatch"])
-
-
-def test_a_burn_of_another_number_is_an_alarm() -> None:
-    world = new_shoe()
-    world.say(FirstCard(face=Card.D7), BurnCard(left=1), BurnCard(left=0))
-    assert alarms(world) == ["burn_mismatch"]
-
-
-def test_a_skipped_burn_is_told_until_a_person_says_what_became_of_it() -> None:
-    world = new_shoe()
-    play(world)
-    play(world)
-    assert alarms(world) == ["burn_missing"]
-    assert code(world, Burn(transaction="b", cards=-1, reason="x")) == "invalid_burn"
-    assert code(world, Burn(transaction="b", cards=1, reason=" ")) == "reason_required"
-    recorded, _ = world.must(Burn(transaction="b", cards=0, reason="the dealer forgot it"))
-    assert isinstance(recorded, BurnRecorded)
-    assert (recorded.by, recorded.burned, recorded.reason) == ("person", 0, "the dealer forgot it")
-    assert alarms(world) == []
-    assert code(world, Burn(transaction="c", cards=0, reason="again")) == "burn_known"
-
-
-def test_where_the_house_burns_nothing_nothing_is_missed() -> None:
-    world = new_shoe(burn="none")
-    play(world)
-    assert alarms(world) == []
-
-
-# ---- cut card and last coup ----
-
-# policy | where it comes | how many coups are played after the one it came in (or behind)
-LAST = """
-one_more    between     1
-one_more    first_card  0
-one_more    mid_coup    1
-finish_only between     0
-finish_only first_card  0
-finish_only mid_coup    0
+the audit accounts for every card
+    {burned_shoe}
+    {play}
+    end_shoe                 -> made shoe_ended shoe_audited
+                             -> shoe_audited: seen=6 known=6 burned=2 repeated=none
+                             -> gone(01)=2D,3C,4C,9S,AS,KH
+the next shoe is held against the last
+    {new_shoe}
+    {play}
+    {play}
+    {play}
+    end_shoe
+    load_shoe shoe=02
+    {play}
+    {play}
+    {play}
+    end_shoe                 -> audit(02).repeated.earlier=20261127-01
+                             -> audit(02).repeated.length=12
+settled coups are on the roads and void ones are not
+    {new_shoe}
+    {play}
+    open
+    void_coup
+    {play}                   -> shoe.roads.heights=2
+    end_shoe
+    load_shoe shoe=02        -> shoe.roads.heights=none
 """
+LOADED = "empty\nshoe link_open transport=pty:x\nshoe link_up\nload_shoe shoe=01"
+PLAY = "open\nclose\ndeal 9S 2D KH 3C\nresult player"
+BURNED = f"{LOADED}\nshoe first_card AS\nshoe burn_card left=0"
+STEPS = {
+    "new_shoe": LOADED,
+    "burned_shoe": f"{LOADED}\nshoe first_card AS\nshoe burn_card 4C left=0",
+    "play": PLAY,
+    "one_more": f"rules au-commission procedure.cut_card=one_more\n{BURNED}\n{PLAY}",
+    "finish_only": f"rules au-commission procedure.cut_card=finish_only\n{BURNED}\n{PLAY}",
+}
 
 
-@pytest.mark.parametrize(
-    ("policy", "place", "more"), [row.split() for row in LAST.strip().splitlines()]
-)
-@pytest.mark.parametrize("by", ["shoe", "person"])
-def test_the_cut_card_fixes_the_last_coup(policy: str, place: str, more: str, by: str) -> None:
-    world = new_shoe(cut_card=policy)
-    world.say(FirstCard(face=Card.SA), BurnCard(left=0))
-    play(world)
-    if place != "between":
-        world.open()
-        world.close()
-    if place == "mid_coup":
-        world.deal(*NATURAL_NINE[:1])
-    if by == "shoe":
-        (*_, came) = world.say(CutCardReport())
-    else:
-        (came,) = world.must(CutCard(transaction="c", place=place))  # type: ignore[arg-type]  # a word of the table above
-    assert isinstance(came, CutCardCame)
-    assert (came.place, came.by) == (place, by)
-    if place == "mid_coup":
-        world.say(drawn(B, 1, "2D"), drawn(P, 2, "KH"), drawn(B, 2, "3C"))
-    elif place == "first_card":
-        world.deal(*NATURAL_NINE)
-    if place != "between":
-        world.say(DeviceResult(winner="player"))
-    for _ in range(int(more)):
-        assert world.state.shoe is not None
-        assert not world.state.shoe.ended
-        play(world)
-    refused = code(world, OpenBetting(transaction="o"))
-    assert refused == ("last_coup_played" if place == "between" and more == "0" else "shoe_ended")
-    world.ask(EndShoe(transaction="e"))
-    assert world.state.shoe is not None
-    assert world.state.shoe.ended
-
-
-def test_a_void_last_coup_ends_the_shoe_too() -> None:
-    world = new_shoe(cut_card="finish_only")
-    world.open()
-    world.close()
-    world.deal(*NATURAL_NINE[:1])
-    world.say(CutCardReport())
-    *_, ended, audited = world.must(VoidCoup(transaction="v", reason="misdeal"))
-    assert isinstance(ended, ShoeEnded)
-    assert isinstance(audited, ShoeAudited)
-    assert (audited.coups, audited.voids) == (1, 1)
-
-
-def test_the_cut_card_comes_once() -> None:
-    world = new_shoe()
-    world.say(CutCardReport())
-    assert len(world.say(CutCardReport())) == 1
-    assert world.must(CutCard(transaction="c", place="between")) == []
-
-
-@pytest.mark.parametrize("place", ["first_card", "mid_coup"])
-def test_a_dealer_reports_the_cut_card_where_it_can_have_come(place: str) -> None:
-    world = world_in(Phase.NONE)
-    assert code(world, CutCard(transaction="c", place=place)) == "wrong_place"  # type: ignore[arg-type]  # both are places
-    world.open()
-    assert code(world, CutCard(transaction="d", place="between")) == "wrong_place"
+@pytest.mark.parametrize("lines", histories(HISTORIES, **STEPS))
+def test_a_shoe_from_its_first_card_to_its_audit(lines: Sequence[str]) -> None:
+    assert play_history(lines).log
 
 
 # ---- what left the shoe ----
@@ -242,25 +244,6 @@ def test_every_card_counts_once_whatever_became_of_it(
     assert (shoe.cards, shoe.order) == (cards, faces)
 
 
-@pytest.mark.parametrize("decks", [4, 6, 8])
-@pytest.mark.parametrize("before", ["over", "betting", "closed"])
-def test_one_copy_too_many_is_an_alarm_and_holds_the_coup(decks: int, before: str) -> None:
-    world = World()
-    world.say(LinkOpen(transport="pty:x"), LinkUp())
-    world.must(LoadShoe(transaction="l", shoe=SHOE, decks=decks))
-    world.say(*(BurnCard(face=Card.D4, left=decks - n) for n in range(decks)))
-    assert "too_many_copies" not in alarms(world)
-    if before != "over":
-        world.open()
-    if before == "closed":
-        world.close()
-    made = world.say(drawn(P, 1, "4D"))
-    assert "too_many_copies" in alarms(world)
-    assert any(isinstance(e, CoupMisaligned) and e.reason == "too_many_copies" for e in made)
-    assert world.state.phase is Phase.MISALIGNED
-    assert "4D" not in "".join(e.text for e in made if isinstance(e, AlarmRaised))
-
-
 @given(st.lists(st.sampled_from(list(Card)), max_size=60))
 def test_copies_are_counted_face_by_face(faces: list[Card]) -> None:
     shoe = ShoeState(id=SHOE, decks=8)
@@ -268,23 +251,6 @@ def test_copies_are_counted_face_by_face(faces: list[Card]) -> None:
         shoe = fold_card_report(shoe, drawn(P, 1, face.value))
     counted = {face: times_seen(shoe, face) for face in Card}
     assert {face: n for face, n in counted.items() if n} == Counter(faces)
-
-
-# ---- the audit ----
-
-
-def test_the_audit_accounts_for_every_card() -> None:
-    world = new_shoe()
-    world.say(FirstCard(face=Card.SA), BurnCard(face=Card.C4, left=0))
-    play(world)
-    ended, audited = world.must(EndShoe(transaction="e", reason="end of the day"))
-    assert isinstance(ended, ShoeEnded)
-    assert isinstance(audited, ShoeAudited)
-    assert (audited.seen, audited.known, audited.burned) == (6, 6, 2)
-    assert sum(audited.left.values()) == 8 * 52 - 6
-    gone = {face.value for face, count in audited.left.items() if count == 7}
-    assert gone == {"AS", "4C", *NATURAL_NINE}
-    assert audited.repeated is None
 
 
 def test_a_shoe_that_repeats_a_long_run_of_an_earlier_one_is_told_with_its_chance() -> None:
@@ -330,37 +296,3 @@ def test_the_longest_run_is_the_one_that_a_plain_search_finds(
     if run:
         ours = one[run.start : run.start + run.length]
         assert ours == two[run.earlier_start : run.earlier_start + run.length]
-
-
-def test_the_next_shoe_is_held_against_the_last() -> None:
-    world = new_shoe()
-    for _ in range(3):
-        play(world)
-    world.must(EndShoe(transaction="e1"))
-    world.must(LoadShoe(transaction="l2", shoe="20261127-02"))
-    for _ in range(3):
-        play(world)
-    *_, audited = world.must(EndShoe(transaction="e2"))
-    assert isinstance(audited, ShoeAudited)
-    assert audited.repeated is not None
-    assert (audited.repeated.earlier, audited.repeated.length) == (SHOE, 12)
-
-
-# ---- roads ----
-
-
-def test_settled_coups_are_on_the_roads_and_void_ones_are_not() -> None:
-    world = new_shoe()
-    play(world)
-    world.open()
-    world.must(VoidCoup(transaction="v", reason="misdeal"))
-    play(world)
-    assert heights(world) == [2]
-    world.must(EndShoe(transaction="e"))
-    world.must(LoadShoe(transaction="l2", shoe="20261127-02"))
-    assert heights(world) == []
-
-
-def heights(world: World) -> list[int]:
-    assert world.state.shoe is not None
-    return list(world.state.shoe.roads.heights)

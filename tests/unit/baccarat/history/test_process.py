@@ -41,8 +41,6 @@ from tests.support.table.coups import SHOE, drawn
 from tests.support.table.evidence import KEY, signed_table
 from tests.support.table.stories import BOOKS
 
-FAR = 10**9
-
 
 class Asked:
     """A reader of one log, asked as the table asks it.

@@ -14,19 +14,7 @@ from baccarat.site.metrics import TableHealth
 from events.clock import rfc3339
 from events.mqtt.messages import Message
 from events.mqtt.presence import Status, encode_status
-
-
-class Clock:
-    """A clock that is set."""
-
-    now_us = 5_000_000
-
-    def utc_ns(self) -> int:
-        return self.now_us * 1_000
-
-    def mono_us(self) -> int:
-        return self.now_us
-
+from tests.support.clock import FakeClock
 
 STATE = {
     "position": 812,
@@ -71,8 +59,13 @@ def collected(health: TableHealth) -> dict[str, float]:
 
 
 @pytest.fixture
-def health(tmp_path: Path) -> TableHealth:
-    return TableHealth("b7", {"log": tmp_path, "gone": tmp_path / "nowhere"}, Clock())
+def clock() -> FakeClock:
+    return FakeClock(0, now_us=5_000_000)
+
+
+@pytest.fixture
+def health(tmp_path: Path, clock: FakeClock) -> TableHealth:
+    return TableHealth("b7", {"log": tmp_path, "gone": tmp_path / "nowhere"}, clock)
 
 
 def test_nothing_is_made_up_before_anything_is_heard(health: TableHealth) -> None:
@@ -81,12 +74,12 @@ def test_nothing_is_made_up_before_anything_is_heard(health: TableHealth) -> Non
     assert found == {"baccarat_bus_connected[('table', 'b7')]": 0}
 
 
-async def test_what_services_say_is_told(health: TableHealth) -> None:
+async def test_what_services_say_is_told(health: TableHealth, clock: FakeClock) -> None:
     await health.on_connect()
     health.on_state(msgspec.json.encode(STATE))
     health.on_link(msgspec.json.encode(LINK))
     await health.on_status(said("online", 1, health.clock.utc_ns(), retain=True))
-    Clock.now_us = 8_000_000
+    clock.now_us = 8_000_000
     found = collected(health)
     table = "[('table', 'b7')]"
     assert found["baccarat_bus_connected" + table] == 1
@@ -157,9 +150,9 @@ def test_what_the_driver_keeps_until_the_table_has_it(
 
 
 def test_how_late_settlements_are_heard_is_counted_by_the_commits_stamp(
-    health: TableHealth,
+    health: TableHealth, clock: FakeClock
 ) -> None:
-    Clock.now_us = 1_000_000_000_000_000 + 30_000  # 2001-09-09T01:46:40.03Z
+    clock.now_us = 1_000_000_000_000_000 + 30_000  # 2001-09-09T01:46:40.03Z
     for stamp in ("40.026000000", "40.000000000", "36.030000000", "40.990000000"):
         at = f"2001-09-09T01:46:{stamp}Z"
         health.on_settlement(msgspec.json.encode({"type": "coup_settled", "at": at}))

@@ -1,6 +1,7 @@
 """Closing the books: a start from them comes to the same table, and trusts nothing else."""
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from table_core.fold.dispatch import fold_all
 from table_core.fold.snapshot import encode_state
 from table_core.process.publishers import public_bytes
 from table_core.service.snapshots import inspect_log, snapshot_path
+from table_core.service.table import Table
 from table_core.state.table import TableState
 from tests.support.log.closed_books import (
     ORIGIN,
@@ -182,6 +184,14 @@ def test_peaks_that_lie_are_found_by_the_inspection(game: Closed) -> None:
 # ---- when the books are closed ----
 
 
+def shoe_over(log: EventLog, probe: Callable[[str], None] = lambda _: None) -> Table:
+    """A table on this log, whose only shoe has ended and whose books are not closed."""
+    table = table_on(log, RULEBOOK, probe=probe)
+    table.ask("dealer", LoadShoe(transaction="l", shoe=SHOE), caught_up=True)
+    table.ask("dealer", EndShoe(transaction="e", reason="end"), caught_up=True)
+    return table
+
+
 def test_a_shoe_that_ended_without_books_gets_them_at_the_next_start(tmp_path: Path) -> None:
     path = tmp_path / "table.sqlite"
     with EventLog.open(path, ORIGIN) as log:
@@ -207,9 +217,7 @@ def test_a_shoe_that_ended_without_books_gets_them_at_the_next_start(tmp_path: P
 
 def test_books_that_the_disk_refuses_are_closed_later(tmp_path: Path) -> None:
     with EventLog.open(tmp_path / "table.sqlite", ORIGIN) as log:
-        table = table_on(log, RULEBOOK)
-        table.ask("dealer", LoadShoe(transaction="l", shoe=SHOE), caught_up=True)
-        table.ask("dealer", EndShoe(transaction="e", reason="end"), caught_up=True)
+        table = shoe_over(log)
         before = table.state
         db = log._files._db  # where SQLite itself can be told to take nothing
         db.execute("PRAGMA query_only=ON")
@@ -235,9 +243,7 @@ def test_a_table_that_dies_as_it_closes_its_books_comes_up_the_same(
     armed = False
     path = tmp_path / "table.sqlite"
     with EventLog.open(path, ORIGIN) as log:
-        table = table_on(log, RULEBOOK, probe=die)
-        table.ask("dealer", LoadShoe(transaction="l", shoe=SHOE), caught_up=True)
-        table.ask("dealer", EndShoe(transaction="e", reason="end"), caught_up=True)
+        table = shoe_over(log, die)
         before = table.state
         armed = True
         with pytest.raises(DiedError):
@@ -277,9 +283,7 @@ def test_no_new_money_on_a_log_that_is_not_trusted_but_the_coup_can_be_finished(
 
 def test_a_log_that_is_not_trusted_gets_no_books(tmp_path: Path) -> None:
     with EventLog.open(tmp_path / "table.sqlite", ORIGIN) as log:
-        table = table_on(log, RULEBOOK)
-        table.ask("dealer", LoadShoe(transaction="l", shoe=SHOE), caught_up=True)
-        table.ask("dealer", EndShoe(transaction="e", reason="end"), caught_up=True)
+        table = shoe_over(log)
         table.writer.start_lockdown("something")
         before = log.position
         table.close_books()

@@ -1,35 +1,48 @@
 """A log goes on in a new file, and everything that reads it follows; what is wrong is found."""
 
+import json
 import os
+import random
 import shutil
 import sqlite3
 import stat
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
+from baccarat.cli.main import main
+from baccarat.history.evidence_from_log import gather
+from events.clock import rfc3339
+from events.commands.shoe import EndShoe
 from events.errors import LogRefused, LogUnwritable, OurBug
 from events.log.idempotency_index import index_of
 from events.log.reader import reading
 from events.log.segments import archive_folder, find_segments, segment_name, segments_in
 from events.log.store import EventLog
-from events.log.verify import verify
+from events.log.verify import parse_kept_checkpoints, verify
+from events.mqtt.topics import Topics
 from events.proof.chain import next_hash
 from events.proof.merkle import root_of
 from events.types.envelope import decode_data, decode_envelope, encode_envelope
 from events.types.stored import AcceptedRequest, Pending
 from events.types.table import AlarmRaised
+from table_core.evidence.bundle import verify_evidence
 from table_core.fold.corrections import find_past_coup
 from table_core.fold.dispatch import fold_all
 from table_core.process.coup_recall import recall_coup
+from table_core.process.options import RotationPolicy
 from table_core.service.snapshots import inspect_log, snapshot_path
+from table_core.service.table import Table
 from table_core.state.table import TableState
+from tests.support.clock import FakeClock
 from tests.support.log.closed_books import ORIGIN, table_on
 from tests.support.log.closed_files import Chain, base_of, chain, events_of, writable
-from tests.support.log.logs import AT, forging, grow
-from tests.support.table.money_game import BOOKS
+from tests.support.log.logs import AT, NAME, forging, grow
+from tests.support.table.evidence import KEY, OTHER_KEY, signed_table
+from tests.support.table.money_game import BOOKS, Game, random_coup
 
 RULEBOOK = BOOKS["au-commission"]()
 
@@ -395,3 +408,195 @@ def _lose_a_request(path: Path) -> None:
     (file,) = segments_in(archive_folder(path), ORIGIN)
     with forging(writable(file)) as db:
         db.execute("DELETE FROM request WHERE transaction_id = 'anna/t-1'")
+
+
+RULEBOOK = BOOKS["au-commission"]()
+SITE, TABLE = ORIGIN.split("/")
+DAY_NS = 24 * 60 * 60 * 1_000_000_000
+LATE = 1_795_823_999_000_000_000  # 2026-11-27, one second before midnight, UTC
+SECOND_NS = 1_000_000_000
+
+
+class Days:
+    """Shoes of one coup, each ended when the clock says; the same table all along."""
+
+    def __init__(self, folder: Path, when: RotationPolicy = "day") -> None:
+        self.path = folder / NAME
+        self.clock = FakeClock(LATE, now_us=0)
+        self.when = when
+        self._rng, self._game = random.Random(34), Game(RULEBOOK, 34)
+        self._heard = 1  # the table adopts its rulebook itself
+        self.log, self.table = self._open()
+
+    def _open(self) -> tuple[EventLog, Table]:
+        log = EventLog.open(self.path, ORIGIN)
+        table = Table(log, Topics(SITE, TABLE), RULEBOOK, self.clock, roles={})
+        table.writer.configure_rotation(self.when)
+        return log, table
+
+    def again(self) -> None:
+        """The process ends, and another opens the log."""
+        self.log.close()
+        self.log, self.table = self._open()
+
+    def shoe(self, at: int) -> int:
+        """Play a shoe to its end; in how many closed files the log is then."""
+        self.clock.epoch_ns = at
+        world = self._game.world
+        self._game.play(random_coup(self._rng))
+        if not self._game.table.over:
+            world.must(EndShoe(transaction=self._game.t(), reason="short"))
+        self.table.perform(
+            self.table.writer._append(
+                world.log[self._heard :], actor="core", cause=f"core/shoe/{at}"
+            )
+        )
+        self.table.close_books()
+        (books,) = self.log.read(self.log.position, 1)
+        world.take([decode_data(decode_envelope(books.stored))])
+        self._heard = len(world.log)
+        assert world.state == self.table.state
+        return len(self.files)
+
+    @property
+    def files(self) -> tuple[tuple[int, int], ...]:
+        """First and last position of each closed file."""
+        return tuple(
+            (file.first, file.last) for file in segments_in(archive_folder(self.path), ORIGIN)
+        )
+
+
+@pytest.fixture
+def days(tmp_path: Path) -> Days:
+    return Days(tmp_path)
+
+
+def test_a_new_file_begins_behind_the_first_shoe_of_a_later_day_and_no_other(days: Days) -> None:
+    assert rfc3339(LATE).startswith("2026-11-27T23:59:59")
+    assert days.shoe(LATE - 3600 * SECOND_NS) == 0
+    assert days.shoe(LATE) == 0
+    assert days.shoe(LATE + SECOND_NS) == 1  # it ends at midnight to the second: another day
+    assert days.shoe(LATE + 5 * 3600 * SECOND_NS) == 1
+    assert days.shoe(LATE + DAY_NS) == 1  # 23:59:59 of the second day
+    assert days.shoe(LATE + DAY_NS + SECOND_NS) == 2
+    assert days.shoe(LATE + 9 * DAY_NS) == 3  # a table that stood still for a week
+    first, second, third = days.files
+    assert first[0] == 1
+    assert (second[0], third[0]) == (first[1], second[1])
+    assert base_of(days.path) == third[1] == days.log.position
+    days.log.close()
+    assert verify(days.path).ok
+    assert inspect_log(days.path) is None
+
+
+def test_the_day_is_that_on_which_the_file_begins_also_after_a_restart(days: Days) -> None:
+    days.shoe(LATE)
+    days.again()
+    assert days.shoe(LATE) == 0
+    days.again()
+    assert days.shoe(LATE + SECOND_NS) == 1
+    days.again()
+    assert days.shoe(LATE + 2 * SECOND_NS) == 1
+    days.log.close()
+
+
+def test_a_clock_that_goes_back_a_day_makes_no_file(days: Days) -> None:
+    assert days.shoe(LATE + SECOND_NS) == 1
+    assert days.shoe(LATE) == 1
+    assert days.shoe(LATE + SECOND_NS) == 1
+    days.log.close()
+
+
+def test_nothing_happens_where_files_are_never_closed(tmp_path: Path) -> None:
+    days = Days(tmp_path, "never")
+    assert days.shoe(LATE) == 0
+    assert days.shoe(LATE + 3 * DAY_NS) == 0
+    assert isinstance(days.table.state, TableState)
+    days.log.close()
+
+
+class Signed(NamedTuple):
+    """A log in two files; checkpoints that somebody kept of the first, and of the second."""
+
+    path: Path
+    kept: tuple[bytes, bytes]
+    coup: str
+    events: int
+
+
+@pytest.fixture
+def signed(tmp_path: Path) -> Signed:
+    path = tmp_path / "data" / "table.sqlite"
+    with signed_table(path) as table:
+        table.ready()
+        coup = table.coup()
+        old = table.checkpoints.newest
+        table.ask("dealer", EndShoe(transaction=table.transaction(), reason="done"))
+        table.table.close_books()
+        table.checkpoints.look()
+        assert table.log.new_file() is not None
+    with signed_table(path, key=OTHER_KEY, retiring=KEY) as table:  # the keys change, too
+        table.ready("20261127-02")
+        table.coup()
+        new = table.checkpoints.newest
+        count = table.log.position
+    assert old is not None
+    assert new is not None
+    return Signed(path, (old, new), coup, count)
+
+
+def test_checkpoints_of_all_files_agree_and_the_one_carried_on_counts_once(signed: Signed) -> None:
+    verdict = verify(signed.path)
+    assert (verdict.ok, verdict.events) == (True, signed.events), verdict
+    with reading(signed.path) as reader:
+        sizes = [size for size, _ in reader.checkpoints()]
+    assert sizes == sorted(set(sizes))
+    assert verdict.checkpoints == len(sizes)
+    held = [each for note in signed.kept for each in parse_kept_checkpoints("kept", note)]
+    assert verify(signed.path, held=held, keys={KEY.verifier}).ok
+
+
+def test_a_checkpoint_made_just_behind_the_seam_is_of_the_file_before(tmp_path: Path) -> None:
+    path = tmp_path / "table.sqlite"
+    with signed_table(path) as table:
+        table.ready()
+        table.coup()
+        table.ask("dealer", EndShoe(transaction=table.transaction(), reason="done"))
+        table.table.close_books()
+        assert table.log.new_file() is not None
+        table.checkpoints.look()  # it covers what the closed file holds, and lies in the new one
+        assert table.log.newest_checkpoint() == (table.log.base, table.checkpoints.newest)
+        table.ready("20261127-02")
+    assert verify(path).ok, verify(path)
+    assert verify(path, keys={KEY.verifier}).ok
+    assert verify(path, alone=True).ok
+
+
+def test_a_checkpoint_from_elsewhere_finds_a_change_in_a_closed_file(signed: Signed) -> None:
+    (held,) = parse_kept_checkpoints("kept", signed.kept[0])
+    (file,) = segments_in(archive_folder(signed.path), ORIGIN)
+    with forging(writable(file)) as db:
+        db.execute("UPDATE event SET bytes = CAST(bytes || ' ' AS BLOB) WHERE position = 4")
+    assert verify(signed.path, held=[held]).first_bad == 4
+
+
+def test_a_file_alone_answers_for_what_it_holds(signed: Signed) -> None:
+    (file,) = segments_in(archive_folder(signed.path), ORIGIN)
+    alone = verify(signed.path, alone=True)
+    assert (alone.ok, alone.base, alone.root) == (True, file.last, verify(signed.path).root)
+
+
+def test_evidence_of_a_coup_in_a_closed_file_is_made_and_verified(signed: Signed) -> None:
+    data = gather(signed.path, signed.coup, build="test")
+    assert json.loads(data)["coup"] == signed.coup
+    verdict = verify_evidence(data, frozenset({KEY.verifier, OTHER_KEY.verifier}))
+    assert verdict.ok, verdict
+
+
+def test_counting_goes_over_all_files(signed: Signed, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["log", "stats", "--json", str(signed.path)]) == 0
+    told = json.loads(capsys.readouterr().out)
+    files = [signed.path, *(each.path for each in segments_in(archive_folder(signed.path), ORIGIN))]
+    assert told["events"] == signed.events
+    assert (told["shoes"], told["coups"], told["settlements"]) == (2, 2, 2)
+    assert told["bytes"] == sum(each.stat().st_size for each in files)

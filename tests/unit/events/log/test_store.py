@@ -1,5 +1,6 @@
 import sqlite3
 import threading
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import cast
@@ -22,13 +23,18 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "data" / NAME
 
 
-def test_a_new_log_is_empty_and_its_head_is_its_origin(path: Path) -> None:
-    with EventLog.open(path, ORIGIN) as log:
-        assert (log.position, log.head) == (0, origin_hash(ORIGIN))
-        assert (log.path, log.origin) == (path, ORIGIN)
-        assert list(log.read()) == []
-        assert log.recorded("anna/t-1") is None
-        assert log.cursor("cage") == 0
+@pytest.fixture(name="log")
+def open_log(path: Path) -> Iterator[EventLog]:
+    with EventLog.open(path, ORIGIN) as opened:
+        yield opened
+
+
+def test_a_new_log_is_empty_and_its_head_is_its_origin(log: EventLog, path: Path) -> None:
+    assert (log.position, log.head) == (0, origin_hash(ORIGIN))
+    assert (log.path, log.origin) == (path, ORIGIN)
+    assert list(log.read()) == []
+    assert log.recorded("anna/t-1") is None
+    assert log.cursor("cage") == 0
 
 
 def test_what_was_appended_is_there_again_after_reopening(path: Path) -> None:
@@ -71,53 +77,51 @@ def test_reading_gives_the_stretch_that_was_asked_for(
         assert [event.position for event in log.read(start, limit)] == wanted
 
 
-def test_reading_over_many_batches_leaves_nothing_out_and_appends_go_on(path: Path) -> None:
-    with EventLog.open(path, ORIGIN) as log:
-        grow(log, 600)
-        seen = []
-        for event in log.read():
-            if event.position % 200 == 0:
-                grow(log, 1)
-                log.move_cursor("display", event.position)
-            seen.append(event.position)
-        assert seen == list(range(1, 601))
-        assert log.position == 603
+def test_reading_over_many_batches_leaves_nothing_out_and_appends_go_on(log: EventLog) -> None:
+    grow(log, 600)
+    seen = []
+    for event in log.read():
+        if event.position % 200 == 0:
+            grow(log, 1)
+            log.move_cursor("display", event.position)
+        seen.append(event.position)
+    assert seen == list(range(1, 601))
+    assert log.position == 603
 
 
 @pytest.mark.parametrize("expected", [0, 1, 3])
 def test_an_append_at_another_position_is_a_conflict_and_stores_nothing(
-    path: Path, expected: int
+    log: EventLog, expected: int
 ) -> None:
-    with EventLog.open(path, ORIGIN) as log:
-        grow(log, 2)
-        with pytest.raises(LogConflict) as conflict:
-            log.append(expected, [pending(expected + 1)], ("anna/t-1", b"{}"))
-        assert (conflict.value.expected, conflict.value.actual) == (expected, 2)
-        assert log.position == 2
-        assert log.recorded("anna/t-1") is None
+    grow(log, 2)
+    with pytest.raises(LogConflict) as conflict:
+        log.append(expected, [pending(expected + 1)], ("anna/t-1", b"{}"))
+    assert (conflict.value.expected, conflict.value.actual) == (expected, 2)
+    assert log.position == 2
+    assert log.recorded("anna/t-1") is None
 
 
-def test_a_stranger_who_wrote_meanwhile_makes_the_append_a_conflict(path: Path) -> None:
-    with EventLog.open(path, ORIGIN) as log:
-        grow(log, 2)
-        stranger = sqlite3.connect(path)
-        stranger.execute("INSERT INTO event VALUES (3, 'x', 1, 'now', x'00', x'00')")
-        stranger.commit()
-        stranger.close()
-        with pytest.raises(LogConflict) as conflict:
-            log.append(2, [pending(3)])
-        assert (conflict.value.expected, conflict.value.actual) == (2, 3)
+def test_a_stranger_who_wrote_meanwhile_makes_the_append_a_conflict(
+    log: EventLog, path: Path
+) -> None:
+    grow(log, 2)
+    stranger = sqlite3.connect(path)
+    stranger.execute("INSERT INTO event VALUES (3, 'x', 1, 'now', x'00', x'00')")
+    stranger.commit()
+    stranger.close()
+    with pytest.raises(LogConflict) as conflict:
+        log.append(2, [pending(3)])
+    assert (conflict.value.expected, conflict.value.actual) == (2, 3)
 
 
-def test_a_request_is_recorded_once_and_the_second_time_stores_nothing(path: Path) -> None:
-    with EventLog.open(path, ORIGIN) as log:
-        log.append(0, [pending(1, cause="anna/t-1")], ("anna/t-1", b"first"))
-        with pytest.raises(OurBug, match="a request comes once"):
-            log.append(1, [pending(2, cause="anna/t-1")], ("anna/t-1", b"second"))
-        assert (log.position, len(list(log.read()))) == (1, 1)
-        assert log.recorded("anna/t-1") == AcceptedRequest(b"first", 1)
-        log.append(1, [pending(2, cause="anna/t-2")], ("anna/t-2", b"third"))
-        assert log.recorded("anna/t-2") == AcceptedRequest(b"third", 2)
+def test_a_request_is_recorded_once_and_the_second_time_stores_nothing(log: EventLog) -> None:
+    log.append(0, [pending(1, cause="anna/t-1")], ("anna/t-1", b"first"))
+    with pytest.raises(OurBug, match="a request comes once"):
+        log.append(1, [pending(2, cause="anna/t-1")], ("anna/t-1", b"second"))
+    assert (log.position, len(list(log.read()))) == (1, 1)
+    assert log.recorded("anna/t-1") == AcceptedRequest(b"first", 1)
+    log.append(1, [pending(2, cause="anna/t-2")], ("anna/t-2", b"third"))
+    assert log.recorded("anna/t-2") == AcceptedRequest(b"third", 2)
 
 
 @pytest.mark.parametrize(
@@ -125,15 +129,14 @@ def test_a_request_is_recorded_once_and_the_second_time_stores_nothing(path: Pat
     [("anna/t-1", None), ("anna/t-1", "anna/t-2"), ("shoe/1", "shoe/1"), ("core/x", "anna/t-1")],
 )
 def test_a_request_and_its_events_are_stored_together_or_not_at_all(
-    path: Path, cause: str, request_of: str | None
+    log: EventLog, cause: str, request_of: str | None
 ) -> None:
-    with EventLog.open(path, ORIGIN) as log:
-        with pytest.raises(OurBug, match="the bytes are for request"):
-            log.append(
-                0, [pending(1, cause=cause)], None if request_of is None else (request_of, b"{}")
-            )
-        assert log.position == 0
-        assert log.recorded(str(request_of)) is None
+    with pytest.raises(OurBug, match="the bytes are for request"):
+        log.append(
+            0, [pending(1, cause=cause)], None if request_of is None else (request_of, b"{}")
+        )
+    assert log.position == 0
+    assert log.recorded(str(request_of)) is None
 
 
 def _altered(entry: Pending, **columns: str | int | bytes) -> Pending:
@@ -165,11 +168,10 @@ def test_bytes_that_this_build_would_refuse_to_open_are_never_stored(
         assert log.position == 1
 
 
-def test_an_append_without_events_is_our_bug(path: Path) -> None:
-    with EventLog.open(path, ORIGIN) as log:
-        with pytest.raises(OurBug, match="without events"):
-            log.append(0, [], ("anna/t-1", b"{}"))
-        assert log.recorded("anna/t-1") is None
+def test_an_append_without_events_is_our_bug(log: EventLog) -> None:
+    with pytest.raises(OurBug, match="without events"):
+        log.append(0, [], ("anna/t-1", b"{}"))
+    assert log.recorded("anna/t-1") is None
 
 
 def test_an_event_of_the_longest_allowed_length_is_stored_and_one_byte_more_is_not(
@@ -185,11 +187,10 @@ def test_an_event_of_the_longest_allowed_length_is_stored_and_one_byte_more_is_n
         assert next(log.read()).stored == longest.stored
 
 
-def test_all_events_of_an_append_are_refused_together(path: Path) -> None:
-    with EventLog.open(path, ORIGIN) as log:
-        with pytest.raises(OurBug):
-            log.append(0, [pending(1), pending(2), pending(4)], ("anna/t-1", b"{}"))
-        assert (log.position, list(log.read())) == (0, [])
+def test_all_events_of_an_append_are_refused_together(log: EventLog) -> None:
+    with pytest.raises(OurBug):
+        log.append(0, [pending(1), pending(2), pending(4)], ("anna/t-1", b"{}"))
+    assert (log.position, list(log.read())) == (0, [])
 
 
 def _commits(wal: Path, page: int = 4096) -> int:
@@ -226,12 +227,11 @@ def test_cursors_move_each_by_itself_and_are_kept(path: Path) -> None:
 
 
 @pytest.mark.parametrize("position", [-1, 3])
-def test_a_cursor_never_stands_where_the_log_has_not_come(path: Path, position: int) -> None:
-    with EventLog.open(path, ORIGIN) as log:
-        grow(log, 2)
-        with pytest.raises(OurBug, match="the log ends at 2"):
-            log.move_cursor("cage", position)
-        assert log.cursor("cage") == 0
+def test_a_cursor_never_stands_where_the_log_has_not_come(log: EventLog, position: int) -> None:
+    grow(log, 2)
+    with pytest.raises(OurBug, match="the log ends at 2"):
+        log.move_cursor("cage", position)
+    assert log.cursor("cage") == 0
 
 
 def test_a_second_writer_is_refused_while_the_first_lives(path: Path) -> None:

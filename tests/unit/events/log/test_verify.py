@@ -1,9 +1,10 @@
-import hashlib
+"""Verifying a log by itself, and by checkpoints kept elsewhere: they find what was rewritten."""
+
 import json
 import random
 import sqlite3
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,13 @@ import pytest
 
 from baccarat.cli.main import main
 from events.errors import InputError
-from events.log.schema import SCHEMA, SCHEMA_VERSION
 from events.log.store import EventLog
-from events.log.verify import VerificationResult, verify
+from events.log.verify import VerificationResult, parse_kept_checkpoints, verify
+from events.proof.chain import next_hash, origin_hash
+from events.proof.checkpoint import Checkpoint, signed_checkpoint
+from events.proof.note import SigningKey, VerifierKey, signed_note
+from events.types.stored import Stored
+from events.types.table import AlarmRaised, TableEvent
 from tests.support.log.logs import (
     NAME,
     ORIGIN,
@@ -24,18 +29,8 @@ from tests.support.log.logs import (
     made,
     pending,
     rehash,
-    replace_stored,
 )
-
-
-def rfc6962(leaves: Sequence[bytes]) -> bytes:
-    """RFC 6962, section 2.1, word for word."""
-    if not leaves:
-        return hashlib.sha256(b"").digest()
-    if len(leaves) == 1:
-        return hashlib.sha256(b"\x00" + leaves[0]).digest()
-    k = 1 << ((len(leaves) - 1).bit_length() - 1)
-    return hashlib.sha256(b"\x01" + rfc6962(leaves[:k]) + rfc6962(leaves[k:])).digest()
+from tests.support.table.evidence import KEY, OTHER_KEY, THIRD_KEY, mth, played, stored_checkpoints
 
 
 def verified(path: Path) -> VerificationResult:
@@ -72,7 +67,7 @@ def test_a_whole_log_is_ok_and_its_root_is_that_of_rfc_6962(tmp_path: Path, even
     path = made(tmp_path, events)
     with EventLog.open(path, ORIGIN) as log:
         stored = list(log.read())
-    root = rfc6962([event.stored for event in stored]).hex()
+    root = mth([event.stored for event in stored]).hex()
     newest = stored[-1].at if stored else ""
     found = verified(path)
     assert found == VerificationResult(True, events, root, None, None, origin=ORIGIN, newest=newest)
@@ -133,178 +128,6 @@ def test_a_change_of_any_byte_of_the_file_is_found_or_changes_nothing(path: Path
     assert bad > 100
 
 
-@pytest.mark.parametrize("position", range(1, 7))
-def test_a_deletion_is_found(path: Path, position: int) -> None:
-    verdict = forged(path, "DELETE FROM event WHERE position = :position", position=position)
-    assert (verdict.first_bad, verdict.events) == (position, 5)
-
-
-@pytest.mark.parametrize("position", range(1, 6))
-def test_a_deletion_that_closes_up_is_found(path: Path, position: int) -> None:
-    verdict = forged(
-        path,
-        "DELETE FROM event WHERE position = :position",
-        "UPDATE event SET position = -position WHERE position > :position",
-        "UPDATE event SET position = -position - 1 WHERE position < 0",
-        position=position,
-    )
-    assert verdict.first_bad == position
-
-
-@pytest.mark.parametrize("chain", [False, True])
-def test_a_swap_is_found(path: Path, chain: bool) -> None:
-    verdict = forged(
-        path,
-        "UPDATE event SET position = 100 WHERE position = 2",
-        "UPDATE event SET position = 2 WHERE position = 5",
-        "UPDATE event SET position = 5 WHERE position = 100",
-        chain=chain,
-    )
-    assert verdict.first_bad == 2
-
-
-@pytest.mark.parametrize("chain", [False, True])
-def test_an_insertion_is_found(path: Path, chain: bool) -> None:
-    verdict = forged(
-        path,
-        "UPDATE event SET position = -position WHERE position > 3",
-        "UPDATE event SET position = 1 - position WHERE position < 0",
-        "INSERT INTO event SELECT 4, type, version, at, bytes, hash FROM event WHERE position = 3",
-        chain=chain,
-    )
-    assert (verdict.first_bad, verdict.events) == (4, 7)
-
-
-def test_a_cut_tail_is_found_while_a_cursor_or_a_request_knows_of_it(path: Path) -> None:
-    verdict = forged(path, "DELETE FROM event WHERE position > 3")
-    assert (verdict.first_bad, verdict.events) == (4, 3)
-    assert "cursor 'cage'" in str(verdict.reason)
-    verdict = forged(path, "DELETE FROM cursor")
-    assert verdict.first_bad == 4
-    assert "request 'anna/t-1'" in str(verdict.reason)
-
-
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ("UPDATE event SET type = 'alarm_raised' WHERE position = 3", "type is"),
-        ("UPDATE event SET version = 2 WHERE position = 3", "version is"),
-        ("UPDATE event SET version = 'one' WHERE position = 3", "column version"),
-        ("UPDATE event SET at = '' WHERE position = 3", "at is"),
-        ("UPDATE event SET at = x'ff' WHERE position = 3", "column at"),
-        ("UPDATE event SET at = CAST(x'ff' AS TEXT) WHERE position = 3", "unreadable"),
-        ("UPDATE event SET bytes = CAST(bytes AS TEXT) WHERE position = 3", "column bytes"),
-        ("UPDATE event SET hash = zeroblob(32) WHERE position = 3", "hashed"),
-        ("UPDATE event SET hash = CAST(substr(hash, 1, 31) AS BLOB) WHERE position = 3", "hashed"),
-    ],
-)
-def test_a_column_that_was_changed_is_found(path: Path, change: str, reason: str) -> None:
-    verdict = forged(path, change, chain=False)
-    assert verdict.first_bad == 3
-    assert reason in str(verdict.reason)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "reason"),
-    [
-        (b"betting_closed", b"betting_forgot", "unknown event type 'betting_forgot'"),
-        (b'"v":1', b'"v":2', "newer than this build knows"),
-        (b'"by"', b'"bi"', "betting_closed version 1"),
-        (b'{"event_id"', b'{"event_ID"', "not an envelope"),
-        (b'"data":{', b'"more":1,"data":{', "not an envelope"),
-        (b"sydney", b"darwin", "stream is 'sydney/t1', but the stored bytes say 'darwin/t1'"),
-        (b'"position":3', b'"position":4', "position is 3, but the stored bytes say 4"),
-    ],
-)
-def test_bytes_that_cannot_be_are_found_though_their_hash_is_right(
-    path: Path, old: bytes, new: bytes, reason: str
-) -> None:
-    stored = pending(3, cause="anna/t-1").stored
-    assert stored.count(old) == 1
-    replace_stored(path, 3, stored.replace(old, new))
-    verdict = verified(path)
-    assert (verdict.ok, verdict.first_bad) == (False, 3)
-    assert reason in str(verdict.reason)
-
-
-@pytest.mark.parametrize(
-    ("change", "first_bad"),
-    [
-        ("UPDATE meta SET value = 'sydney/t2' WHERE name = 'origin'", 1),
-        ("UPDATE meta SET value = 7 WHERE name = 'origin'", None),
-        ("DELETE FROM meta WHERE name = 'origin'", None),
-        ("UPDATE meta SET value = 'many' WHERE name = 'session'", None),
-        ("UPDATE cursor SET position = -1", None),
-        ("UPDATE cursor SET position = 9", 7),
-        ("INSERT INTO request VALUES ('x', x'', 0)", None),
-        ("INSERT INTO request VALUES ('x', x'', 9)", 7),
-        ("INSERT INTO request VALUES ('bert/t-1', x'', 4)", None),
-        ("DELETE FROM request WHERE position = 4", 3),
-        ("UPDATE request SET position = 3 WHERE position = 4", 4),
-        ("UPDATE request SET transaction_id = 'x' WHERE position = 4", 3),
-        ("INSERT INTO request VALUES ('x', x'', 'y')", None),
-    ],
-)
-def test_what_stands_beside_the_events_is_verified_too(
-    path: Path, change: str, first_bad: int | None
-) -> None:
-    assert forged(path, change, chain=False).first_bad == first_bad
-
-
-@pytest.mark.parametrize("name", [name for name in SCHEMA if "_" in name])
-def test_a_missing_trigger_is_found(path: Path, name: str) -> None:
-    with closing(sqlite3.connect(path)) as db:
-        db.execute(f"DROP TRIGGER {name}")
-    assert name in str(verified(path).reason)
-
-
-@pytest.mark.parametrize("position", range(1, 7))
-def test_whoever_took_the_triggers_away_is_told_what_he_did_without_them(
-    path: Path, position: int
-) -> None:
-    with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        for name in [name for name in SCHEMA if "_" in name]:
-            db.execute(f"DROP TRIGGER {name}")
-        db.execute("UPDATE event SET at = 'x' WHERE position = ?", (position,))
-    verdict = verified(path)
-    assert (verdict.ok, verdict.first_bad) == (False, position)
-    assert "event_never_changes" in str(verdict.reason)
-
-
-def test_a_table_that_is_another_is_not_read(path: Path) -> None:
-    with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        db.execute("ALTER TABLE event RENAME TO other")
-        db.execute("CREATE VIEW event AS SELECT * FROM other")
-    verdict = verified(path)
-    assert (verdict.ok, verdict.first_bad) == (False, None)
-    assert "in the file's schema is not as" in str(verdict.reason)
-
-
-def test_a_trigger_too_many_is_found(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as db:
-        db.execute("CREATE TRIGGER more AFTER INSERT ON event BEGIN DELETE FROM cursor; END")
-    assert "more" in str(verified(path).reason)
-
-
-def test_a_cursor_at_no_position_is_called_that(path: Path) -> None:
-    verdict = forged(path, "UPDATE cursor SET position = -5", chain=False)
-    assert verdict.reason == "cursor 'cage' stands at -5, which is no position"
-
-
-def test_an_older_format_is_not_ok(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as db:
-        db.execute("PRAGMA user_version=0")
-    assert verified(path).reason == f"format 0 is older than this build reads ({SCHEMA_VERSION})"
-
-
-def test_a_newer_format_is_not_ok(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as db:
-        db.execute(f"PRAGMA user_version={SCHEMA_VERSION + 1}")
-    verdict = verified(path)
-    assert not verdict.ok
-    assert "newer than this build knows" in str(verdict.reason)
-
-
 def test_a_file_cut_anywhere_is_not_ok(path: Path) -> None:
     data = path.read_bytes()
     lengths = {0, 1, 15, 16, 17, 99, 100, 511, 512, len(data) - 1}
@@ -315,11 +138,6 @@ def test_a_file_cut_anywhere_is_not_ok(path: Path) -> None:
         assert verdict.reason, length
     path.write_bytes(data + bytes(4096))
     assert not verified(path).ok
-
-
-def test_a_rollback_journal_beside_it_is_not_ok(path: Path) -> None:
-    path.with_name(f"{NAME}-journal").write_bytes(b"anything")
-    assert "rollback journal" in str(verified(path).reason)
 
 
 def test_progress_is_told_up_to_the_end(path: Path) -> None:
@@ -374,3 +192,282 @@ def test_the_command_refuses_what_is_no_log_with_exit_code_2(
         assert (code, out) == (2, "")
         assert err.count("\n") == 1
         assert str(path) in err
+
+
+NAMES = ("a", "b", "c", "d", "e", "f")
+PUBLIC = frozenset({KEY.verifier})
+
+
+def alarm(name: str) -> TableEvent:
+    return AlarmRaised(alarm=name, text=name * 3)
+
+
+def honest(path: Path, names: Sequence[str] = NAMES, key: SigningKey | None = None) -> list[bytes]:
+    """A log with an event for each name, made by the writer itself; the checkpoint of each size."""
+    notes = []
+    with EventLog.open(path, ORIGIN) as log:
+        for name in names:
+            log.append(log.position, [pending(log.position + 1, alarm(name))])
+            made = Checkpoint(ORIGIN, log.position, log.root)
+            notes.append(signed_checkpoint(made, [key or KEY]))
+            if key is not None:
+                log.store_checkpoint(notes[-1])
+    return notes
+
+
+def held_against(
+    path: Path, notes: bytes, keys: frozenset[VerifierKey] = PUBLIC
+) -> VerificationResult:
+    verdict = verify(path, held=parse_kept_checkpoints("kept", notes), keys=keys)
+    assert verdict.reason is None or "\n" not in verdict.reason
+    return verdict
+
+
+def test_every_checkpoint_of_an_honest_log_agrees(tmp_path: Path) -> None:
+    notes = honest(tmp_path / "log")
+    for note in notes:
+        assert held_against(tmp_path / "log", note).ok
+    whole = held_against(tmp_path / "log", b"".join(notes))
+    assert (whole.ok, whole.checkpoints) == (True, 6)
+
+
+@pytest.mark.parametrize("left", range(6))
+def test_every_truncation_is_found_where_it_was_cut(tmp_path: Path, left: int) -> None:
+    notes = honest(tmp_path / "log")
+    honest(tmp_path / "cut", NAMES[:left])
+    assert verify(tmp_path / "cut").ok
+    for note in notes[left:]:
+        verdict = held_against(tmp_path / "cut", note)
+        assert (verdict.ok, verdict.first_bad, verdict.root) == (False, left + 1, None)
+        assert "missing" in str(verdict.reason)
+    assert all(held_against(tmp_path / "cut", note).ok for note in notes[:left])
+
+
+def _forgeries() -> list[tuple[str, list[str], int]]:
+    """(what was done, the forged log, the first position that is another)."""
+    made = []
+    for at in range(6):
+        rest = list(NAMES)
+        deleted = [*rest[:at], *rest[at + 1 :], "g"]
+        made.append((f"row {at + 1} deleted", deleted, at + 1))
+        made.append((f"row {at + 1} changed", [*rest[:at], "x", *rest[at + 1 :]], at + 1))
+        made.append((f"row {at + 1} twice", [*rest[: at + 1], *rest[at:]], at + 2))
+        made.append((f"row before {at + 1} inserted", [*rest[:at], "x", *rest[at:]], at + 1))
+        for other in range(at + 1, 6):
+            swapped = list(rest)
+            swapped[at], swapped[other] = swapped[other], swapped[at]
+            made.append((f"rows {at + 1} and {other + 1} swapped", swapped, at + 1))
+    return [forgery for forgery in made if forgery[2] <= 6]
+
+
+@pytest.mark.parametrize(
+    ("forged", "first_bad"),
+    [forgery[1:] for forgery in _forgeries()],
+    ids=[forgery[0] for forgery in _forgeries()],
+)
+def test_a_perfect_rewrite_is_found_at_its_first_position(
+    tmp_path: Path, forged: list[str], first_bad: int
+) -> None:
+    notes = honest(tmp_path / "log")
+    honest(tmp_path / "forged", forged)
+    assert verify(tmp_path / "forged").ok  # chain, columns, requests: all is as it should be
+    verdict = held_against(tmp_path / "forged", b"\n".join(notes))
+    assert (verdict.ok, verdict.first_bad) == (False, first_bad)
+    assert "rewritten" in str(verdict.reason)
+    alone = held_against(tmp_path / "forged", notes[-1])
+    assert (alone.ok, alone.first_bad) == (False, 1)  # one checkpoint tells that, not where
+
+
+def test_every_change_of_one_byte_is_found_though_the_chain_is_made_anew(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    notes = b"".join(honest(path, NAMES[:4]))
+    with EventLog.open(path, ORIGIN) as log:
+        events = list(log.read())
+    whole = path.read_bytes()
+    assert all(whole.count(event.stored) == whole.count(event.hash) == 1 for event in events)
+    rng = random.Random(6962)
+    only_by_checkpoint = 0
+    for event in events:
+        for at in range(len(event.stored)):
+            changed = bytearray(event.stored)
+            changed[at] ^= rng.randrange(1, 256)
+            path.write_bytes(_forged(whole, events, event.position, bytes(changed)))
+            verdict = held_against(path, notes)
+            assert (verdict.ok, verdict.first_bad) == (False, event.position), at
+            only_by_checkpoint += "rewritten" in str(verdict.reason)
+    path.write_bytes(whole)
+    assert held_against(path, notes).ok
+    assert only_by_checkpoint > 50
+
+
+def _forged(data: bytes, events: Sequence[Stored], position: int, changed: bytes) -> bytes:
+    """The file with other bytes at a position, and every hash from there on as it then must be."""
+    head = origin_hash(ORIGIN)
+    for event in events:
+        stored = changed if event.position == position else event.stored
+        head = next_hash(head, stored)
+        data = data.replace(event.stored, stored).replace(event.hash, head)
+    return data
+
+
+def test_every_change_of_one_byte_of_the_kept_file_is_found(tmp_path: Path) -> None:
+    (note,) = honest(tmp_path / "log", NAMES[:1])
+    rng = random.Random(96)
+    for at in range(len(note)):
+        changed = note[:at] + bytes([note[at] ^ rng.randrange(1, 256)]) + note[at + 1 :]
+        with suppress(InputError):
+            assert not held_against(tmp_path / "log", changed).ok, at
+
+
+def test_a_change_of_any_byte_of_a_signed_file_is_found_or_changes_nothing(tmp_path: Path) -> None:
+    path = played(tmp_path / "table.sqlite", coups=1)
+    whole, data = verify(path, keys=PUBLIC), path.read_bytes()
+    assert whole.ok
+    notes = [note for _, note in stored_checkpoints(path)]
+    places = [data.index(note) + at for note in notes for at in range(len(note))]
+    rng = random.Random(4096)
+    places += [rng.randrange(16, len(data)) for _ in range(300)]
+    for at in places:
+        path.write_bytes(data[:at] + bytes([data[at] ^ rng.randrange(1, 256)]) + data[at + 1 :])
+        verdict = verify(path, keys=PUBLIC)
+        assert not verdict.ok or verdict == whole, at
+        assert not verdict.ok or at not in places[: -300 or None], at
+
+
+# ---- whose checkpoint, whose key ----
+
+
+def one(size: int, leaves: Sequence[bytes], *keys: SigningKey, origin: str = ORIGIN) -> bytes:
+    return signed_checkpoint(Checkpoint(origin, size, mth(leaves[:size])), keys)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> tuple[Path, list[bytes]]:
+    path = tmp_path / "log"
+    honest(path, key=KEY)
+    with EventLog.open(path, ORIGIN) as opened:
+        return path, [event.stored for event in opened.read()]
+
+
+def test_another_logs_checkpoint_is_no_proof_of_this_one(log: tuple[Path, list[bytes]]) -> None:
+    verdict = held_against(log[0], one(6, log[1], KEY, origin="sydney/t2"))
+    assert "'sydney/t2', not of 'sydney/t1'" in str(verdict.reason)
+    assert verdict.first_bad is None
+
+
+def test_a_checkpoint_signed_by_a_stranger_is_refused(log: tuple[Path, list[bytes]]) -> None:
+    verdict = held_against(log[0], one(6, log[1], OTHER_KEY))
+    assert "the public key" in str(verdict.reason)
+    assert str(OTHER_KEY.verifier)[:18] in str(verdict.reason)
+
+
+def test_a_badly_signed_checkpoint_is_refused(log: tuple[Path, list[bytes]]) -> None:
+    good, other = one(6, log[1], KEY), one(5, log[1], KEY)
+    mixed = good.partition(b"\n\n")[0] + b"\n\n" + other.partition(b"\n\n")[2]
+    assert "badly signed" in str(held_against(log[0], mixed).reason)
+
+
+def test_the_name_of_a_key_is_not_the_key(log: tuple[Path, list[bytes]]) -> None:
+    assert THIRD_KEY.name == KEY.name
+    assert not held_against(log[0], one(6, log[1], THIRD_KEY)).ok
+
+
+def test_a_witness_beside_the_log_is_tolerated_and_counts_where_it_is_given(
+    log: tuple[Path, list[bytes]],
+) -> None:
+    path, leaves = log
+    assert held_against(path, one(6, leaves, OTHER_KEY, KEY)).ok
+    both = PUBLIC | {OTHER_KEY.verifier}
+    assert held_against(path, one(6, leaves, OTHER_KEY), both).ok
+
+
+def test_the_checkpoint_before_the_first_event_agrees(log: tuple[Path, list[bytes]]) -> None:
+    assert held_against(log[0], one(0, log[1], KEY)).ok
+
+
+def test_a_forger_who_signs_every_checkpoint_anew_is_found_by_the_true_key(tmp_path: Path) -> None:
+    notes = honest(tmp_path / "log", key=KEY)
+    honest(tmp_path / "forged", [*NAMES[:3], "x", "y", "z"], key=THIRD_KEY)
+    verdict = held_against(tmp_path / "forged", notes[-1])
+    assert (verdict.ok, verdict.first_bad) == (False, 1)
+    without = verify(tmp_path / "forged", keys=PUBLIC)
+    assert (without.ok, without.first_bad) == (False, None)
+
+
+def test_stored_checkpoints_narrow_down_where_a_rewrite_began(tmp_path: Path) -> None:
+    path = played(tmp_path / "table.sqlite", coups=3)
+    kept = stored_checkpoints(path)
+    other = tmp_path / "other.sqlite"
+    played(other, coups=2)  # the same up to there, and then cut: the newest is missing
+    verdict = held_against(other, kept[-1][1])
+    with closing(sqlite3.connect(other)) as db:
+        (events,) = db.execute("SELECT count(*) FROM event").fetchone()
+    assert (verdict.ok, verdict.first_bad) == (False, events + 1)
+
+
+def test_a_key_proves_nothing_on_a_log_without_checkpoints(tmp_path: Path) -> None:
+    honest(tmp_path / "log")
+    assert verify(tmp_path / "log").ok
+    assert "proves nothing" in str(verify(tmp_path / "log", keys=PUBLIC).reason)
+
+
+# ---- the command ----
+
+
+def run(capsys: pytest.CaptureFixture[str], *args: str | Path) -> tuple[int, str, str]:
+    code = main(["log", "verify", *map(str, args)])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_the_command_holds_a_file_against_a_log(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    notes = honest(tmp_path / "log")
+    honest(tmp_path / "cut", NAMES[:4])
+    kept, public = tmp_path / "kept.txt", str(KEY.verifier)
+    kept.write_bytes(b"\n".join(notes))  # as `mosquitto_sub` writes them
+    code, out, err = run(capsys, tmp_path / "log", "--checkpoint", kept, "--key", public, "--json")
+    told = json.loads(out)
+    assert (code, err, told["ok"], told["events"], told["first_bad"]) == (0, "", True, 6, None)
+    assert list(told) == ["ok", "events", "root", "first_bad", "reason"]
+    code, out, err = run(capsys, tmp_path / "log", "--checkpoint", kept, "--key", public)
+    assert "6 checkpoints agree\n" in out
+    code, out, err = run(capsys, tmp_path / "cut", "--checkpoint", kept, "--key", public, "--json")
+    told = json.loads(out)
+    assert (code, err, told["ok"], told["root"], told["first_bad"]) == (1, "", False, None, 5)
+    assert f"{kept}, checkpoint 5, covers 5 events" in told["reason"]
+    code, out, _ = run(capsys, tmp_path / "cut", "--checkpoint", kept, "--key", public)
+    assert code == 1
+    assert "NOT ok at position 5" in out
+
+
+def test_the_command_says_what_was_not_proved(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    honest(tmp_path / "log")
+    assert "it may have been cut or rewritten" in run(capsys, tmp_path / "log")[1]
+    played(tmp_path / "table.sqlite")
+    assert "by the keys that the log itself names" in run(capsys, tmp_path / "table.sqlite")[1]
+
+
+def test_the_command_refuses_files_that_are_no_checkpoints_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (note, *_) = honest(tmp_path / "log")
+    for name, data in {
+        "empty": b"",
+        "blank": b"\n\n",
+        "junk": b"hello\n",
+        "binary": bytes(range(256)) * 9,
+        "note": signed_note("no\ncheckpoint\n", [KEY]),
+        "half": note[:-20],
+        "one-and-junk": note + b"hello\n",
+    }.items():
+        (tmp_path / name).write_bytes(data)
+        code, out, err = run(capsys, tmp_path / "log", "--checkpoint", tmp_path / name, "--json")
+        assert (code, out, err.count("\n")) == (2, "", 1), name
+        assert name in err
+    for missing in (tmp_path, tmp_path / "none"):
+        assert run(capsys, tmp_path / "log", "--checkpoint", missing)[0] == 2
+    assert run(capsys, tmp_path / "log", "--key", "nonsense")[0] == 2

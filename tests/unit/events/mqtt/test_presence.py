@@ -35,14 +35,6 @@ def status(state: str, session: int, seconds: float) -> Status:
     return found
 
 
-class StoppedClock:
-    def utc_ns(self) -> int:
-        return NOON
-
-    def mono_us(self) -> int:
-        return 0
-
-
 # What was heard, a word each, at these seconds:
 #   "0 online 1"           live, with a stamp of that second
 #   "0 online 1 @-3600"    live, with a stamp of another second

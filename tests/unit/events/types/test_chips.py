@@ -1,6 +1,7 @@
 """The table's chips: each command's refusals as a line a case, and what the table remembers."""
 
-import msgspec
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,14 +22,14 @@ from events.types.chips import (
     Pieces,
     amount_of,
 )
-from events.types.table import CardDealt, TableEvent
+from events.types.table import TableEvent
 from table_core.decide.available_commands import current_refusals
 from table_core.fold.dispatch import fold_all
 from table_core.fold.snapshot import decode_state, encode_state
-from table_core.state.coup import Phase
 from table_core.state.table import KEPT_FLOATS, MOST_SLIPS, TableState
 from tests.support.table.chip_games import chip_command, played
-from tests.support.table.coups import CONTEXT, World, world_in
+from tests.support.table.coups import CONTEXT, World
+from tests.support.table.histories import Functions, histories, play_history
 
 # name arguments > outcome; chips are denomination x pieces. `+` makes an event.
 GAMES = """
@@ -118,7 +119,6 @@ fill F-1 100x10 > slip_used
 close 100x190 > +
 correct 20261127-01 closing - 100x200 > +
 """
-SLIPS = {"fill", "credit", "count_chips", "close_float"}
 
 
 def _games() -> list[tuple[str, list[str]]]:
@@ -155,81 +155,101 @@ def test_chips_of_another_currency_are_refused() -> None:
     assert (refused.code, "played in AUD, not in 'USD'" in refused.text) == ("wrong_currency", True)
 
 
-def test_a_denomination_is_a_multiple_of_the_smallest_chip() -> None:
-    rulebook = msgspec.structs.replace(CONTEXT.rulebook, unit=250)
-    world = World(msgspec.structs.replace(CONTEXT, rulebook=rulebook))
-    refused = world.ask(chip_command("open 20261127-01 100x1", "t-1"))
-    assert isinstance(refused, Refusal)
-    assert refused.code == "invalid_denomination"
-    world.must(chip_command("open 20261127-01 500x1", "t-1"))
-    world.must(chip_command("drop 20261127-01 B-1 100x7", "t-2"))  # notes are no chips
-
-
-@pytest.mark.parametrize("phase", [Phase.NONE, Phase.SETTLED, Phase.VOIDED])
-def test_between_coups_a_float_is_opened_and_closed(phase: Phase) -> None:
-    world = world_in(phase)
-    assert current_refusals(world.state, CONTEXT).keys() >= SLIPS
-    world.must(chip_command("open 20261127-01 100x1", "t-1"))
-    offered = current_refusals(world.state, CONTEXT)
-    assert offered["open_float"].code == "float_open"
-    assert not offered.keys() & SLIPS
-    world.must(chip_command("close 100x1", "t-2"))
-    offered = current_refusals(world.state, CONTEXT)
-    assert {offered[name].code for name in SLIPS} == {"float_closed"}
-    assert "open_float" not in offered
-
-
-@pytest.mark.parametrize("phase", [Phase.BETTING, Phase.DEALING, Phase.HELD, Phase.MISALIGNED])
-def test_a_tray_is_counted_between_coups_and_filled_at_any_time(phase: Phase) -> None:
-    world = world_in(Phase.NONE)
-    world.must(chip_command("open 20261127-01 100x200", "t-1"))
-    opened = world_in(phase)
-    refused = opened.ask(chip_command("open 20261127-02 100x1", "t-1"))
-    assert isinstance(refused, Refusal)
-    assert refused.code == "coup_in_progress"
-    assert current_refusals(opened.state, CONTEXT)["open_float"].code == "coup_in_progress"
-    opened.state = msgspec.structs.replace(opened.state, floats=world.state.floats)
-    for line in ("count 100x1", "close 100x1"):
-        refused = opened.ask(chip_command(line, "t-2"))
-        assert isinstance(refused, Refusal)
-        assert refused.code == "coup_in_progress"
-    offered = current_refusals(opened.state, CONTEXT)
-    assert {offered[name].code for name in ("count_chips", "close_float")} == {"coup_in_progress"}
-    assert not offered.keys() & {"fill", "credit"}
-    coup = opened.state.coup
-    opened.must(chip_command("fill F-1 100x1", "t-3"))
-    opened.must(chip_command("credit C-1 100x1", "t-4"))
-    opened.must(chip_command("correct 20261127-01 fill F-1 100x2", "t-5"))
-    opened.must(chip_command("drop 20261127-01 B-1 100x2", "t-6"))
-    assert opened.state.coup == coup
-
-
-def test_the_newest_count_and_every_box_are_kept() -> None:
-    world = World()
-    lines = ("open 20261127-01 100x200", "count 100x150", "count 100x140 2500x4")
-    for number, line in enumerate(lines):
-        world.must(chip_command(line, f"t-{number}"))
-    (kept,) = world.state.floats
-    assert amount_of(kept.counted or ()) == 24_000
-    world.must(chip_command("close 100x140", "c"))
+HISTORIES = """
+a denomination is a multiple of the smallest chip
+    rules au-commission unit=250
+    empty
+    chips open 20261127-01 100x1 -> refused invalid_denomination
+    chips open 20261127-01 500x1
+    chips drop 20261127-01 B-1 100x7    # notes are no chips
+between coups a float is opened and closed
+    * none
+    * settled
+    * voided
+    in {0}                   -> offered(open_float)=yes offered(fill)=no_float
+                             -> offered(credit)=no_float offered(count_chips)=no_float
+                             -> offered(close_float)=no_float
+    chips open 20261127-01 100x1 -> offered(open_float)=float_open offered(fill)=yes
+                             -> offered(credit)=yes offered(count_chips)=yes
+                             -> offered(close_float)=yes
+    chips close 100x1        -> offered(open_float)=yes offered(fill)=float_closed
+                             -> offered(credit)=float_closed offered(count_chips)=float_closed
+                             -> offered(close_float)=float_closed
+a tray is counted between coups and filled at any time
+    * betting
+    * dealing
+    * held
+    * misaligned
+    in {0}                   -> offered(open_float)=coup_in_progress
+    chips open 20261127-02 100x1 -> refused coup_in_progress
+    {float}
+    chips count 100x1        -> refused coup_in_progress
+    chips close 100x1        -> refused coup_in_progress
+    chips fill F-1 100x1     -> offered(fill)=yes offered(credit)=yes; {0}
+                             -> offered(count_chips)=coup_in_progress
+                             -> offered(close_float)=coup_in_progress
+    chips credit C-1 100x1
+    chips correct 20261127-01 fill F-1 100x2
+    chips drop 20261127-01 B-1 100x2 -> {0}
+the newest count and every box are kept
+    empty
+    chips open 20261127-01 100x200
+    chips count 100x150
+    chips count 100x140 2500x4 -> amount(counted)=24000
+    chips close 100x140
     # Two boxes may hold the same; the newest count of one leaves the other alone.
-    for number, line in enumerate(("drop B-1 5000x20", "drop B-2 5000x20", "drop! B-1 5000x30")):
-        world.must(chip_command(line.replace(" ", " 20261127-01 ", 1), f"d-{number}"))
-    (kept,) = world.state.floats
-    assert sorted(kept.drops) == [("B-1", 150_000), ("B-2", 100_000)]
+    chips drop 20261127-01 B-1 5000x20
+    chips drop 20261127-01 B-2 5000x20
+    chips drop! 20261127-01 B-1 5000x30 -> drops()=B-1,150000,B-2,100000
+a closing and an opening that were told wrong say something else
+    empty
+    chips open 20261127-01 100x200
+    chips fill F-1 100x10
+    chips close 100x150
+    chips correct 20261127-01 closing - 100x149
+    chips correct 20261127-01 opening - 100x201 -> amount(opening)=20100 amount(closing)=14900
+                             -> amount(slips)=1000
+chips leave cards alone
+    # No fact about chips is a move of a coup: the phase stays what it was.
+    in settled               -> totals.coups=1
+    chips open 20261127-01 100x200 2500x40
+    chips fill F-1 2500x10
+    chips credit C-1 100x50
+    chips count 100x150 2500x50
+    chips close 100x150 2500x50
+    chips drop 20261127-01 B-1 5000x20 -> settled; totals.coups=1 totals.paid=2000
+                             -> count(card_dealt)=4
+"""
+FLOAT = (
+    "fold float_opened float_id=20261127-01 amount=20000 signed=s-1,d-4 currency=AUD chips=100x200"
+)
 
 
-def test_a_closing_and_an_opening_that_were_told_wrong_say_something_else() -> None:
-    world = World()
-    world.must(chip_command("open 20261127-01 100x200", "o"))
-    world.must(chip_command("fill F-1 100x10", "f"))
-    world.must(chip_command("close 100x150", "c"))
-    world.must(chip_command("correct 20261127-01 closing - 100x149", "e-1"))
-    world.must(chip_command("correct 20261127-01 opening - 100x201", "e-2"))
+def amount(world: World, what: str) -> int:
+    """What chips of the newest float come to."""
     (kept,) = world.state.floats
-    assert amount_of(kept.opening) == 20_100
-    assert amount_of(kept.closing or ()) == 14_900
-    assert [amount_of(slip.chips) for slip in kept.slips] == [1_000]
+    if what == "slips":
+        return sum(amount_of(slip.chips) for slip in kept.slips)
+    return amount_of(getattr(kept, what) or ())
+
+
+def offered(world: World, command: str) -> str:
+    refusal = current_refusals(world.state, CONTEXT).get(command)
+    return refusal.code if refusal else "yes"
+
+
+ASKED: Functions = {
+    "amount": amount,
+    "offered": offered,
+    "drops": lambda world, _: [
+        each for drop in sorted(world.state.floats[-1].drops) for each in drop
+    ],
+}
+
+
+@pytest.mark.parametrize("lines", histories(HISTORIES, float=FLOAT))
+def test_chips_beside_coups(lines: Sequence[str]) -> None:
+    assert play_history(lines, functions=ASKED).log
 
 
 def test_a_fact_about_a_float_that_nobody_opened_is_our_bug() -> None:
@@ -306,13 +326,3 @@ def _audit(
             assert isinstance(event, ChipsCounted)
             moved = 0
     given_out[event.float_id] = given_out.get(event.float_id, 0) + moved
-
-
-def test_chips_of_a_void_table_leave_cards_alone() -> None:
-    """No fact about chips is a move of a coup: the phase stays what it was."""
-    world = world_in(Phase.SETTLED)
-    phase, totals = world.state.phase, world.state.totals
-    for number, line in enumerate(dict(_games())["a float that is opened, worked with and closed"]):
-        made = world.must(chip_command(line.partition(" > ")[0], f"chips-{number}"))
-        assert not any(isinstance(event, CardDealt) for event in made)
-    assert (world.state.phase, world.state.totals) == (phase, totals)

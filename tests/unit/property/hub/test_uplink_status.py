@@ -58,27 +58,44 @@ def test_whatever_the_reason_is_made_of_it_can_be_read() -> None:
     assert word.reason.startswith("two lines ?[2J ? x")
 
 
-def test_a_stop_is_recorded_each_time_and_its_end_once_it_is_sure() -> None:
-    heard = UplinkStatusFilter(1_000.0)
-    assert heard.counts(B7, STOPPED, 1_001.0)
-    assert heard.counts(B7, STOPPED, 1_021.0)
-    assert not heard.counts(B7, RUNNING, 1_021.0 + SILENT_S)
-    assert heard.counts(B7, RUNNING, 1_022.0 + SILENT_S)
-    assert not heard.counts(B7, RUNNING, 1_042.0 + SILENT_S)  # it is known
+ENDED_BY = UplinkStatus(state="ended", by="ann")
+TURNS = [
+    (at + later, B7, word, word is STOPPED)
+    for at in range(0, 1_000, 20)
+    for word, later in ((STOPPED, 0), (RUNNING, 10))
+]
+# When one begins to hear; then each word, at which second, and whether it is recorded.
+HEARD: dict[str, tuple[float, list[tuple[float, str, UplinkStatus, bool]]]] = {
+    "a stop is recorded each time and its end once it is sure": (
+        1_000,
+        [
+            (1_001, B7, STOPPED, True),
+            (1_021, B7, STOPPED, True),
+            (1_021 + SILENT_S, B7, RUNNING, False),
+            (1_022 + SILENT_S, B7, RUNNING, True),
+            (1_042 + SILENT_S, B7, RUNNING, False),  # it is known
+        ],
+    ),
+    "two uplinks of a table do not set it right by turns": (
+        0,
+        [*TURNS, (2_000, B7, ENDED, False), (2_000, B7, ENDED_BY, True)],
+    ),
+    "who has just begun to hear takes nobody's word for an end": (
+        500,
+        [
+            (501, B7, RUNNING, False),
+            (501, B8, ENDED, False),
+            (501 + SILENT_S, B7, RUNNING, True),
+            (1_000 + SILENT_S, B7, RUNNING, True),  # another worker may have died since
+        ],
+    ),
+}
 
 
-def test_two_uplinks_of_a_table_do_not_set_it_right_by_turns() -> None:
-    heard = UplinkStatusFilter(0.0)
-    for at in range(0, 1_000, 20):
-        assert heard.counts(B7, STOPPED, float(at))
-        assert not heard.counts(B7, RUNNING, at + 10.0)
-    assert not heard.counts(B7, ENDED, 2_000.0)
-    assert heard.counts(B7, UplinkStatus(state="ended", by="ann"), 2_000.0)
-
-
-def test_who_has_just_begun_to_hear_takes_nobodys_word_for_an_end() -> None:
-    heard = UplinkStatusFilter(500.0)
-    assert not heard.counts(B7, RUNNING, 501.0)
-    assert not heard.counts(B8, ENDED, 501.0)
-    assert heard.counts(B7, RUNNING, 501.0 + SILENT_S)
-    assert heard.counts(B7, RUNNING, 1_000.0 + SILENT_S)  # another worker may have died since
+@pytest.mark.parametrize(("begun", "words"), HEARD.values(), ids=HEARD)
+def test_which_words_are_recorded(
+    begun: float, words: list[tuple[float, str, UplinkStatus, bool]]
+) -> None:
+    heard = UplinkStatusFilter(begun)
+    for at, table, word, counts in words:
+        assert heard.counts(table, word, at) is counts, (at, word)

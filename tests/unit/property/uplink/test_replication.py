@@ -136,18 +136,24 @@ def test_two_tables_events_of_the_same_cause_have_two_message_ids() -> None:
     }
 
 
-def test_each_verdict() -> None:
-    head = EVENTS[2].head
-    assert relation_to_head(head, EVENTS[3]) is HeadRelation.NEXT
-    assert relation_to_head(Head.beginning(ORIGIN), EVENTS[0]) is HeadRelation.NEXT
-    assert relation_to_head(Head.beginning("harbour/b8"), EVENTS[0]) is HeadRelation.FORGED
-    assert relation_to_head(head, EVENTS[2]) is HeadRelation.DUPLICATE
-    assert relation_to_head(head, EVENTS[0]) is HeadRelation.DUPLICATE
-    assert relation_to_head(head, EVENTS[4]) is HeadRelation.GAP
-    assert relation_to_head(head, EVENTS[2]._replace(hash=bytes(32))) is HeadRelation.FORK
-    assert relation_to_head(head, EVENTS[3]._replace(hash=bytes(32))) is HeadRelation.FORGED
-    assert relation_to_head(head, EVENTS[3]._replace(stored=b"{}")) is HeadRelation.FORGED
-    assert relation_to_head(head, EVENTS[4]._replace(position=4)) is HeadRelation.FORGED
+HEAD = EVENTS[2].head
+RELATIONS = [
+    (HEAD, EVENTS[3], HeadRelation.NEXT),
+    (Head.beginning(ORIGIN), EVENTS[0], HeadRelation.NEXT),
+    (Head.beginning("harbour/b8"), EVENTS[0], HeadRelation.FORGED),
+    (HEAD, EVENTS[2], HeadRelation.DUPLICATE),
+    (HEAD, EVENTS[0], HeadRelation.DUPLICATE),
+    (HEAD, EVENTS[4], HeadRelation.GAP),
+    (HEAD, EVENTS[2]._replace(hash=bytes(32)), HeadRelation.FORK),
+    (HEAD, EVENTS[3]._replace(hash=bytes(32)), HeadRelation.FORGED),
+    (HEAD, EVENTS[3]._replace(stored=b"{}"), HeadRelation.FORGED),
+    (HEAD, EVENTS[4]._replace(position=4), HeadRelation.FORGED),
+]
+
+
+@pytest.mark.parametrize(("head", "event", "relation"), RELATIONS)
+def test_each_verdict(head: Head, event: ReplicatedEvent, relation: HeadRelation) -> None:
+    assert relation_to_head(head, event) is relation
 
 
 @given(st.lists(st.sampled_from(EVENTS), max_size=40))

@@ -1,6 +1,5 @@
 """What a witness takes, refuses and forgets, with roots computed by the recursive definition."""
 
-import hashlib
 from collections.abc import Sequence
 
 import pytest
@@ -21,6 +20,7 @@ from property.witness.observed_log import (
     ObservedLogState,
     WitnessRefusal,
 )
+from tests.support.table.evidence import mth
 
 ORIGIN = "harbour/b7"
 KEY = SigningKey(ORIGIN, bytes(32))
@@ -41,18 +41,8 @@ def bytes_of(position: int, event: TableEvent | None = None, text: str = "") -> 
     )
 
 
-def oracle(leaves: Sequence[bytes]) -> bytes:
-    """RFC 6962, 2.1, word by word."""
-    if not leaves:
-        return hashlib.sha256(b"").digest()
-    if len(leaves) == 1:
-        return hashlib.sha256(b"\x00" + leaves[0]).digest()
-    split = 1 << (len(leaves) - 1).bit_length() - 1
-    return hashlib.sha256(b"\x01" + oracle(leaves[:split]) + oracle(leaves[split:])).digest()
-
-
 def note_of(leaves: Sequence[bytes], *keys: SigningKey, origin: str = ORIGIN) -> bytes:
-    return signed_checkpoint(Checkpoint(origin, len(leaves), oracle(leaves)), keys or [KEY])
+    return signed_checkpoint(Checkpoint(origin, len(leaves), mth(leaves)), keys or [KEY])
 
 
 class Feed:
@@ -102,7 +92,7 @@ def test_every_size_that_was_passed_can_be_cosigned_in_order() -> None:
     for size in (1, 2, 3, 7, 8, 31, 32, 40):
         found = fit(feed.seen.judge(note_of(feed.log[:size])))
         feed.seen.keep(found)
-        assert feed.seen.newest == Checkpoint(ORIGIN, size, oracle(feed.log[:size]))
+        assert feed.seen.newest == Checkpoint(ORIGIN, size, mth(feed.log[:size]))
     assert feed.seen.tree.size == 40
     assert feed.seen.position == 40
 
@@ -273,4 +263,4 @@ def test_whatever_was_kept_when_the_answer_is_the_same_as_without_a_stop(
         assert feed.seen.newest.size == size
         if data.draw(st.booleans()):
             feed.seen = remembered(feed.seen, hashes[feed.seen.tree.size :])
-        assert parse_checkpoint(note_of(feed.log))[0].root == oracle(feed.log)
+        assert parse_checkpoint(note_of(feed.log))[0].root == mth(feed.log)

@@ -1,7 +1,5 @@
 """The framer `cobs`: stuffing against a second one, hostile bytes, and recovery at the next 00."""
 
-import random
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -127,32 +125,6 @@ def test_the_same_pieces_however_it_is_cut(data: bytes, places: list[int]) -> No
 @given(hostile)
 def test_a_frame_between_delimiters_is_always_found(garbage: bytes) -> None:
     assert "9" in [p.seq for p in fed(garbage + drawn(9)) if isinstance(p, Frame)]
-
-
-@pytest.mark.parametrize(
-    "garbage",
-    [random.Random(SEED).randbytes(1_000_000), b"\x01" * 1_000_000, b"\0" * 1_000_000],
-    ids=["random", "never delimited", "delimiters for ever"],
-)
-def test_a_megabyte_of_garbage_costs_few_rejects_and_no_memory(garbage: bytes) -> None:
-    framer = cobs()
-    pieces = []
-    for start in range(0, len(garbage), 4096):
-        pieces += framer.feed(garbage[start : start + 4096])
-        assert len(framer.__dict__["_held"]) <= LONGEST
-    pieces += framer.feed(drawn(1))
-    assert sum(isinstance(piece, Rejected) for piece in pieces) < 300, f"seed {SEED}"
-    assert isinstance(pieces[-1], Frame)
-
-
-def test_pending() -> None:
-    framer = cobs()
-    seen = []
-    for data in (drawn(1), b"\x05\x11", b"\0", b"\0"):
-        framer.feed(data)
-        seen.append(framer.pending)
-    framer.flush()
-    assert [*seen, framer.pending] == [False, True, True, True, False]
 
 
 @pytest.mark.parametrize("size", [0, 1, 240, 241, 242, 254, 255])

@@ -1,6 +1,5 @@
 """The framer against every split, hostile bytes, and a second framer written another way."""
 
-import random
 from functools import reduce
 from itertools import pairwise
 from operator import xor
@@ -9,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe_driver.framing.frames import RAW_LIMIT, RUN_LIMIT, Frame, Framer, Piece, Rejected
+from shoe_driver.framing.frames import RUN_LIMIT, Frame, Framer, Piece, Rejected
 from shoe_driver.framing.registry import FramerOptions, make_framer
 from tests.support.shoe.shoe_bytes import NOISE, body, cut, frame, stream
 
@@ -169,45 +168,6 @@ def walked(data: bytes) -> list[tuple[int, bytes]]:
             if reduce(xor, raw[1:-2]) == int(raw[-2:], 16):
                 found.append((start, raw))
     return found
-
-
-@pytest.mark.parametrize(
-    "garbage",
-    [
-        random.Random(SEED).randbytes(1_000_000),
-        b"\x05" * 1_000_000,
-        b"\x05\x31\x44" * 333_334,
-        b"\xff" * 1_000_000,
-    ],
-    ids=["random", "begun for ever", "broken off for ever", "a line stuck at one"],
-)
-def test_a_megabyte_of_garbage_costs_few_rejects_and_no_memory(garbage: bytes) -> None:
-    framer = enq()
-    pieces = []
-    for start in range(0, len(garbage), 4096):
-        pieces += framer.feed(garbage[start : start + 4096])
-        held = framer.__dict__["_held"]  # what it keeps: never more than one frame could be
-        assert len(held) < 6 + DATA_LIMIT
-    pieces += framer.flush()
-    assert len(pieces) <= 260, f"seed {SEED}"
-    assert all(len(piece.raw) <= RAW_LIMIT for piece in pieces)
-
-
-def test_a_valid_frame_after_a_megabyte_of_garbage_is_found() -> None:
-    framer = enq()
-    framer.feed(random.Random(SEED).randbytes(1_000_000))
-    found = framer.feed(frame("1", b"D\x81\xb8"))
-    assert [p.body for p in found if isinstance(p, Frame)] == [b"D\x81\xb8"]
-
-
-def test_pending_says_whether_bytes_are_held_back() -> None:
-    framer = enq()
-    seen = []
-    for data in (frame("0", b"S"), b"\x05\x31", b"\x44\x03\x37\x36", b"\xff"):
-        framer.feed(data)
-        seen.append(framer.pending)
-    framer.flush()
-    assert [*seen, framer.pending] == [False, True, False, True, False]
 
 
 def test_noise_is_told_of_by_4096_bytes_of_which_64_are_shown() -> None:

@@ -1,7 +1,5 @@
 """The framer `line`: ends of lines, what is no line, and the rest of a line that was broken off."""
 
-import random
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -116,33 +114,6 @@ def test_the_lines_are_those_that_splitlines_finds(data: bytes) -> None:
         if 0 < len(line) <= LIMIT and all(32 <= byte < 127 for byte in line)
     ]
     assert [p.body for p in fed(data) if isinstance(p, Frame)] == wanted if data else True
-
-
-@pytest.mark.parametrize(
-    "garbage",
-    [random.Random(SEED).randbytes(1_000_000), b"A" * 1_000_000, b"\r" * 1_000_000],
-    ids=["random", "a line for ever", "ends for ever"],
-)
-def test_a_megabyte_of_garbage_costs_few_rejects_and_no_memory(garbage: bytes) -> None:
-    made = framer()
-    pieces = []
-    for start in range(0, len(garbage), 4096):
-        pieces += made.feed(garbage[start : start + 4096])
-        assert len(made.__dict__["_held"]) <= LIMIT
-    pieces += made.feed(b"\r0007\r")
-    assert sum(isinstance(piece, Rejected) for piece in pieces) < 1500, f"seed {SEED}"
-    assert isinstance(pieces[-1], Frame)
-    assert pieces[-1].body == b"0007"
-
-
-def test_pending() -> None:
-    made = framer()
-    seen = []
-    for data in (b"0007\r", b"\n", b"00", b"08\r", b"\xff\r"):
-        made.feed(data)
-        seen.append(made.pending)
-    made.flush()
-    assert [*seen, made.pending] == [False, False, True, False, True, False]
 
 
 def test_a_line_that_is_told_of_no_prefix_and_no_check_has_none() -> None:

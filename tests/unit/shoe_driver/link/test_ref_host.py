@@ -4,24 +4,14 @@ import pytest
 
 from shoe_driver.decode import Decoder
 from tests.support.shoe.ref_bytes import (
-    ACK,
     DRAWN,
     POWER_UP,
     REF,
     RESEND,
     Device,
-    beat,
-    drawn,
     host_said,
-    ref_frame,
 )
 from tests.support.shoe.shoe_bytes import said
-
-
-def asks(decoder: Decoder, *frames: bytes) -> list[tuple[int, int]]:
-    for each in frames:
-        decoder.feed_bare(each)
-    return [(kind, seq) for kind, _, seq in host_said(decoder.replies())]
 
 
 @pytest.mark.parametrize("seen_by", ["report", "beat"])
@@ -47,14 +37,3 @@ def test_a_gap_that_cannot_be_filled_is_asked_for_a_few_times(seen_by: str) -> N
             pending += device.beat()
             next_beat += 1000
     assert 2 <= requests <= 5
-
-
-def test_a_lost_request_is_made_again_at_the_next_periodic_beat() -> None:
-    decoder = Decoder(REF)
-    assert asks(decoder, ref_frame(POWER_UP, 0), drawn(1), drawn(3)) == [(RESEND, 2)]
-    assert asks(decoder, beat(3, ms=1000)) == [(RESEND, 2)]
-    assert asks(decoder, beat(3, ms=1040)) == [(ACK, 2)]  # the device's answer
-    assert asks(decoder, beat(3, ms=2000)) == [(RESEND, 2)]
-    assert asks(decoder, drawn(2), drawn(5)) == [(RESEND, 4)]  # another gap, at once
-    assert asks(decoder, beat(5, ms=2040)) == [(RESEND, 4)]
-    assert asks(decoder, beat(5, ms=2080)) == [(ACK, 4)]

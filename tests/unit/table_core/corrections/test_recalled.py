@@ -1,13 +1,11 @@
 """Coups of earlier shoes: recalled from the log as they stood, and corrected by the shell."""
 
 import random
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 from msgspec.structs import replace
 
-from events.clock import rfc3339
 from events.commands.base import Answer, Command
 from events.commands.cards import CorrectCard
 from events.commands.chips import Fill, OpenFloat
@@ -16,18 +14,17 @@ from events.commands.coup import OpenBetting, VoidCoup
 from events.commands.shoe import EndShoe, LoadShoe, ReplaceShoe
 from events.commands.wagers import PlaceWager, WagerRequest
 from events.log.store import EventLog
-from events.mqtt.topics import Topics
 from events.types.chips import Pieces
-from events.types.envelope import decode_envelope, encode_envelope
+from events.types.envelope import decode_envelope
 from events.types.shoe_reports import DeviceResult, LinkOpen, LinkUp
-from events.types.stored import Pending
-from events.types.table import TableEvent
 from table_core.fold.dispatch import fold_all
 from table_core.process.coup_recall import recall_coup
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.service.table import Table
 from table_core.state.coup import Phase
 from table_core.state.table import TableState
+from tests.support.clock import FakeClock
+from tests.support.log.logs import keep
 from tests.support.table.corrections import check_past
 from tests.support.table.coups import (
     COUP,
@@ -42,50 +39,18 @@ from tests.support.table.coups import (
 )
 from tests.support.table.money_game import BOOKS, Game, random_coup
 from tests.support.table.settled_coups import hands, recalled
+from tests.unit.table_core.test_commands_and_reports import TOPICS, log
 
-TOPICS = Topics("site", "t1")
+__all__ = ["log"]
+
 ROLES = {name: frozenset({name}) for name in ("dealer", "supervisor")}
 NEXT = "20261127-02"
-
-
-class StoppedClock:
-    """The same moment for ever."""
-
-    def utc_ns(self) -> int:
-        return 1_795_815_607_123_456_789
-
-    def mono_us(self) -> int:
-        return 1_000
-
-
-@pytest.fixture
-def log(tmp_path: Path) -> Iterator[EventLog]:
-    with EventLog.open(tmp_path / "table.sqlite", "site/t1") as opened:
-        yield opened
 
 
 def table_on(log: EventLog) -> Table:
     library = tuple(map(load_rulebook, shipped_ids()))
     rulebook = load_rulebook("au-commission")
-    return Table(log, TOPICS, rulebook, StoppedClock(), roles=ROLES, library=library)
-
-
-def store(log: EventLog, events: list[TableEvent]) -> None:
-    """The events in a log, as a shell would have written them."""
-    at, entries = rfc3339(0), []
-    for position, event in enumerate(events, start=1):
-        stored = encode_envelope(
-            event,
-            index=0,
-            stream="site/t1",
-            position=position,
-            at=at,
-            actor="shoe",
-            cause=f"j1/{position}",
-            correlation=str(getattr(event, "coup", None) or ""),
-        )
-        entries.append(Pending(event.TYPE, event.VERSION, at, stored))
-    log.append(0, entries)
+    return Table(log, TOPICS, rulebook, FakeClock(), roles=ROLES, library=library)
 
 
 @pytest.mark.parametrize("name", ["pairs first", "per_shoe"])
@@ -94,7 +59,7 @@ def test_every_coup_is_recalled_as_it_stands_now(name: str, log: EventLog) -> No
     while len(game.shoes) < 2:
         coup = random_coup(rng)
         game.play(replace(coup, asked=coup.asked[:2]))
-    store(log, game.world.log)
+    keep(log, game.world.log)
     for shoe in (*game.shoes, game.shoe):
         found = recall_coup(log.read, log.position, f"{shoe}/1")
         expected = game.world.state if shoe == game.shoe else recalled(game.world, shoe)
@@ -251,7 +216,7 @@ def test_a_coup_that_went_on_from_another_shoe_is_recalled_by_its_own(log: Event
     assert world.state.phase is Phase.SETTLED
     correct = hands("8S KH", "7D 2C")
     assert code(world, correct) == "unknown_coup"
-    store(log, world.log)
+    keep(log, world.log)
     world.context = replace(world.context, recalled=recall_coup(log.read, log.position, COUP))
     world.must(correct)
     assert world.state.totals.paid == 0

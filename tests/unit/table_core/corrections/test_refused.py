@@ -1,112 +1,74 @@
 """Corrections that cannot be: refused with a code, and nothing changes."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
 
 import pytest
-from msgspec.structs import replace
 
-from events.cards import Card
-from events.commands.base import Command
-from events.commands.coup import VoidCoup
-from events.commands.wagers import WagerRequest
 from events.money import MAX_STAKE
-from table_core.rulebooks.shipped import load_rulebook
-from table_core.state.shoe import times_seen
-from tests.support.table.coups import CONTEXT, COUP, SHOE, World, cards, code
-from tests.support.table.settled_coups import P, face, first_wager, hands, other, played, wager
+from tests.support.table.histories import histories, play_history
 
-# ---- refusals change nothing ----
-
-REFUSED: dict[str, tuple[str, Callable[[World], Command]]] = {
-    "another card was due": ("incomplete_coup", lambda _: face(P, 1, Card.S2)),
-    "a hand of one card": ("incomplete_coup", lambda _: hands("9S", "2D")),
-    "no cards": ("incomplete_coup", lambda _: hands("", "")),
-    "a third behind a natural": ("excess_card", lambda _: hands("9S KH 2C", "2D 3C")),
-    "a third for the hand that stands": ("excess_card", lambda _: hands("6S KH 2C", "2D 3C")),
-    "a fourth card": ("excess_card", lambda _: hands("2S KH 2C 3C", "2D 3C")),
-    "one hand only": ("excess_card", lambda _: hands("9S KH 2C 4C", "")),
-    "the same face": ("same_card", lambda _: face(P, 1, Card.S9)),
-    "the same hands": ("changes_nothing", lambda _: hands("9S KH", "2D 3C")),
-    "a card that never lay": ("no_such_card", lambda _: face(P, 3, Card.S9)),
-    "another coup": ("unknown_coup", lambda _: face(P, 1, Card.S8, f"{SHOE}/9")),
-    "no coup at all": ("unknown_coup", lambda _: hands("9S KH", "2D 3C", "nonsense")),
-    "a coup that is not named": ("nothing_to_correct", lambda _: face(P, 1, Card.S8, None)),
-    "another wager": ("unknown_wager", lambda _: wager(None, "dealer/t-99/0")),
-    "nothing about a wager": ("changes_nothing", lambda _: wager(None)),
-    "the same wager": (
-        "changes_nothing",
-        lambda world: wager(WagerRequest(seat=1, bet="player", stake=1000), first_wager(world)),
-    ),
-    "no such bet": ("unknown_bet", lambda _: wager(WagerRequest(seat=1, bet="ante", stake=10))),
-    "a bet of another rulebook": (
-        "not_offered",
-        lambda _: wager(WagerRequest(seat=1, bet="dragon7", stake=10)),
-    ),
-    "no stake": ("invalid_stake", lambda _: wager(WagerRequest(seat=1, bet="tie", stake=0))),
-    "no seat": ("invalid_seat", lambda _: wager(WagerRequest(seat=100, bet="tie", stake=0))),
-    "no reference": (
-        "invalid_patron",
-        lambda _: wager(WagerRequest(seat=1, bet="tie", stake=100, patron="")),
-    ),
-    "more than a coup takes": (
-        "table_maximum",
-        lambda _: wager(WagerRequest(seat=1, bet="tie", stake=MAX_STAKE)),
-    ),
-    "a rulebook that is not at hand": ("unknown_rulebook", lambda _: other(load_rulebook("ez"))),
-    "a rulebook by another name": (
-        "unknown_rulebook",
-        lambda _: replace(other(CONTEXT.rulebook), rulebook="ez"),
-    ),
-    "the same rulebook": ("changes_nothing", lambda _: other(CONTEXT.rulebook)),
-    "a void of no coup": (
-        "unknown_coup",
-        lambda _: VoidCoup(transaction="v", reason="r", coup=f"{SHOE}/2"),
-    ),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_be_is_refused_and_changes_nothing(name: str) -> None:
-    world = played()
-    before, events = world.state, len(world.log)
-    expected, command = REFUSED[name]
-    assert code(world, command(world)) == expected
-    assert world.state is before
-    assert len(world.log) == events
-
-
-@pytest.mark.parametrize("reason", ["", "  "])
-def test_a_correction_without_a_reason_is_refused(reason: str) -> None:
-    world = played(player=cards("6S KH"), banker=cards("7D KC"))
-    assert code(world, replace(face(P, 1, Card.S8), reason=reason)) == "reason_required"
-    assert code(world, replace(hands("8S KH", "7D KC"), reason=reason)) == "reason_required"
-    assert code(world, replace(wager(None, first_wager(world)), reason=reason)) == "reason_required"
-    assert code(world, replace(other(load_rulebook("ez")), reason=reason)) == "reason_required"
-    void = VoidCoup(transaction="v", coup=COUP, reason=reason)
-    assert code(world, void) == "reason_required"
+HISTORIES = """
+what cannot be is refused and changes nothing
+    * "correct_card coup=01/1 P1 2S"                          incomplete_coup
+    * "correct_hands player='9S' banker='2D'"                 incomplete_coup
+    * "correct_hands player='' banker=''"                     incomplete_coup
+    * "correct_hands player='9S KH 2C' banker='2D 3C'"        excess_card
+    * "correct_hands player='6S KH 2C' banker='2D 3C'"        excess_card
+    * "correct_hands player='2S KH 2C 3C' banker='2D 3C'"     excess_card
+    * "correct_hands player='9S KH 2C 4C' banker=''"          excess_card
+    * "correct_card coup=01/1 P1 9S"                          same_card
+    * "correct_hands player='9S KH' banker='2D 3C'"           changes_nothing
+    * "correct_card coup=01/1 P3 9S"                          no_such_card
+    * "correct_card coup=01/9 P1 8S"                          unknown_coup
+    * "correct_hands coup=nonsense player='9S KH' banker='2D 3C'" unknown_coup
+    * "correct_card P1 8S"                                    nothing_to_correct
+    * "correct_wager wager=dealer/t-99/0 to=none"             unknown_wager
+    * "correct_wager to=none"                                 changes_nothing
+    * "correct_wager wager=@1 to='1 player 1000'"             changes_nothing
+    * "correct_wager to='1 ante 10'"                          unknown_bet
+    * "correct_wager to='1 dragon7 10'"                       not_offered
+    * "correct_wager to='1 tie 0'"                            invalid_stake
+    * "correct_wager to='100 tie 0'"                          invalid_seat
+    * "correct_wager to='1 tie 100 patron='"                  invalid_patron
+    * "correct_wager to='1 tie {max_stake}'"                  table_maximum
+    * "correct_rulebook by=ez"                                unknown_rulebook
+    * "correct_rulebook by=own rulebook=ez"                   unknown_rulebook
+    * "correct_rulebook by=own"                               changes_nothing
+    * "void_coup coup=01/2"                                   unknown_coup
+    {played} 9S KH | 2D 3C
+    {0}                      -> refused {1}
+a correction without a reason is refused
+    * ""
+    * "  "
+    {played} 6S KH | 7D KC
+    correct_card coup=01/1 P1 8S reason="{0}"  -> refused reason_required
+    correct_hands player="8S KH" banker="7D KC" reason="{0}" -> refused reason_required
+    correct_wager wager=@1 to=none reason="{0}" -> refused reason_required
+    correct_rulebook by=ez reason="{0}"        -> refused reason_required
+    void_coup coup=01/1 reason="{0}"           -> refused reason_required
+a ninth copy of a face is refused
+    {played} 9S 9S | 2D KC |
+    played 9S 9S | 2D KC |
+    played 9S 9S | 2D KC |
+    played 9S 9S | 2D KC |   -> copies(9S)=8
+    correct_hands player="9S 9S" banker="9S KC" -> refused too_many_copies
+    # The same copies, in other places.
+    correct_hands player="9S KC" banker="9S 2D" -> copies(9S)=8
+a coup void before its settlement is not corrected
+    in none
+    open
+    bet 1 player 1000
+    void_coup
+    correct_hands player="9S KH" banker="2D 3C" -> refused coup_void
+    correct_card coup=01/1 P1 9S -> refused coup_void
+a coup is not judged by a rulebook of another currency
+    library ez
+    {played} 9S KH | 2D 3C
+    correct_rulebook by=library -> refused wrong_currency
+"""
+WORDS = {"played": "in none\nplayed", "max_stake": str(MAX_STAKE)}
 
 
-def test_a_ninth_copy_of_a_face_is_refused() -> None:
-    world = played(player=cards("9S 9S"), banker=cards("2D KC"), bets=())
-    for _ in range(3):
-        played(player=cards("9S 9S"), banker=cards("2D KC"), bets=(), world=world)
-    assert world.state.shoe is not None
-    assert times_seen(world.state.shoe, Card.S9) == 8
-    assert code(world, hands("9S 9S", "9S KC")) == "too_many_copies"
-    world.must(hands("9S KC", "9S 2D"))  # the same copies, in other places
-    assert times_seen(world.state.shoe, Card.S9) == 8
-
-
-def test_a_coup_void_before_its_settlement_is_not_corrected() -> None:
-    world = World()
-    world.ready()
-    world.open()
-    world.bet((1, "player", 1000))
-    world.must(VoidCoup(transaction="v", reason="misdeal"))
-    for command in (hands("9S KH", "2D 3C"), face(P, 1, Card.S9)):
-        assert code(world, command) == "coup_void"
-
-
-def test_a_coup_is_not_judged_by_a_rulebook_of_anwrong_currency() -> None:
-    context = replace(CONTEXT, library=(load_rulebook("ez"),))
-    assert code(played(context), other(load_rulebook("ez"))) == "wrong_currency"
+@pytest.mark.parametrize("lines", histories(HISTORIES, **WORDS))
+def test_corrections_that_cannot_be(lines: Sequence[str]) -> None:
+    assert play_history(lines).log

@@ -5,147 +5,82 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 
-from events.cards import Card, Hand
-from events.commands.cards import EnterCard
-from events.types.shoe_reports import CardOutOfGame, CardUnreadable, DeviceResult
-from events.types.table import AlarmRaised, CoupSettled, ResultConfirmed, ResultDisputed, TableEvent
 from table_core.decide.coup_resolution import settle_or_hold
 from table_core.decide.decision import DecisionBuilder
-from table_core.rulebooks.shipped import load_rulebook
 from table_core.state.coup import Phase
-from tests.support.table.coups import CONTEXT, COUP, NATURAL_NINE, World, drawn, revealed, world_in
+from tests.support.table.coups import CONTEXT, world_in
+from tests.support.table.histories import histories, play_history
 
-OUTSIDE = CardOutOfGame(reason="drawn_outside_game")
-P, B = Hand.PLAYER, Hand.BANKER
-
-
-def confirmed(events: Sequence[TableEvent]) -> list[str]:
-    return [event.by for event in events if isinstance(event, ResultConfirmed)]
-
-
-def test_the_shoes_own_result_confirms_where_it_is_waited_for() -> None:
-    world = world_in(Phase.COMPLETE)
-    assert confirmed(world.log) == []
-    assert confirmed(world.say(DeviceResult(winner="player"))) == ["device"]
-
-
-def test_the_last_card_confirms_where_no_result_is_waited_for() -> None:
-    world = world_in(Phase.CLOSED, context=replace(CONTEXT, result_required=False))
-    assert confirmed(world.deal(*NATURAL_NINE)) == ["last_card"]
-    assert world.state.phase is Phase.SETTLED
-
-
-@pytest.mark.parametrize("winner", ["player", "banker"])
-def test_a_result_that_nobody_waits_for_is_not_asked_when_a_face_is_entered(winner: str) -> None:
-    world = world_in(Phase.CLOSED, context=replace(CONTEXT, result_required=False))
-    world.deal(*NATURAL_NINE[:3])
-    world.say(CardUnreadable(hand=B, number=2), DeviceResult(winner=winner))
-    entered = EnterCard(
-        transaction=world.transaction(), hand=B, number=2, face=Card.C3, reason="it lies there"
-    )
-    made = world.must(entered)
-    assert confirmed(made) == ["last_card"]
-    assert len([event for event in made if isinstance(event, CoupSettled)]) == 1
-    assert world.state.phase is Phase.SETTLED
-
-
-# Player 9S KH, Banker 2D 3C: no pair, no six. What the shoe says -> what is said of it.
-SAID = [
-    (
-        DeviceResult(winner="tie", player_pair=True, banker_pair=True, banker_six=True),
-        (
-            "winner: the table says player, the shoe tie; "
-            "Player pair: the table says no, the shoe yes; "
-            "Banker pair: the table says no, the shoe yes; "
-            "Banker with six: the table says no, the shoe yes"
-        ),
-    ),
-    (
-        DeviceResult(winner="player", player_pair=True),
-        "Player pair: the table says no, the shoe yes",
-    ),
-    (
-        DeviceResult(winner="player", banker_pair=True),
-        "Banker pair: the table says no, the shoe yes",
-    ),
-    (DeviceResult(winner="banker"), "winner: the table says player, the shoe banker"),
-]
-
-
-@pytest.mark.parametrize(("report", "detail"), SAID)
-def test_a_dispute_says_all_that_differs(report: DeviceResult, detail: str) -> None:
-    (disputed,) = (
-        event for event in world_in(Phase.COMPLETE).say(report) if isinstance(event, ResultDisputed)
-    )
-    assert disputed.detail == detail
-    assert (disputed.ours.value, disputed.device) == ("player", report.winner)
-
-
-# cards, who wins, whether the shoe says that Banker won with a six -> whether that is disputed
-SIXES = """
-3D AC 2C 5H KH | banker | no  -> no    plain Banker: the shoe does not tell a six apart
-3D AC 2C 5H KH | banker | yes -> no    Banker wins with 6
-2H 7D KS KC AH | banker | yes -> yes   Banker wins with 7
-6H 6D KS KC    | tie    | yes -> yes   6 each
-9H 6D KS KC    | player | yes -> yes   Banker loses with 6
-9H 6D KS KC    | player | no  -> no
+HISTORIES = """
+the shoe's own result confirms where it is waited for
+    in complete              -> count(result_confirmed)=0
+    result player            -> result_confirmed: by=device
+the last card confirms where no result is waited for
+    in closed result_required=false
+    deal 9S 2D KH 3C         -> settled; result_confirmed: by=last_card
+a result that nobody waits for is not asked when a face is entered
+    * player
+    * banker
+    in closed result_required=false
+    deal 9S 2D KH
+    shoe card_unreadable B2
+    result {0}
+    enter_card B2 3C         -> settled; result_confirmed: by=last_card
+                             -> coup_settled: coup=20261127-01/1
+a dispute says all that differs
+    # Player 9S KH, Banker 2D 3C: no pair, no six.
+    * "tie player_pair banker_pair banker_six" tie "{all}"
+    * "player player_pair" player "{player_pair}"
+    * "player banker_pair" player "{banker_pair}"
+    * banker banker "winner: the table says player, the shoe banker"
+    in complete
+    result {0}               -> result_disputed: "detail={2}" ours=player device={1}
+a six of the shoe's is a winning six or disputed
+    * "3D AC 2C 5H KH" "banker"            settled
+    * "3D AC 2C 5H KH" "banker banker_six" settled
+    * "2H 7D KS KC AH" "banker banker_six" '{six}'
+    * "6H 6D KS KC"    "tie banker_six"    '{six}'
+    * "9H 6D KS KC"    "player banker_six" '{six}'
+    * "9H 6D KS KC"    "player"            settled
+    in closed
+    deal {0}                 -> complete
+    result {1}               -> {2}
+pairs are paid when the first four faces are known and a third lies face down
+    rules nz-scale-one       # it settles in two phases
+    in none
+    open
+    bet 1 player 1000, 1 perfect_pairs 500
+    close
+    P1 B1 P2 B2 P3
+    reveal P1 2S             -> count(coup_settled)=0
+    reveal B1 4D             -> count(coup_settled)=0
+    reveal P2 2H             -> count(coup_settled)=0
+    reveal B2 KC             -> dealing; coup_settled: settlement.phase=1
+a card drawn after a complete deal asks whether it was seen
+    in complete
+    shoe card_out_of_game reason=drawn_outside_game
+                             -> alarm_raised: "text={drawn}; say whether the table has seen it"
+a card drawn while faces are withheld is put aside until they are known
+    in closed
+    squeeze
+    shoe card_out_of_game reason=drawn_outside_game
+                             -> alarm_raised: "text={aside}"
 """
+DRAWN = "coup 20261127-01/1: a card was drawn outside the game"
+TEXTS = {
+    "player_pair": "Player pair: the table says no, the shoe yes",
+    "banker_pair": "Banker pair: the table says no, the shoe yes",
+    "banker_six": "Banker with six: the table says no, the shoe yes",
+    "six": 'result_disputed: "detail=Banker with six: the table says no, the shoe yes"',
+    "drawn": DRAWN,
+    "aside": f"{DRAWN}; put it aside; when the faces are known it is judged whether one was due",
+}
+DIFFER = ("winner: the table says player, the shoe tie", *list(TEXTS.values())[:3])
 
 
-@pytest.mark.parametrize("line", SIXES.strip().splitlines())
-def test_a_six_of_the_shoes_is_a_winning_six_or_disputed(line: str) -> None:
-    case, _, expected = line.partition("->")
-    dealt, winner, six = (part.strip() for part in case.split("|"))
-    world = world_in(Phase.CLOSED)
-    places = ((P, 1), (B, 1), (P, 2), (B, 2), (P, 3))
-    world.say(*(drawn(*at, card) for at, card in zip(places, dealt.split(), strict=False)))
-    assert world.state.phase is Phase.COMPLETE
-    made = world.say(DeviceResult(winner=winner, banker_six=six == "yes"))
-    said = [event.detail for event in made if isinstance(event, ResultDisputed)]
-    disputed = expected.split()[0] == "yes"
-    assert said == ["Banker with six: the table says no, the shoe yes"] * disputed
-
-
-def first_settled(world: World) -> list[int]:
-    events = (event for event in world.log if isinstance(event, CoupSettled))
-    return [event.settlement.phase for event in events]
-
-
-def test_pairs_are_paid_when_the_first_four_faces_are_known_and_a_third_lies_face_down() -> None:
-    rulebook = load_rulebook("nz-scale-one")  # it settles in two phases
-    world = world_in(Phase.NONE, context=replace(CONTEXT, rulebook=rulebook))
-    world.open()
-    world.bet((1, "player", 1000), (1, "perfect_pairs", 500))
-    world.close()
-    faces = [(P, 1, "2S"), (B, 1, "4D"), (P, 2, "2H"), (B, 2, "KC")]
-    world.say(*(drawn(hand, number) for hand, number, _ in faces), drawn(P, 3))
-    for hand, number, face in faces:
-        assert first_settled(world) == []
-        world.say(revealed(hand, number, face))
-    assert first_settled(world) == [1]
-    assert world.state.phase is Phase.DEALING
-
-
-def alarms(world: World, *reports: CardOutOfGame) -> list[str]:
-    made = world.say(*reports)
-    return [event.text for event in made if isinstance(event, AlarmRaised)]
-
-
-def test_a_card_drawn_behind_a_complete_deal_asks_whether_it_was_seen() -> None:
-    assert alarms(world_in(Phase.COMPLETE), OUTSIDE) == [
-        f"coup {COUP}: a card was drawn outside the game; say whether the table has seen it"
-    ]
-
-
-def test_a_card_drawn_while_faces_are_withheld_is_put_aside_until_they_are_known() -> None:
-    world = world_in(Phase.CLOSED)
-    world.say(*(drawn(hand, number) for hand, number in ((P, 1), (B, 1), (P, 2), (B, 2))))
-    assert alarms(world, OUTSIDE) == [
-        (
-            f"coup {COUP}: a card was drawn outside the game; "
-            "put it aside; when the faces are known it is judged whether one was due"
-        )
-    ]
+@pytest.mark.parametrize("lines", histories(HISTORIES, **TEXTS, all="; ".join(DIFFER)))
+def test_what_follows_from_the_cards(lines: Sequence[str]) -> None:
+    assert play_history(lines).log
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
-"""Commands: every phase times every command, and each refusal with its code."""
+"""Commands: every phase times every command, each refusal with its code, and whole events."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -20,13 +21,29 @@ from events.commands.registry import Decider
 from events.commands.shoe import Burn, ClearShoeError, CutCard, EndShoe, LoadShoe, ReplaceShoe
 from events.commands.staff import AcknowledgeAlarm, AssignDealer
 from events.commands.wagers import PlaceWager, SetLimits, WagerRequest, WithdrawWager
-from events.types.shoe_reports import ErrorRaised, LinkDown, LinkOpen, LockChanged
-from events.types.table import CoupSettled, CoupVoided, Refund, WagersWithdrawn
-from table_core.decide.dispatch import decide, result_overdue
+from events.errors import OurBug
+from events.types.commission import SeatAmount
+from events.types.corrections import HandsCorrected
+from events.types.irregularities import CardCorrected
+from events.types.table import (
+    BettingClosed,
+    BettingOpened,
+    CoupSettled,
+    CoupVoided,
+    ResultConfirmed,
+    RulebookAdopted,
+)
+from table_core.decide.decision import DecisionContext
+from table_core.decide.dispatch import adopt_rulebook, decide, result_overdue
+from table_core.fold.common import current_shoe
+from table_core.rulebooks.shipped import load_rulebook
 from table_core.state.coup import Phase
-from table_core.state.table import TableState
+from table_core.state.shoe import BURN_ALARM
+from table_core.state.table import Alarm, TableState
+from tests.support.cage.books import book
 from tests.support.table.commands import DECIDED
-from tests.support.table.coups import CONTEXT, COUP, SHOE, World, confirm, world_in
+from tests.support.table.coups import CONTEXT, COUP, SHOE, confirm, world_in
+from tests.support.table.histories import histories, play_history
 
 P, B = Hand.PLAYER, Hand.BANKER
 
@@ -143,178 +160,107 @@ def test_every_phase_a_table_can_stand_in_is_in_the_table() -> None:
     assert {phase for phase, _, _ in _cases()} == {p.value for p in Phase} - {"confirmed"}
 
 
-@pytest.mark.parametrize(
-    ("change", "code"),
-    [
-        (lambda w: w.say(LinkDown(reason="unplugged")), "link_down"),
-        (lambda w: w.say(ErrorRaised(code="cannot_read", latched=True)), "shoe_error"),
-        (lambda w: w.say(LockChanged(locked=True)), "shoe_locked"),
-        (lambda w: w.must(EndShoe(transaction="e")), "shoe_ended"),
-    ],
-)
-def test_betting_does_not_open_while_a_fault_can_affect_the_outcome(
-    change: Callable[[World], object], code: str
-) -> None:
-    world = world_in(Phase.NONE)
-    change(world)
-    refusal = world.ask(OpenBetting(transaction="o"))
-    assert isinstance(refusal, Refusal)
-    assert refusal.code == code
+HISTORIES = """
+betting does not open while a fault can affect the outcome
+    * "shoe link_down reason=unplugged"                link_down
+    * "shoe error_raised code=cannot_read latched=true" shoe_error
+    * "shoe lock_changed locked=true"                  shoe_locked
+    * end_shoe                                         shoe_ended
+    in none
+    {0}
+    open_betting             -> refused {1}
+betting opens on an open link that has proved nothing yet
+    empty
+    shoe link_open transport=pty:x
+    load_shoe shoe=01
+    open                     -> betting
+without a shoe nothing opens
+    empty
+    shoe link_open transport=pty:x
+    open_betting             -> refused no_shoe
+a wager never overtakes a card that the driver still holds
+    * none    open_betting
+    * betting "place_wager wagers='5 player 100'"
+    in {0}
+    now caught_up=false
+    {1}                      -> refused catching_up
+wagers are placed all or none
+    in betting wagers=false
+    place_wager wagers="1 player 100,1 no_such_bet 100" -> refused unknown_bet
+    close                    -> coup.wagers=none
+a refused wager has its code
+    * "0 player 100"         invalid_seat
+    * "100 player 100"       invalid_seat
+    * "1 player 0"           invalid_stake
+    * "1 player -5"          invalid_stake
+    * "1 player 9007199254740992" invalid_stake
+    * "2 player 100"         opposite_sides
+    * "4 dragon_seven 100"   unknown_bet
+    in betting
+    place_wager wagers="{0}" -> refused {1}
+a command that was meant for another coup changes nothing
+    * "place_wager wagers='5 player 100'"
+    * close_betting
+    in betting
+    {0} coup=01/9            -> refused another_coup text~20261127-01/1
+    {0} coup=01/1
+withdrawn wagers are gone and the others stand
+    in betting
+    withdraw_wager wagers=@1 -> wagers_withdrawn: coup=20261127-01/1 wagers=dealer/t-3/0
+                             -> coup.wagers.id=dealer/t-3/1,dealer/t-3/2
+an unknown wager cannot be withdrawn
+    in betting
+    withdraw_wager wagers=nobody/0 -> refused unknown_wager
+a void coup gives every stake back
+    in misaligned
+    void_coup                -> made coup_voided; totals.voids=1 totals.staked=0 totals.paid=0
+                             -> coup_voided: refunds.seat=1,2,3 refunds.stake=1000,2000,500
+who overrules the table says why
+    * "void_coup reason='  '"
+    * "confirm_result reason="
+    in disputed
+    {0}                      -> refused reason_required
+a confirmed result settles by our own cards
+    * complete
+    * disputed
+    in {0}
+    confirm_result           -> settled; coup_settled: settlement.lines.paid=2000,0,0
+a shoe id is a business day and a number
+    * ""
+    * tuesday
+    * 2026112-01
+    * 20261127-1
+    * 20261127-0\uff11
+    * 20261127/01
+    empty
+    load_shoe shoe={0}       -> refused invalid_shoe
+a shoe has four, six or eight decks
+    * 0
+    * 1
+    * 5
+    * 7
+    * 9
+    * -8
+    empty
+    load_shoe shoe=01 decks={0} -> refused invalid_decks
+a transaction id has a bounded length
+    * ""
+    * {long}
+    empty
+    load_shoe shoe=01 transaction={0} -> refused invalid_transaction
+no shoe is played twice nor one before the last
+    * 20261127-01
+    * 20261126-09
+    * 20251231-01
+    in none
+    end_shoe
+    load_shoe shoe={0}       -> refused shoe_known
+"""
 
 
-def test_betting_opens_on_an_open_link_that_has_proved_nothing_yet() -> None:
-    world = World()
-    world.say(LinkOpen(transport="pty:x"))
-    world.must(LoadShoe(transaction="l", shoe=SHOE))
-    world.open()
-    assert world.state.phase is Phase.BETTING
-
-
-def test_without_a_shoe_nothing_opens() -> None:
-    world = World()
-    world.say(LinkOpen(transport="pty:x"))
-    refusal = world.ask(OpenBetting(transaction="o"))
-    assert isinstance(refusal, Refusal)
-    assert refusal.code == "no_shoe"
-
-
-@pytest.mark.parametrize("name", ["open_betting", "place_wager"])
-def test_a_wager_never_overtakes_a_card_that_the_driver_still_holds(name: str) -> None:
-    world = world_in(Phase.NONE if name == "open_betting" else Phase.BETTING)
-    behind = replace(CONTEXT, caught_up=False)
-    refusal = decide(world.state, COMMANDS[name], behind)
-    assert isinstance(refusal, Refusal)
-    assert refusal.code == "catching_up"
-
-
-def test_wagers_are_placed_all_or_none() -> None:
-    world = world_in(Phase.BETTING, wagers=False)
-    refusal = world.ask(
-        PlaceWager(
-            transaction="x",
-            wagers=(
-                WagerRequest(seat=1, bet="player", stake=100),
-                WagerRequest(seat=1, bet="no_such_bet", stake=100),
-            ),
-        )
-    )
-    assert isinstance(refusal, Refusal)
-    assert refusal.code == "unknown_bet"
-    assert world.state.coup is not None
-    assert world.state.coup.wagers == ()
-
-
-@pytest.mark.parametrize(
-    ("wager", "code"),
-    [
-        (WagerRequest(seat=0, bet="player", stake=100), "invalid_seat"),
-        (WagerRequest(seat=100, bet="player", stake=100), "invalid_seat"),
-        (WagerRequest(seat=1, bet="player", stake=0), "invalid_stake"),
-        (WagerRequest(seat=1, bet="player", stake=-5), "invalid_stake"),
-        (WagerRequest(seat=1, bet="player", stake=2**53), "invalid_stake"),
-        (WagerRequest(seat=2, bet="player", stake=100), "opposite_sides"),
-        (WagerRequest(seat=4, bet="dragon_seven", stake=100), "unknown_bet"),
-    ],
-)
-def test_a_refused_wager_has_its_code(wager: WagerRequest, code: str) -> None:
-    world = world_in(Phase.BETTING)
-    refusal = world.ask(PlaceWager(transaction="x", wagers=(wager,)))
-    assert isinstance(refusal, Refusal)
-    assert refusal.code == code
-
-
-def test_a_command_that_was_meant_for_another_coup_changes_nothing() -> None:
-    state = world_in(Phase.BETTING).state
-    wagers = (WagerRequest(seat=5, bet="player", stake=100),)
-    for command in (
-        PlaceWager(transaction="x", wagers=wagers, coup=f"{SHOE}/9"),
-        CloseBetting(transaction="x", coup=f"{SHOE}/9"),
-    ):
-        refused = decide(state, command, CONTEXT)
-        assert isinstance(refused, Refusal)
-        assert refused.code == "another_coup"
-        assert COUP in refused.text
-        assert isinstance(decide(state, replace(command, coup=COUP), CONTEXT), tuple)
-
-
-def test_withdrawn_wagers_are_gone_and_the_others_stand() -> None:
-    world = world_in(Phase.BETTING)
-    assert world.state.coup is not None
-    first, *others = world.state.coup.wagers
-    made = world.must(WithdrawWager(transaction="x", wagers=(first.id,)))
-    assert made == [WagersWithdrawn(coup=COUP, wagers=(first.id,))]
-    assert list(world.state.coup.wagers) == others
-
-
-def test_an_unknown_wager_cannot_be_withdrawn() -> None:
-    refusal = world_in(Phase.BETTING).ask(WithdrawWager(transaction="x", wagers=("nobody/0",)))
-    assert isinstance(refusal, Refusal)
-    assert refusal.code == "unknown_wager"
-
-
-def test_a_void_coup_gives_every_stake_back() -> None:
-    world = world_in(Phase.MISALIGNED)
-    (voided,) = world.must(VoidCoup(transaction="x", reason="a report was lost"))
-    assert isinstance(voided, CoupVoided)
-    assert [(r.seat, r.stake) for r in voided.refunds] == [(1, 1000), (2, 2000), (3, 500)]
-    assert all(isinstance(r, Refund) for r in voided.refunds)
-    assert world.state.totals.voids == 1
-    assert (world.state.totals.staked, world.state.totals.paid) == (0, 0)
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        VoidCoup(transaction="x", reason="  "),
-        ConfirmResult(transaction="x", reason=""),
-    ],
-)
-def test_whoever_overrules_the_table_says_why(command: Command) -> None:
-    refusal = world_in(Phase.DISPUTED).ask(command)
-    assert isinstance(refusal, Refusal)
-    assert refusal.code == "reason_required"
-
-
-@pytest.mark.parametrize("phase", [Phase.COMPLETE, Phase.DISPUTED])
-def test_a_confirmed_result_settles_by_our_own_cards(phase: Phase) -> None:
-    world = world_in(phase)
-    *_, settled = world.must(confirm(world))
-    assert isinstance(settled, CoupSettled)
-    assert [line.paid for line in settled.settlement.lines] == [2000, 0, 0]
-    assert world.state.phase is Phase.SETTLED
-
-
-@pytest.mark.parametrize(
-    "shoe", ["", "tuesday", "2026112-01", "20261127-1", "20261127-0\uff11", "20261127/01"]
-)
-def test_a_shoe_id_is_a_business_day_and_a_number(shoe: str) -> None:
-    world = World()
-    refusal = world.ask(LoadShoe(transaction="x", shoe=shoe))
-    assert isinstance(refusal, Refusal)
-    assert refusal.code == "invalid_shoe"
-
-
-@pytest.mark.parametrize("decks", [0, 1, 5, 7, 9, -8])
-def test_a_shoe_has_four_six_or_eight_decks(decks: int) -> None:
-    refusal = World().ask(LoadShoe(transaction="x", shoe=SHOE, decks=decks))
-    assert isinstance(refusal, Refusal)
-    assert refusal.code == "invalid_decks"
-
-
-@pytest.mark.parametrize("transaction", ["", "x" * 129])
-def test_a_transaction_id_has_a_bounded_length(transaction: str) -> None:
-    refusal = World().ask(LoadShoe(transaction=transaction, shoe=SHOE))
-    assert isinstance(refusal, Refusal)
-    assert refusal.code == "invalid_transaction"
-
-
-@pytest.mark.parametrize("again", [SHOE, "20261126-09", "20251231-01"])
-def test_no_shoe_is_played_twice_nor_one_before_the_last(again: str) -> None:
-    world = world_in(Phase.NONE)
-    world.must(EndShoe(transaction="e"))
-    refusal = world.ask(LoadShoe(transaction="l", shoe=again))
-    assert isinstance(refusal, Refusal)
-    assert refusal.code == "shoe_known"
+@pytest.mark.parametrize("lines", histories(HISTORIES, long="x" * 129))
+def test_commands_and_their_refusals(lines: Sequence[str]) -> None:
+    assert play_history(lines).log
 
 
 def test_a_result_that_does_not_come_is_an_alarm_once() -> None:
@@ -333,3 +279,190 @@ def test_only_a_complete_deal_waits_for_a_result(phase: Phase) -> None:
 
 def test_an_empty_table_waits_for_nothing() -> None:
     assert result_overdue(TableState(), 30) == ()
+
+
+OPEN = OpenBetting(transaction="x")
+READY = world_in(Phase.NONE).state
+SHOE_THERE = current_shoe(READY)
+
+
+def linked(**changes: Any) -> TableState:
+    return replace(READY, link=replace(READY.link, **changes))
+
+
+def with_shoe(**changes: Any) -> TableState:
+    return replace(READY, shoe=replace(SHOE_THERE, **changes))
+
+
+REFUSED: list[tuple[TableState, Command, str, str]] = [
+    (
+        READY,
+        OpenBetting(transaction="x" * 129),
+        "invalid_transaction",
+        "a transaction id has 1 to 128 characters",
+    ),
+    (world_in(Phase.HELD).state, OPEN, "coup_in_progress", "coup in phase held"),
+    (replace(READY, shoe=None), OPEN, "no_shoe", "load a shoe first"),
+    (with_shoe(ended=True), OPEN, "shoe_ended", "the shoe has ended; load the next one"),
+    (
+        with_shoe(coups=7, last_coup=7),
+        OPEN,
+        "last_coup_played",
+        "the cut card came, and the last coup has been played; end the shoe",
+    ),
+    (linked(state="stalled"), OPEN, "link_down", "the shoe link is stalled"),
+    (
+        linked(dummy=True),
+        OPEN,
+        "dummy_coup_due",
+        "the excess card was seen: show it in a free hand first",
+    ),
+    (
+        linked(errors=frozenset({"lid", "jam"})),
+        OPEN,
+        "shoe_error",
+        "the shoe reports jam, lid",
+    ),
+    (linked(locked=True), OPEN, "shoe_locked", "the shoe is locked"),
+    (READY, CloseBetting(transaction="x"), "betting_not_open", "no coup is in progress"),
+    (
+        world_in(Phase.DEALING).state,
+        ConfirmResult(transaction="x", reason="r"),
+        "nothing_to_confirm",
+        "no result can be confirmed in phase dealing",
+    ),
+    (
+        world_in(Phase.DISPUTED).state,
+        ConfirmResult(transaction="x", reason=" "),
+        "reason_required",
+        "say why the table's own result is confirmed",
+    ),
+    (
+        world_in(Phase.SETTLED).state,
+        VoidCoup(transaction="x", reason="r"),
+        "nothing_to_void",
+        "no coup can be voided in phase settled",
+    ),
+    (
+        world_in(Phase.DEALING).state,
+        VoidCoup(transaction="x", reason=""),
+        "reason_required",
+        "say why the coup is void",
+    ),
+    (
+        READY,
+        AcknowledgeAlarm(transaction="x", alarm="lid"),
+        "no_such_alarm",
+        "no alarm 'lid' waits to be acknowledged",
+    ),
+    (
+        READY,
+        AssignDealer(transaction="x", dealer=" "),
+        "invalid_dealer",
+        "name the dealer by the house's reference",
+    ),
+]
+
+
+@pytest.mark.parametrize(("state", "command", "code", "text"), REFUSED)
+def test_a_refusal_has_a_code_for_programs_and_a_line_for_a_person(
+    state: TableState, command: Command, code: str, text: str
+) -> None:
+    assert decide(state, command, CONTEXT) == Refusal(code=code, text=text)
+
+
+def test_what_the_shoe_has_said_is_read_before_anything_opens() -> None:
+    behind = replace(CONTEXT, caught_up=False)
+    text = "the table is still reading what the shoe has said"
+    assert decide(READY, OPEN, behind) == Refusal(code="catching_up", text=text)
+
+
+def test_the_last_coups_commission_is_collected_before_the_next_coup() -> None:
+    per_coup = book("au-commission", "commission.timing=per_coup")
+    context = DecisionContext(table="t1", rulebook=per_coup)
+    owing = replace(READY.commission, outstanding=(SeatAmount(seat=2, amount=100),))
+    refusal = decide(replace(READY, commission=owing), OPEN, context)
+    text = "collect the last coup's commission, or mark it uncollected"
+    assert refusal == Refusal(code="commission_outstanding", text=text)
+
+
+def test_a_transaction_id_may_have_as_many_characters_as_are_allowed() -> None:
+    for transaction in ("x", "x" * 128):
+        made = decide(READY, OpenBetting(transaction=transaction), CONTEXT)
+        assert not isinstance(made, Refusal)
+
+
+def test_a_free_hand_is_a_coup_without_wagers_whose_betting_is_over_at_once() -> None:
+    opened = BettingOpened(
+        coup=COUP,
+        rulebook=CONTEXT.rulebook.id,
+        rulebook_hash=CONTEXT.rulebook.hash,
+        wagerless=True,
+    )
+    closed = BettingClosed(coup=COUP, by="free_hand")
+    for state in (READY, linked(dummy=True)):  # where a dummy coup is due it is that
+        assert decide(state, FreeHand(transaction="x"), CONTEXT) == (opened, closed)
+    assert decide(READY, OPEN, CONTEXT) == (replace(opened, wagerless=False),)
+
+
+def test_betting_that_a_dealer_closes_is_closed_by_the_dealer() -> None:
+    state = world_in(Phase.BETTING).state
+    assert decide(state, CloseBetting(transaction="x"), CONTEXT) == (
+        BettingClosed(coup=COUP, by="dealer"),
+    )
+
+
+def test_a_result_that_a_person_confirms_says_so_and_why() -> None:
+    state = world_in(Phase.DISPUTED).state
+    made = decide(state, ConfirmResult(transaction="x", reason="camera 4"), CONTEXT)
+    assert not isinstance(made, Refusal)
+    assert made[0] == ResultConfirmed(coup=COUP, by="person", reason="camera 4")
+    assert isinstance(made[1], CoupSettled)
+
+
+def test_the_coup_that_is_named_is_the_one_that_is_void() -> None:
+    void = VoidCoup(transaction="x", coup=COUP, reason="camera 4")
+    state = world_in(Phase.DEALING).state
+    made = decide(state, void, CONTEXT)
+    assert not isinstance(made, Refusal)
+    assert isinstance(made[0], CoupVoided)
+    assert [refund.stake for refund in made[0].refunds] == [1000, 2000, 500]
+    over = world_in(Phase.SETTLED).state
+    made = decide(over, void, CONTEXT)
+    assert not isinstance(made, Refusal)
+    assert [type(event) for event in made if isinstance(event, CoupVoided)] == [CoupVoided]
+    unknown = decide(state, replace(void, coup=f"{SHOE}/9"), CONTEXT)
+    assert isinstance(unknown, Refusal)
+    assert unknown.code == "unknown_coup"
+
+
+def test_the_coup_that_is_named_is_the_one_whose_card_is_corrected() -> None:
+    card = CorrectCard(
+        transaction="x", hand=Hand.PLAYER, number=1, face=Card.S8, reason="camera 4", coup=COUP
+    )
+    for phase, first in ((Phase.DEALING, CardCorrected), (Phase.SETTLED, HandsCorrected)):
+        made = decide(world_in(phase).state, card, CONTEXT)
+        assert not isinstance(made, Refusal)
+        assert type(made[0]) is first
+
+
+def test_an_alarm_that_something_else_resolves_is_not_acknowledged_away() -> None:
+    for name, coup in (("excess_card", COUP), (BURN_ALARM, None)):
+        state = replace(READY, alarms=(Alarm(name=name, text="a card lies there", coup=coup),))
+        refusal = decide(state, AcknowledgeAlarm(transaction="x", alarm=name), CONTEXT)
+        text = "a card lies there; only that clears it"
+        assert refusal == Refusal(code="stands_until_resolved", text=text)
+
+
+def test_a_rulebook_is_adopted_once_and_never_in_mid_coup() -> None:
+    other = load_rulebook("ez")
+    adopted = RulebookAdopted(rulebook="ez", rulebook_hash=other.hash)
+    assert adopt_rulebook(READY, CONTEXT.rulebook) == ()
+    assert adopt_rulebook(READY, other) == (adopted,)
+    with pytest.raises(OurBug, match="in mid-coup"):
+        adopt_rulebook(world_in(Phase.BETTING).state, other)
+
+
+def test_a_command_that_nobody_decides_is_our_bug() -> None:
+    with pytest.raises(OurBug, match="no handler for Command"):
+        decide(READY, Command(transaction="x"), CONTEXT)

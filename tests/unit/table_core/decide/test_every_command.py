@@ -35,7 +35,7 @@ from table_core.service.table import Table
 from table_core.state.coup import Phase
 from table_core.state.table import TableState
 from tests.house.sources import texts
-from tests.support.log.corpus_game import TickingClock
+from tests.support.clock import ticking_clock
 from tests.support.table.commands import BESIDE_PLAY, DECIDED, example
 from tests.support.table.coups import CONTEXT, world_in
 
@@ -143,7 +143,7 @@ def test_a_command_that_is_refused_appends_nothing(tmp_path: Path) -> None:
     """At a table without a shoe, for each role that there is."""
     users = {role: frozenset({role}) for role in ROLES}
     with EventLog.open(tmp_path / "table.sqlite", "site/t1") as log:
-        clock, rulebook = TickingClock(), load_rulebook("au-commission")
+        clock, rulebook = ticking_clock(), load_rulebook("au-commission")
         table = Table(log, Topics("site", "t1"), rulebook, clock, roles=users)
         for row in DECIDED:
             for role in sorted(ROLES - row.roles):

@@ -1,25 +1,26 @@
 """What if another card had come: by hands worked out on paper, and nothing is ever invented."""
 
 import random
+from collections.abc import Sequence
 
 import pytest
 
 from events.cards import Card, Hand, parse_card
 from events.commands.cards import CorrectCard
-from events.commands.coup import VoidCoup
 from events.errors import InputError
 from events.types.shoe_reports import DeviceResult
 from events.types.table import CardDealt, CoupSettled
-from table_core.decide.decision import DecisionContext
 from table_core.history.what_if import WhatIf, parse_change, what_if
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.rules.draw import Outcome, deal_cards
 from table_core.rules.settlement import settle
 from tests.support.table.coups import drawn, revealed
+from tests.support.table.histories import Functions, histories, play_history
 from tests.support.table.stories import KeptWorld
 
 P, B = Hand.PLAYER, Hand.BANKER
 RULES = load_rulebook("au-commission")
+PLACE_NAMES = ("P1", "B1", "P2", "B2", "P3", "B3")
 PLACES = ((P, 1), (B, 1), (P, 2), (B, 2), (P, 3), (B, 3))
 
 
@@ -73,67 +74,104 @@ def paid(found: WhatIf) -> list[tuple[int | None, int | None, int | None]]:
     ]
 
 
-def test_another_card_with_the_same_drawing_stands_beside_what_happened() -> None:
-    found = asked(played("9S", "2D", "KH", "3C"), B, 2, "7C")
-    assert found.changes == ("Banker's second card: 7♣ instead of 3♣",)
-    assert (found.happened.winner, found.instead.winner) == ("player", "tie")
-    assert (found.happened.banker_total, found.instead.banker_total) == (5, 9)
-    assert found.sequence == ()
-    assert paid(found) == [(2000, 1000, -1000), (0, 2000, 2000), (0, 0, 0)]
-
-
-def test_a_card_that_would_not_have_been_due_is_said_to_be_so() -> None:
+HISTORIES = """
+another card with the same drawing stands beside what happened
+    {bets}
+    deal 9S 2D KH 3C
+    result player            -> "what(B2 7C).changes=Banker's second card: 7♣ instead of 3♣"
+                             -> "what(B2 7C).happened.winner=player"
+                             -> "what(B2 7C).happened.banker_total=5"
+                             -> "what(B2 7C).instead.winner=tie"
+                             -> "what(B2 7C).instead.banker_total=9"
+                             -> "what(B2 7C).sequence=none"
+                             -> "paid(B2 7C)=2000,1000,-1000,0,2000,2000,0,0,0"
+a card that would not have been due is said to be so
     # Player 4 drew a five, Banker 3 a two. With an eight for its four Player has a natural.
-    found = asked(played("4S", "3D", "KH", "QC", "5S", "2H"), P, 1, "8S")
-    assert [card.value for card in found.instead.player] == ["8S", "KH"]
-    assert found.instead.winner == "player"
-    (said,) = found.sequence
-    assert said.startswith("5♠ 2♥ (Player's third card, Banker's third card) would not")
-    assert paid(found) == [(2000, 2000, 0), (0, 0, 0), (0, 0, 0)]
-
-
-def test_a_card_that_nobody_drew_is_missing_and_never_invented() -> None:
+    {bets}
+    deal 4S 3D KH QC 5S 2H
+    result player            -> "what(P1 8S).instead.player=8S,KH"
+                             -> "what(P1 8S).instead.winner=player"
+                             -> "what(P1 8S).sequence~5♠ 2♥ ({thirds}) would not"
+                             -> "paid(P1 8S)=2000,2000,0,0,0,0,0,0,0"
+a card that nobody drew is missing and never invented
     # A natural nine becomes 2 points: Player would have drawn, and nothing was drawn.
-    found = asked(played("9S", "2D", "KH", "3C"), P, 1, "2S")
-    assert found.instead.winner is None
-    assert [card.value for card in found.instead.player] == ["2S", "KH"]
-    (said,) = found.sequence
-    assert said == (
+    # What the end decides is not judged, and in this rulebook that is everything.
+    {bets}
+    deal 9S 2D KH 3C
+    result player            -> "what(P1 2S).instead.winner=none" "what(P1 2S).instead.player=2S,KH"
+                             -> "what(P1 2S).sequence={missing}"
+                             -> "paid(P1 2S)=2000,none,none,0,none,none,0,none,none"
+what the first four cards decide is judged all the same
+    rules nz-scale-one
+    in none
+    open
+    bet 1 player 1000, 1 perfect_pairs 500
+    close
+    deal 9S 2D KH 3C
+    # King of spades and king of hearts: mixed, pays 5.
+    result player            -> "what(P1 KS).instead.winner=none"
+                             -> "paid(P1 KS)=2000,none,none,0,3000,3000"
+a third card of one hand may become the other's
+    # Player stood on 6, Banker 5 drew a four: 9. Had Player 5, it would have drawn that four, and
+    # Banker 5 draws on a four: that card is missing.
+    {bets}
+    deal 6S 2D KH 3C
+    B3 4D
+    result banker            -> "what(P1 5S).instead.player=5S,KH,4D"
+                             -> "what(P1 5S).instead.banker=2D,3C" "what(P1 5S).instead.winner=none"
+                             -> "what(P1 5S).sequence.0={others}"
+                             -> "what(P1 5S).sequence.1~Banker's third card would have been due"
+two cards at once
+    {bets}
+    deal 9S 2D KH 3C
+    result player            -> "what(P1 8S B1 6D).instead.player_total=8"
+                             -> "what(P1 8S B1 6D).instead.banker_total=9"
+                             -> "what(P1 8S B1 6D).instead.winner=banker"
+a void coup can be asked about and has settled nothing
+    in none
+    open
+    bet 1 player 1000
+    close
+    deal 9S 2D KH 3C
+    void_coup                -> "paid(B2 7C)=none,1000,none"
+a coup that was corrected is asked about as it is on record now
+    {bets}
+    deal 9S 2D KH 3C
+    result player
+    correct_card coup=01/1 B2 7C -> "what(P1 8S).happened.banker=2D,7C"
+                             -> "what(P1 8S).happened.winner=tie"
+                             -> "what(P1 8S).instead.winner=banker"
+"""
+STEPS = {
+    "bets": "in none\nopen\nbet 1 player 1000, 2 banker 2000, 3 player_pair 100\nclose",
+    "thirds": "Player's third card, Banker's third card",
+    "others": "The card drawn as Banker's third card would have been Player's third card.",
+    "missing": (
         "Player's third card would have been due, and no card was drawn for it: "
         "how the coup would have ended cannot be said."
-    )
-    # What the end decides is not judged, and in this rulebook that is everything.
-    assert paid(found) == [(2000, None, None), (0, None, None), (0, None, None)]
+    ),
+}
 
 
-def test_what_the_first_four_cards_decide_is_judged_all_the_same() -> None:
-    rules = load_rulebook("nz-scale-one")
-    world = KeptWorld(DecisionContext(table="t1", rulebook=rules))
-    world.ready()
-    world.open()
-    world.bet((1, "player", 1000), (1, "perfect_pairs", 500))
-    world.close()
-    world.deal("9S", "2D", "KH", "3C")
-    world.say(DeviceResult(winner="player"))
-    changes = {position(world, P, 1): Card.SK}
-    found = what_if(world.record(), changes, rules)
-    assert found.instead.winner is None
-    # King of spades and king of hearts: mixed, pays 5.
-    assert paid(found) == [(2000, None, None), (0, 3000, 3000)]
+def what(world: KeptWorld, changes: str) -> WhatIf:
+    """What would have been, by places and other cards."""
+    words = changes.split()
+    asked = {
+        position(world, *PLACES[PLACE_NAMES.index(place)]): parse_card(face)
+        for place, face in zip(words[::2], words[1::2], strict=True)
+    }
+    return what_if(world.record(), asked, world.context.rulebook)
 
 
-def test_a_third_card_of_one_hand_may_become_the_others() -> None:
-    # Player stood on 6, Banker 5 drew a four: 9. Had Player 5, it would have drawn that four.
-    world = played("6S", "2D", "KH", "3C", "4D", thirds="b")
-    found = asked(world, P, 1, "5S")
-    assert [card.value for card in found.instead.player] == ["5S", "KH", "4D"]
-    assert [card.value for card in found.instead.banker] == ["2D", "3C"]
-    assert found.sequence[0] == (
-        "The card drawn as Banker's third card would have been Player's third card."
-    )
-    # Banker 5 draws on a four: that card is missing.
-    assert found.instead.winner is None
-    assert found.sequence[1].startswith("Banker's third card would have been due")
+ASKED: Functions = {
+    "what": what,
+    "paid": lambda world, changes: [each for row in paid(what(world, changes)) for each in row],
+}
+
+
+@pytest.mark.parametrize("lines", histories(HISTORIES, **STEPS))
+def test_what_if_another_card_had_come(lines: Sequence[str]) -> None:
+    assert play_history(lines, KeptWorld, ASKED).log
 
 
 def test_a_report_its_card_and_its_disclosure_are_the_same_question() -> None:
@@ -148,43 +186,11 @@ def test_a_report_its_card_and_its_disclosure_are_the_same_question() -> None:
     assert found.changes == ("Banker's second card: 7♣ instead of 3♣",)
 
 
-def test_two_cards_at_once() -> None:
-    world = played("9S", "2D", "KH", "3C")
-    changes = {position(world, P, 1): Card.S8, position(world, B, 1): Card.D6}
-    found = what_if(world.record(), changes, RULES)
-    assert (found.instead.player_total, found.instead.banker_total) == (8, 9)
-    assert found.instead.winner == "banker"
-
-
-def test_a_void_coup_can_be_asked_about_and_has_settled_nothing() -> None:
-    world = KeptWorld()
-    world.ready()
-    world.open()
-    world.bet((1, "player", 1000))
-    world.close()
-    world.deal("9S", "2D", "KH", "3C")
-    world.must(VoidCoup(transaction="v", reason="r"))
-    found = asked(world, B, 2, "7C")
-    assert paid(found) == [(None, 1000, None)]
-
-
 def test_nothing_happens_to_the_record() -> None:
     world = played("9S", "2D", "KH", "3C")
     before = world.record()
     asked(world, B, 2, "7C")
     assert world.record() == before
-
-
-def test_a_coup_that_was_corrected_is_asked_about_as_it_is_on_record_now() -> None:
-    world = played("9S", "2D", "KH", "3C")
-    coup = world.state.coup
-    assert coup is not None
-    world.must(
-        CorrectCard(transaction="c", coup=coup.id, hand=B, number=2, face=Card.C7, reason="r")
-    )
-    found = asked(world, P, 1, "8S")
-    assert [card.value for card in found.happened.banker] == ["2D", "7C"]
-    assert (found.happened.winner, found.instead.winner) == ("tie", "banker")
 
 
 @pytest.mark.parametrize(

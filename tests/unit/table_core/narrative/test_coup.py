@@ -1,95 +1,192 @@
 """A coup as a story: every event in words, every sum by figures from outside, nothing left out."""
 
 import random
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import get_args
 
 import pytest
 
 from events.cards import Hand, parse_card
-from events.commands.cards import CorrectCard, EnterCard, Realign
-from events.commands.coup import VoidCoup
 from events.types.shoe_reports import (
     AnyReport,
-    CardUnreadable,
     DeviceResult,
     ErrorRaised,
     ReportLost,
 )
 from events.types.table import ShoeReported, TableEvent
 from table_core.decide.decision import DecisionContext
-from table_core.narrative.coup import CoupNarrative, narrate_coup
+from table_core.narrative.coup import narrate_coup
 from table_core.narrative.formatting import amount, exact_amount, face, who
 from table_core.narrative.shoe_reports import REPORT_WORDS, report_words
 from table_core.narrative.timeline import TimelineLine, narrate_event
 from table_core.replay.coup_events import LoggedEvent, Moment, moments
 from table_core.state.table import TableState
 from tests.support.cage.books import book
-from tests.support.table.coups import COUP, drawn
+from tests.support.table.histories import Functions, histories, play_history
 from tests.support.table.money_game import BOOKS, Game, random_coup
-from tests.support.table.stories import KeptWorld, disputed_and_corrected
+from tests.support.table.stories import CORRECTED, DISPUTED, KeptWorld
 
 P, B = Hand.PLAYER, Hand.BANKER
 
 
-def third_card() -> KeptWorld:
-    """Player 4 draws a five, Banker 3 therefore draws a two: 9 against 5."""
-    world = KeptWorld(user="dealer")
-    world.ready()
-    world.open()
-    world.bet((1, "player", 1000), (2, "banker", 2000))
-    world.close()
-    world.deal("4S", "3D", "KH", "QC")
-    world.say(drawn(P, 3, "5S"), drawn(B, 3, "2H"), DeviceResult(winner="player"))
-    return world
+# Player 4 draws a five, Banker 3 therefore draws a two: 9 against 5.
+THIRD_CARD = """in none
+open
+bet 1 player 1000, 2 banker 2000
+close
+deal 4S 3D KH QC 5S 2H
+result player"""
+HISTORIES = """
+a coup is told from its opening to its settlement
+    {third_card}             -> story().coup=20261127-01/1 story().table=t1 story().site=sydney
+                             -> story().shoe=20261127-01 story().phase=settled
+                             -> "story().lines.0.says=Betting was opened."
+                             -> story().lines.0.who=supervisor
+                             -> story().player.total=9 story().banker.total=5
+                             -> story().result=player story().troubles=none
+                             -> story().changes=none story().seats.seat=1,2
+                             -> story().seats.staked=1000,2000 story().seats.paid=2000,0
+                             -> story().seats.net=1000,-2000 gaps()=none
+a third card says its rule and the figures that led to it
+    {third_card}             -> "dealt(-2).says=5♠ lies as Player's third card."
+                             -> "dealt(-2).details~Player draws on 0 to 5"
+                             -> "dealt(-2).details~Player has 4♠ K♥ = 4"
+                             -> "dealt(-1).says=2♥ lies as Banker's third card."
+                             -> "dealt(-1).details~Banker 3 draws, Player's third is no 8"
+                             -> "story().rules={players},{bankers}"
+what follows from a report is the table's doing
+    {third_card}             -> "dealt(0).who=the table" "dealt(-1).who=the table"
+                             -> "only(coup_settled).who=the table"
+a dispute and its decision name who and why
+    {disputed}               -> only(result_disputed).tone=trouble
+                             -> "only(result_disputed).details={differ}"
+                             -> only(result_confirmed).tone=decision
+                             -> only(result_confirmed).who=supervisor
+                             -> "only(result_confirmed).details=reason: the cards are right"
+                             -> story().troubles.type~result_disputed
+                             -> story().troubles.type~result_confirmed
+a correction is told before and after with each seat's difference
+    # Seat 1: Player won 1,000 on 1,000, and on a tie gets its stake back. Seat 2: nothing, and on
+    # a tie its 2,000 back and 8 to 1 on 100 with the stake.
+    {disputed}               -> story().changes.who=supervisor story().changes.reason=camera
+                             -> "story().changes.was=Player 9♠ K♥ = 9, Banker 2♦ 3♣ = 5: Player"
+                             -> "story().changes.now=Player 9♠ K♥ = 9, Banker 2♦ 7♣ = 9: a tie"
+                             -> story().changes.0.seats.seat=1,2
+                             -> story().changes.0.seats.before=2000,0
+                             -> story().changes.0.seats.after=1000,2900
+                             -> story().changes.0.seats.difference=-1000,2900
+                             -> story().changes.0.difference=1900
+                             -> story().settlements.in_force=false,true
+                             -> story().settlements.1.reverses=t1/20261127-01/1/2/1
+                             -> story().settlements.0.id=t1/20261127-01/1/2/1
+                             -> story().result=tie story().banker.total=9
+                             -> story().seats.paid=1000,2900 only(hands_corrected).tone=decision
+a correction long after belongs to its coup and the coups between do not
+    {disputed}               -> story().last=26
+    open
+    close
+    deal 9S 2D KH 3C
+    result player            -> story().last=26
+    correct_card coup=01/1 B2 3C reason=right -> story().changes.reason=camera,right
+                             -> story().result=player story().seats.paid=2000,0 behind(26)=41
+a void coup says why and what went back
+    in none
+    open
+    bet 3 player 700
+    void_coup reason="a chip fell" -> story().phase=voided "story().reason=a chip fell"
+                             -> story().result=none
+                             -> "only(coup_voided).details={went_back}"
+                             -> story().seats.staked=700 story().seats.paid=700
+                             -> story().seats.net=0
+a coup that nobody opened begins with its card's report
+    in none
+    deal 9S 2D KH 3C         -> story().lines.0.type=shoe_reported story().lines.1.tone=trouble
+                             -> "story().lines.1.says={nobody}"
+what the shoe still says of a void round belongs to it
+    in none
+    open
+    close
+    deal 9S 2D
+    void_coup
+    P2 KH
+    result player
+    open                     -> "story().lines.-2.says={drew}"
+                             -> "story().lines.-1.says=The shoe's own result: Player."
+an unreadable card and the hand that entered it
+    in none
+    open
+    close
+    deal 9S 2D KH
+    shoe card_unreadable B2
+    shoe error_raised code=card_jam latched=true
+    enter_card B2 3C         -> "trouble(The shoe reports an error: card jam.).who=the shoe"
+                             -> "trouble(The shoe reports an error: card jam.).tone=trouble"
+                             -> "trouble({entered}).who=supervisor"
+                             -> "trouble({entered}).tone=decision"
+a broken continuity and who vouched for the cards
+    in none
+    open
+    close
+    deal 9S 2D KH 3C
+    shoe report_lost expected=5 got=7
+    realign                  -> "story().troubles.says={lost},{unvouched},{vouched}"
+"""
+STEPS = {
+    "third_card": THIRD_CARD,
+    "disputed": f"{DISPUTED}\n{CORRECTED} reason=camera",
+    "players": "Player draws: 4 on two cards. Rule: Player draws on 0 to 5",
+    "bankers": (
+        "Banker draws: 3 on two cards, and Player's third card counts 5. "
+        "Rule: Banker 3 draws, Player's third is no 8"
+    ),
+    "differ": "winner: the table says player, the shoe banker",
+    "went_back": "reason: a chip fell,seat 3: 7.00 goes back",
+    "nobody": "The coup began with a card; nobody had opened betting.",
+    "drew": "The shoe drew K♥ for Player's second card.",
+    "entered": "3♣ was entered by hand as Banker's second card.",
+    "lost": "A report of the shoe never arrived: number 5 was due, and 7 came.",
+    "unvouched": "The cards cannot be vouched for: nothing is paid until a person decides.",
+    "vouched": "A person vouches for the cards as they stand here; the coup goes on.",
+}
 
 
-def lines(story: CoupNarrative, kind: str) -> list[TimelineLine]:
-    return [line for line in story.lines if line.type == kind]
+def lines_of(world: KeptWorld, kind: str) -> list[TimelineLine]:
+    return [line for line in world.story().lines if line.type == kind]
 
 
-def only(story: CoupNarrative, kind: str) -> TimelineLine:
-    (line,) = lines(story, kind)
+def only(world: KeptWorld, kind: str) -> TimelineLine:
+    (line,) = lines_of(world, kind)
     return line
 
 
-def test_a_coup_is_told_from_its_opening_to_its_settlement() -> None:
-    story = third_card().story()
-    assert (story.coup, story.table, story.site, story.shoe) == (
-        COUP,
-        "t1",
-        "sydney",
-        "20261127-01",
-    )
-    assert story.lines[0].says == "Betting was opened."
-    assert story.lines[0].who == "dealer"
-    assert (story.player.total, story.banker.total, story.result) == (9, 5, "player")
-    assert (story.phase, story.troubles, story.changes) == ("settled", (), ())
-    assert [(seat.seat, seat.staked, seat.paid, seat.net) for seat in story.seats] == [
-        (1, 1000, 2000, 1000),
-        (2, 2000, 0, -2000),
-    ]
-    positions = [line.position for line in story.lines]
-    assert positions == list(range(story.first, story.last + 1))
+def trouble(world: KeptWorld, says: str) -> TimelineLine:
+    (line,) = (line for line in world.story().troubles if line.says == says)
+    return line
 
 
-def test_a_third_card_says_its_rule_and_the_figures_that_led_to_it() -> None:
-    story = third_card().story()
-    rule = "Rule: Banker 3 draws, Player's third is no 8"
-    *_, players, bankers = lines(story, "card_dealt")
-    assert players.says == "5♠ lies as Player's third card."
-    assert "Player draws on 0 to 5" in players.details[0]
-    assert "Player has 4♠ K♥ = 4" in players.details[0]
-    assert bankers.says == "2♥ lies as Banker's third card."
-    assert "Banker 3 draws, Player's third is no 8" in bankers.details[0]
-    assert story.rules == (
-        "Player draws: 4 on two cards. Rule: Player draws on 0 to 5",
-        f"Banker draws: 3 on two cards, and Player's third card counts 5. {rule}",
-    )
+def positions(world: KeptWorld) -> list[int]:
+    return [line.position for line in world.story().lines]
+
+
+ASKED: Functions = {
+    "story": lambda world, _: world.story(),
+    "dealt": lambda world, index: lines_of(world, "card_dealt")[int(index)],
+    "only": only,
+    "trouble": trouble,
+    "gaps": lambda world, _: [b for a, b in pairwise(positions(world)) if b != a + 1],
+    "behind": lambda world, last: next(at for at in positions(world) if at > int(last)),
+}
+
+
+@pytest.mark.parametrize("lines", histories(HISTORIES, **STEPS))
+def test_a_coup_as_a_story(lines: Sequence[str]) -> None:
+    assert play_history(lines, KeptWorld, ASKED).log
 
 
 def test_a_report_has_its_bytes_and_where_they_are() -> None:
-    world = third_card()
+    world = play_history(THIRD_CARD.splitlines(), KeptWorld)
+    assert isinstance(world, KeptWorld)
     story = world.story()
     reports = [m.fact for m in world.record().moments if isinstance(m.fact.event, ShoeReported)]
     told = [line for line in story.lines if line.raw is not None]
@@ -105,139 +202,6 @@ def test_a_report_has_its_bytes_and_where_they_are() -> None:
             source.raw,
         )
         assert line.who == "the shoe"
-
-
-def test_what_follows_from_a_report_is_the_tables_doing() -> None:
-    story = third_card().story()
-    assert {line.who for line in lines(story, "card_dealt")} == {"the table"}
-    assert only(story, "coup_settled").who == "the table"
-
-
-def test_a_dispute_and_its_decision_name_who_and_why() -> None:
-    story = disputed_and_corrected().story()
-    disputed, confirmed = only(story, "result_disputed"), only(story, "result_confirmed")
-    assert disputed.tone == "trouble"
-    assert disputed.details == ("winner: the table says player, the shoe banker",)
-    assert (confirmed.tone, confirmed.who) == ("decision", "supervisor")
-    assert confirmed.details == ("reason: the cards are right",)
-    assert disputed in story.troubles
-    assert confirmed in story.troubles
-
-
-def test_a_correction_is_told_before_and_after_with_each_seats_difference() -> None:
-    story = disputed_and_corrected().story()
-    (change,) = story.changes
-    assert (change.who, change.reason) == ("supervisor", "camera 4 shows a king")
-    assert change.was == "Player 9♠ K♥ = 9, Banker 2♦ 3♣ = 5: Player"
-    assert change.now == "Player 9♠ K♥ = 9, Banker 2♦ 7♣ = 9: a tie"
-    # Seat 1: Player won 1,000 on 1,000, and on a tie gets its stake back. Seat 2: nothing, and on
-    # a tie its 2,000 back and 8 to 1 on 100 with the stake.
-    assert [(s.seat, s.before, s.after, s.difference) for s in change.seats] == [
-        (1, 2000, 1000, -1000),
-        (2, 0, 2900, 2900),
-    ]
-    assert change.difference == 1900
-    first, second = story.settlements
-    assert (first.in_force, second.in_force, second.reverses) == (False, True, first.id)
-    assert (story.result, story.banker.total) == ("tie", 9)
-    assert [(seat.seat, seat.paid) for seat in story.seats] == [(1, 1000), (2, 2900)]
-    assert only(story, "hands_corrected").tone == "decision"
-
-
-def test_a_correction_long_after_belongs_to_its_coup_and_the_coups_between_do_not() -> None:
-    world = disputed_and_corrected()
-    last = world.facts[-1].position
-    world.open()
-    world.close()
-    world.deal("9S", "2D", "KH", "3C")
-    world.say(DeviceResult(winner="player"))
-    assert world.story().last == last
-    wager = CorrectCard(
-        transaction="c", coup=COUP, hand=B, number=2, face=parse_card("3C"), reason="it was right"
-    )
-    world.must(wager)
-    story = world.story()
-    assert [change.reason for change in story.changes] == ["camera 4 shows a king", "it was right"]
-    between = [line.position for line in story.lines if line.position > last]
-    assert between[0] > last + 5
-    assert (story.result, [seat.paid for seat in story.seats]) == ("player", [2000, 0])
-
-
-def test_a_void_coup_says_why_and_what_went_back() -> None:
-    world = KeptWorld()
-    world.ready()
-    world.open()
-    world.bet((3, "player", 700))
-    world.must(VoidCoup(transaction=world.transaction(), reason="a chip fell into the shoe"))
-    story = world.story()
-    assert (story.phase, story.reason, story.result) == (
-        "voided",
-        "a chip fell into the shoe",
-        None,
-    )
-    assert only(story, "coup_voided").details == (
-        "reason: a chip fell into the shoe",
-        "seat 3: 7.00 goes back",
-    )
-    assert [(seat.staked, seat.paid, seat.net) for seat in story.seats] == [(700, 700, 0)]
-
-
-def test_a_coup_that_nobody_opened_begins_with_its_cards_report() -> None:
-    world = KeptWorld()
-    world.ready()
-    world.deal("9S", "2D", "KH", "3C")
-    story = world.story()
-    assert story.lines[0].type == "shoe_reported"
-    assert story.lines[1].says == "The coup began with a card; nobody had opened betting."
-    assert story.lines[1].tone == "trouble"
-
-
-def test_what_the_shoe_still_says_of_a_void_round_belongs_to_it() -> None:
-    world = KeptWorld()
-    world.ready()
-    world.open()
-    world.close()
-    world.deal("9S", "2D")
-    world.must(VoidCoup(transaction=world.transaction(), reason="r"))
-    world.say(drawn(P, 2, "KH"), DeviceResult(winner="player"))
-    world.open()
-    assert [line.says for line in world.story().lines[-2:]] == [
-        "The shoe drew K♥ for Player's second card.",
-        "The shoe's own result: Player.",
-    ]
-
-
-def test_an_unreadable_card_and_the_hand_that_entered_it() -> None:
-    world = KeptWorld()
-    world.ready()
-    world.open()
-    world.close()
-    world.deal("9S", "2D", "KH")
-    world.say(CardUnreadable(hand=B, number=2), ErrorRaised(code="card_jam", latched=True))
-    world.must(
-        EnterCard(transaction="e", hand=B, number=2, face=parse_card("3C"), reason="read it")
-    )
-    story = world.story()
-    told = [(line.who, line.tone, line.says) for line in story.troubles]
-    assert ("the table", "trouble", "The shoe reports an error: card jam.") not in told
-    assert ("the shoe", "trouble", "The shoe reports an error: card jam.") in told
-    assert ("supervisor", "decision", "3♣ was entered by hand as Banker's second card.") in told
-
-
-def test_a_broken_continuity_and_who_vouched_for_the_cards() -> None:
-    world = KeptWorld()
-    world.ready()
-    world.open()
-    world.close()
-    world.deal("9S", "2D", "KH", "3C")
-    world.say(ReportLost(expected="5", got="7"))
-    world.must(Realign(transaction="r", reason="compared with the camera"))
-    told = [line.says for line in world.story().troubles]
-    assert told == [
-        "A report of the shoe never arrived: number 5 was due, and 7 came.",
-        "The cards cannot be vouched for: nothing is paid until a person decides.",
-        "A person vouches for the cards as they stand here; the coup goes on.",
-    ]
 
 
 def test_without_the_rulebooks_file_the_recorded_figures_are_told() -> None:
@@ -331,7 +295,8 @@ def facts_of(log: list[TableEvent]) -> list[LoggedEvent]:
 
 
 def test_moments_hold_the_table_before_and_after() -> None:
-    world = third_card()
+    world = play_history(THIRD_CARD.splitlines(), KeptWorld)
+    assert isinstance(world, KeptWorld)
     seen = list(moments(world.facts))
     assert seen[0].before == TableState()
     assert seen[-1].after == world.state

@@ -16,9 +16,10 @@ from events.types.shoe_reports import LinkOpen, LinkUp
 from events.types.wagers import BetLimits, LimitsSet
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.service.table import Table
+from tests.support.clock import FakeClock
 from tests.support.table.coups import SHOE, shoe_event
 from tests.unit.baccarat.config.test_table import GOOD, written
-from tests.unit.table_core.test_commands_and_reports import ROLES_OF, StoppedClock, ask
+from tests.unit.table_core.test_commands_and_reports import ROLES_OF, ask
 
 A = LimitsSet(table_maximum=1000)
 B = LimitsSet(bets=(BetLimits(bet="banker", minimum=50),), differential=700)
@@ -33,7 +34,7 @@ def path(tmp_path: Path) -> Path:
 def start(path: Path, limits: LimitsSet | None, *, coup: bool = False) -> Table:
     """A table as its service starts it; the log is closed with the test's process."""
     log = EventLog.open(path, "site/t1")
-    table = Table(log, Topics("site", "t1"), load_rulebook("ez"), StoppedClock(), roles=ROLES_OF)
+    table = Table(log, Topics("site", "t1"), load_rulebook("ez"), FakeClock(), roles=ROLES_OF)
     table.configure_limits(limits)
     if coup:
         table.hear(shoe_event(1, LinkOpen(transport="pty:x")))

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from baccarat.history.log_facts import facts, parse_at, replay, state_at, view_of
-from events.clock import Clock
 from events.errors import InputError, LogRefused
 from events.log.reader import reading
 from events.log.store import EventLog
@@ -22,6 +21,7 @@ from table_core.replay.coup_events import CoupList, moments
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.service.table import Table
 from table_core.state.table import TableState
+from tests.support.clock import ticking_clock
 from tests.support.log.logs import forging
 from tests.support.table.coups import COUP
 from tests.support.table.money_game import BOOKS, Game, random_coup
@@ -75,28 +75,13 @@ def test_a_corrected_coup_folds_the_same_in_two_parts() -> None:
     assert_every_cut(world.log, world.state)
 
 
-class _Ticking:
-    """Each look at the clock is a second later."""
-
-    def __init__(self) -> None:
-        self._seconds = 1_795_816_800
-
-    def utc_ns(self) -> int:
-        self._seconds += 1
-        return self._seconds * 10**9 + 5
-
-    def mono_us(self) -> int:
-        return 0
-
-
 def live(folder: Path, world: KeptWorld) -> tuple[Path, dict[int, StateView]]:
     """The shoe's side of `world` told to a live table on a log; its view after each append."""
-    path, clock = folder / "table.sqlite", _Ticking()
+    path, clock = folder / "table.sqlite", ticking_clock()
     seen: dict[int, StateView] = {}
     rulebook = load_rulebook("au-commission")
     with EventLog.open(path, "sydney/t1") as log:
-        ticking: Clock = clock
-        table = Table(log, Topics("sydney", "t1"), rulebook, ticking, roles={})
+        table = Table(log, Topics("sydney", "t1"), rulebook, clock, roles={})
         for fact in world.facts:
             if fact.event.TYPE == "shoe_reported":
                 table.hear(fact.event.source)  # type: ignore[attr-defined]  # by its type

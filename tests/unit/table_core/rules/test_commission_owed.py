@@ -1,187 +1,129 @@
 """Commission in its four timings: who owes what and when, and books that always reconcile."""
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from events.cards import Hand
-from events.commands.base import Command, Refusal
+from events.commands.base import Command
 from events.commands.commission import CollectCommission, MarkUncollected, RecoverCommission
-from events.commands.coup import OpenBetting, VoidCoup
-from events.commands.shoe import EndShoe, LoadShoe
-from events.types.commission import (
-    CommissionAccrued,
-    CommissionCollected,
-    CommissionPrepaid,
-    CommissionReturned,
-    SeatAmount,
-)
-from events.types.shoe_reports import DeviceResult
-from events.types.table import CoupSettled, Settlement, TableEvent
+from events.types.table import CoupSettled, Settlement
 from table_core.decide.decision import DecisionContext
-from table_core.rulebooks.shipped import shipped_source
-from table_core.rules.rulebook_file import parse_rulebook
-from tests.support.table.coups import World, drawn
+from tests.support.cage.books import book
+from tests.support.table.coups import World, cards
+from tests.support.table.histories import histories, play_history
+from tests.support.table.settled_coups import played
 
-# Banker wins with 7 against 2 on five cards; Player wins with a natural nine on four.
-BANKER_WINS = ("2S", "3D", "KH", "4C"), "QD"
-PLAYER_WINS = ("9S", "2D", "KH", "3C"), None
-
-
-def context(timing: str) -> DecisionContext:
-    source = shipped_source("au-commission").replace(b'"deduct"', f'"{timing}"'.encode())
-    return DecisionContext(table="t1", rulebook=parse_rulebook("au-commission.toml", source))
-
-
-def world(timing: str) -> World:
-    made = World(context(timing))
-    made.ready()
-    return made
-
-
-def play(table: World, *, banker: bool) -> list[TableEvent]:
-    """A coup with 1,000 on Banker at seat 1 and 330 at seat 2, and 500 on Player at seat 3."""
-    begun = len(table.log)
-    table.open()
-    table.bet((1, "banker", 1000), (2, "banker", 330), (3, "player", 500))
-    table.close()
-    cards, third = BANKER_WINS if banker else PLAYER_WINS
-    table.deal(*cards)
-    if third:
-        table.say(drawn(Hand.PLAYER, 3, third))
-    table.say(DeviceResult(winner="banker" if banker else "player"))
-    return table.log[begun:]
-
-
-def amounts(*pairs: tuple[int, int]) -> tuple[SeatAmount, ...]:
-    return tuple(SeatAmount(seat=seat, amount=amount) for seat, amount in pairs)
-
-
-# 5 % of 1,000 is 50; of 330 it is 16.5, and commission rounds down.
-OWED = amounts((1, 50), (2, 16))
-
-
-def only(events: list[TableEvent], *kinds: type[TableEvent]) -> list[TableEvent]:
-    return [event for event in events if isinstance(event, kinds)]
-
-
-MONEY = (CommissionPrepaid, CommissionAccrued, CommissionCollected, CommissionReturned)
-
-
-def test_deducted_commission_is_owed_and_taken_in_one() -> None:
-    table = world("deduct")
-    accrued, collected = only(play(table, banker=True), *MONEY)
-    assert isinstance(accrued, CommissionAccrued)
-    assert (accrued.amounts, accrued.timing) == (OWED, "deduct")
-    assert collected == CommissionCollected(coup=accrued.coup, method="deducted", amounts=OWED)
-    assert table.state.commission.outstanding == ()
-
-
-def test_prepaid_commission_is_laid_before_the_hand_and_taken_when_banker_wins() -> None:
-    table = world("prepaid")
-    laid, accrued, collected = only(play(table, banker=True), *MONEY)
-    assert isinstance(laid, CommissionPrepaid)
-    assert laid.amounts == OWED
-    assert isinstance(accrued, CommissionAccrued)
-    assert isinstance(collected, CommissionCollected)
-    assert (collected.method, collected.amounts) == ("prepaid", OWED)
-    assert table.state.commission.laid == ()
-
-
-def test_prepaid_commission_goes_back_when_banker_does_not_win_and_on_a_void() -> None:
-    table = world("prepaid")
-    laid, back = only(play(table, banker=False), *MONEY)
-    assert isinstance(laid, CommissionPrepaid)
-    assert back == CommissionReturned(coup=laid.coup, amounts=OWED)
-    table.open()
-    table.bet((1, "banker", 1000))
-    table.close()
-    _, back = table.must(VoidCoup(transaction="v", reason="misdeal"))
-    assert isinstance(back, CommissionReturned)
-    assert back.amounts == amounts((1, 50))
-    assert table.state.commission.laid == ()
-    assert table.state.commission.accrued == 0
-
-
-@pytest.mark.parametrize("timing", ["per_coup", "per_shoe"])
-def test_marked_commission_stands_until_it_is_collected(timing: str) -> None:
-    table = world(timing)
-    (accrued,) = only(play(table, banker=True), *MONEY)
-    assert isinstance(accrued, CommissionAccrued)
-    assert table.state.commission.outstanding == OWED
-    table.must(CollectCommission(transaction="c1", seat=1, amount=20))
-    assert table.state.commission.outstanding == amounts((1, 30), (2, 16))
-    table.must(CollectCommission(transaction="c2"))
-    assert table.state.commission.outstanding == ()
-    assert table.state.commission.collected == 66
-
-
-def test_per_coup_commission_is_collected_before_the_next_coup() -> None:
-    table = world("per_coup")
-    play(table, banker=True)
-    assert code(table, OpenBetting(transaction="o")) == "commission_outstanding"
-    table.must(MarkUncollected(transaction="m", seat=2, reason="the patron has left"))
-    table.must(CollectCommission(transaction="c"))
-    table.open()
-
-
-def test_per_shoe_commission_is_collected_before_the_next_shoe() -> None:
-    table = world("per_shoe")
-    play(table, banker=True)
-    play(table, banker=True)
-    table.must(EndShoe(transaction="e"))
-    load = LoadShoe(transaction="l2", shoe="20261127-02")
-    assert code(table, load) == "commission_outstanding"
-    table.must(CollectCommission(transaction="c"))
-    table.must(load)
+BETS = ((1, "banker", 1000), (2, "banker", 330), (3, "player", 500))
+# Banker wins with 7 against 2 on five cards; Player wins with a natural nine on four. 5 % of 1,000
+# is 50; of 330 it is 16.5, and commission rounds down.
+HISTORIES = """
+deducted commission is owed and taken in one
+    {rules}deduct
+    {bets}
+    {banker}                 -> commission.outstanding=none count(commission_accrued)=1
+                             -> commission_accrued: timing=deduct {owed}
+                             -> commission_collected: method=deducted coup=20261127-01/1 {owed}
+prepaid commission is laid before the hand and taken when Banker wins
+    {rules}prepaid
+    {bets}                   -> commission_prepaid: {owed}
+    {banker}                 -> commission.laid=none; commission_accrued: timing=prepaid
+                             -> commission_collected: method=prepaid {owed}
+                             -> count(commission_prepaid)=1 count(commission_returned)=0
+prepaid commission goes back when Banker does not win and on a void
+    {rules}prepaid
+    {bets}                   -> commission_prepaid: {owed}
+    {player}                 -> commission_returned: coup=20261127-01/1 {owed}
+                             -> count(commission_accrued)=0 count(commission_collected)=0
+    open
+    bet 1 banker 1000
+    close
+    void_coup                -> made coup_voided commission_returned; commission.laid=none
+                             -> commission_returned: amounts.seat=1 amounts.amount=50
+                             -> commission.accrued=0
+marked commission stands until it is collected
+    * per_coup
+    * per_shoe
+    {rules}{0}
+    {bets}
+    {banker}                 -> commission_accrued: timing={0} {owed}
+                             -> count(commission_collected)=0
+                             -> commission.outstanding.seat=1,2
+                             -> commission.outstanding.amount=50,16
+    collect_commission seat=1 amount=20 -> commission.outstanding.seat=1,2
+                             -> commission.outstanding.amount=30,16
+    collect_commission       -> commission.outstanding=none commission.collected=66
+per coup commission is collected before the next coup
+    {rules}per_coup
+    {bets}
+    {banker}
+    open_betting             -> refused commission_outstanding
+    mark_uncollected seat=2
+    collect_commission
+    open                     -> betting
+per shoe commission is collected before the next shoe
+    {rules}per_shoe
+    {bets}
+    {banker}
+    open
+    {wagers}
+    close
+    {banker}
+    end_shoe
+    load_shoe shoe=02        -> refused commission_outstanding
+    collect_commission
+    load_shoe shoe=02
+what was given up can be recovered in parts and never twice
+    {rules}per_shoe
+    {bets}
+    {banker}
+    mark_uncollected seat=1
+    collect_commission seat=1           -> refused nothing_outstanding
+    recover_commission seat=1 amount=20
+    recover_commission seat=1 amount=31 -> refused invalid_amount
+    recover_commission seat=1 amount=30
+    recover_commission seat=1 amount=1  -> refused nothing_uncollected
+    mark_uncollected seat=2             -> commission.recovered=50
+refusals have their codes
+    * "collect_commission"                 nothing_outstanding
+    * "collect_commission amount=5"        invalid_amount
+    * "collect_commission seat=1 amount=5" nothing_outstanding
+    * "mark_uncollected seat=1 reason=' '" reason_required
+    * "mark_uncollected seat=1"            nothing_outstanding
+    * "recover_commission seat=1 amount=0" nothing_uncollected
+    {rules}per_shoe
+    in none
+    {0}                      -> refused {1}
+no more is collected than is owed
+    * 0
+    * -1
+    * 51
+    {rules}per_coup
+    {bets}
+    {banker}
+    collect_commission seat=1 amount={0} -> refused invalid_amount
+"""
+WAGERS = "bet 1 banker 1000, 2 banker 330, 3 player 500"
+NAMED = {
+    "rules": "rules au-commission commission.timing=",
+    "wagers": WAGERS,
+    "bets": f"in none\nopen\n{WAGERS}\nclose",
+    "banker": "deal 2S 3D KH 4C QD\nresult banker",
+    "player": "deal 9S 2D KH 3C\nresult player",
+    "owed": "amounts.seat=1,2 amounts.amount=50,16",
+}
 
 
-def test_what_was_given_up_can_be_recovered_in_parts_and_never_twice() -> None:
-    table = world("per_shoe")
-    play(table, banker=True)
-    table.must(MarkUncollected(transaction="m", seat=1, reason="left the floor"))
-    assert code(table, CollectCommission(transaction="c", seat=1)) == "nothing_outstanding"
-    table.must(RecoverCommission(transaction="r1", seat=1, amount=20))
-    refused = RecoverCommission(transaction="r2", seat=1, amount=31)
-    assert code(table, refused) == "invalid_amount"
-    table.must(RecoverCommission(transaction="r3", seat=1, amount=30))
-    again = RecoverCommission(transaction="r4", seat=1, amount=1)
-    assert code(table, again) == "nothing_uncollected"
-    assert table.state.commission.recovered == 50
-
-
-@pytest.mark.parametrize(
-    ("command", "expected"),
-    [
-        (CollectCommission(transaction="x"), "nothing_outstanding"),
-        (CollectCommission(transaction="x", amount=5), "invalid_amount"),
-        (CollectCommission(transaction="x", seat=1, amount=5), "nothing_outstanding"),
-        (MarkUncollected(transaction="x", seat=1, reason=" "), "reason_required"),
-        (MarkUncollected(transaction="x", seat=1, reason="left"), "nothing_outstanding"),
-        (RecoverCommission(transaction="x", seat=1, amount=0), "nothing_uncollected"),
-    ],
-)
-def test_refusals_have_their_codes(command: Command, expected: str) -> None:
-    assert code(world("per_shoe"), command) == expected
-
-
-@pytest.mark.parametrize("amount", [0, -1, 51])
-def test_no_more_is_collected_than_is_owed(amount: int) -> None:
-    table = world("per_coup")
-    play(table, banker=True)
-    refused = CollectCommission(transaction="x", seat=1, amount=amount)
-    assert code(table, refused) == "invalid_amount"
-
-
-def code(table: World, command: Command) -> str:
-    refusal = table.ask(command)
-    assert isinstance(refusal, Refusal)
-    return refusal.code
+@pytest.mark.parametrize("lines", histories(HISTORIES, **NAMED))
+def test_commission_in_its_timings(lines: Sequence[str]) -> None:
+    assert play_history(lines).log
 
 
 # Both coups hold the king of hearts, and one the four of clubs, of which one was burned before: a
 # shoe has eight of each.
 MOST_COUPS = 7
+BANKER_WINS, PLAYER_WINS = ("2S KH QD", "3D 4C"), ("9S KH", "2D 3C")
 
 
 def settled(table: World) -> list[Settlement]:
@@ -195,7 +137,9 @@ STEPS = st.lists(
 
 @given(st.sampled_from(["deduct", "prepaid", "per_coup", "per_shoe"]), STEPS)
 def test_a_tables_commission_always_reconciles(timing: str, steps: list[str]) -> None:
-    table = world(timing)
+    rulebook = book("au-commission", f"commission.timing={timing}")
+    table = World(DecisionContext(table="t1", rulebook=rulebook))
+    table.ready()
     for step in steps:
         command: Command | None = {
             "collect": CollectCommission(transaction="c"),
@@ -208,10 +152,11 @@ def test_a_tables_commission_always_reconciles(timing: str, steps: list[str]) ->
         elif len(settled(table)) < MOST_COUPS and not (
             timing == "per_coup" and table.state.commission.outstanding
         ):
-            play(table, banker=step == "banker")
-        book = table.state.commission
-        assert book.reconciles
+            hands = BANKER_WINS if step == "banker" else PLAYER_WINS
+            played(player=cards(hands[0]), banker=cards(hands[1]), bets=BETS, world=table)
+        kept = table.state.commission
+        assert kept.reconciles
         accrued = sum(settlement.commission for settlement in settled(table))
-        assert book.accrued == accrued == table.state.totals.commission
+        assert kept.accrued == accrued == table.state.totals.commission
         if timing in {"deduct", "prepaid"}:
-            assert book.outstanding == ()
+            assert kept.outstanding == ()

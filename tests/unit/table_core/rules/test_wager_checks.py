@@ -77,17 +77,6 @@ extras | dragon_bonus_player=5 big=5 lucky6=5 -> - - -
 """
 
 
-def codes(refusals: Sequence[Refusal | None]) -> list[str]:
-    return [refusal.code if refusal else "-" for refusal in refusals]
-
-
-@pytest.mark.parametrize("line", CASES.strip().splitlines())
-def test_a_wager_stands_or_is_refused_with_its_code(line: str) -> None:
-    case, _, expected = line.partition("->")
-    changes, asked = case.split("|")
-    assert codes(check_wagers(book(*changes.split()), (), wagers(asked))) == expected.split()
-
-
 # Each pair breaks two rules at once; the first in the contract's order names the refusal.
 ORDER = """
 au-commission | 0:dragon_seven=-1 -> unknown_bet
@@ -104,8 +93,12 @@ mini-lucky8 options.max_options=1 | player=5 banker=5 -> - opposite_sides
 """
 
 
-@pytest.mark.parametrize("line", ORDER.strip().splitlines())
-def test_the_checks_run_in_the_order_of_the_contract(line: str) -> None:
+def codes(refusals: Sequence[Refusal | None]) -> list[str]:
+    return [refusal.code if refusal else "-" for refusal in refusals]
+
+
+@pytest.mark.parametrize("line", (CASES + ORDER.lstrip()).strip().splitlines())
+def test_a_wager_stands_or_is_refused_with_its_code(line: str) -> None:
     case, _, expected = line.partition("->")
     changes, asked = case.split("|")
     assert codes(check_wagers(book(*changes.split()), (), wagers(asked))) == expected.split()
