@@ -89,19 +89,19 @@ MISTAKES: Final = (
         "wait_s = 1e6",
     ),
     (
-        "take a refusal that passes for the answer",
+        "take a refusal that passes for the answer",  # 19
         _REQUESTS,
         "if answer.code not in retry.passing:",
         "if answer is not None:",
     ),
     (
-        "show a new connection's state as if the broker were away",
+        "show a new connection's state as if the broker were away",  # 1
         _DISPLAY,
         "        self.live.connected()\n",
         "",
     ),
     (
-        "show no state",
+        "show no state",  # 1
         _DISPLAY,
         "            topics.state: self._on_state,\n",
         "",
