@@ -15,7 +15,7 @@ _REQUESTS: Final = "events/mqtt/request_client.py"
 
 MISTAKES: Final = (
     (
-        "acknowledge before the batch is booked",
+        "acknowledge before the batch is booked",  # 4
         _CAGE,
         "            yield from self._book(batch)\n",
         (
@@ -25,55 +25,55 @@ MISTAKES: Final = (
         ),
     ),
     (
-        "acknowledge what was received instead of what is booked",
+        "acknowledge what was received instead of what is booked",  # 1
         _CAGE,
         "            position = self.booked\n",
         "            position = self.inflow.taken\n",
     ),
     (
-        "never acknowledge a settlement",
+        "never acknowledge a settlement",  # 1
         _CAGE,
         "            if not all(isinstance(fact.data",
         "            if all(isinstance(fact.data",
     ),
     (
-        "watch for silence no more",
+        "watch for silence no more",  # 72
         _CAGE,
         "            self._watch_for_silence(),\n",
         "",
     ),
     (
-        "request the replay one event too late",
+        "request the replay one event too late",  # 1
         _CAGE,
         "start=read + 1",
         "start=read + 2",
     ),
     (
-        "drop the events that arrived while a batch was booked",
+        "drop the events that arrived while a batch was booked",  # 1
         _CAGE,
         "            for _ in batch:\n                self.inflow.ready.popleft()\n",
         "            self.inflow.ready.clear()\n",
     ),
     (
-        "drop the batch in flight when the database goes away",
+        "drop the batch in flight when the database goes away",  # 3
         _CAGE,
         "                yield from self._reopen(error)\n",
         "                yield from self._reopen(error)\n                return\n",
     ),
     (
-        "give up when the database is still away",
+        "give up when the database is still away",  # 1
         _CAGE,
         "            except LedgerUnavailable:\n                continue\n",
         "            except LedgerUnavailable:\n                return\n",
     ),
     (
-        "read nothing again after a connect, a gap or an overflow",
+        "read nothing again after a connect, a gap or an overflow",  # 1
         _CAGE,
         "            self._reread(),\n",
         "",
     ),
     (
-        "forget an early event once it is in order",
+        "take an early event before its turn",  # 3
         _ORDER,
         "        elif len(self._ahead) < AHEAD_MOST:\n            self._ahead[position] = fact\n",
         (
@@ -83,38 +83,25 @@ MISTAKES: Final = (
         ),
     ),
     (
-        "send a request once",
+        "send a request once",  # 2
         _REQUESTS,
         "wait_s = retry.answer_s if sent else back_off_s",
         "wait_s = 1e6",
     ),
     (
-        "give an answer to every request of the user",
-        _REQUESTS,
-        (
-            "        for request in self._pending.get((message.topic, answer.transaction), ()):\n"
-            "            request.add(answer)\n"
-        ),
-        (
-            "        for requests in self._pending.values():\n"
-            "            for request in requests:\n"
-            "                request.add(answer)\n"
-        ),
-    ),
-    (
-        "take a refusal that passes for the answer",
+        "take a refusal that passes for the answer",  # 19
         _REQUESTS,
         "if answer.code not in retry.passing:",
         "if answer is not None:",
     ),
     (
-        "show a new connection's state as if the broker were away",
+        "show a new connection's state as if the broker were away",  # 1
         _DISPLAY,
         "        self.live.connected()\n",
         "",
     ),
     (
-        "show no state",
+        "show no state",  # 1
         _DISPLAY,
         "            topics.state: self._on_state,\n",
         "",
