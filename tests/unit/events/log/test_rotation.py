@@ -533,7 +533,7 @@ def signed(tmp_path: Path) -> Signed:
         old = table.checkpoints.newest
         table.ask("dealer", EndShoe(transaction=table.transaction(), reason="done"))
         table.table.close_books()
-        table.checkpoints.look()
+        table.table.make_due_checkpoint()
         assert table.log.new_file() is not None
     with signed_table(path, key=OTHER_KEY, retiring=KEY) as table:  # the keys change, too
         table.ready("20261127-02")
@@ -564,7 +564,7 @@ def test_a_checkpoint_made_just_behind_the_seam_is_of_the_file_before(tmp_path: 
         table.ask("dealer", EndShoe(transaction=table.transaction(), reason="done"))
         table.table.close_books()
         assert table.log.new_file() is not None
-        table.checkpoints.look()  # it covers what the closed file holds, and lies in the new one
+        table.table.make_due_checkpoint()  # it covers the closed file, and lies in the new one
         assert table.log.newest_checkpoint() == (table.log.base, table.checkpoints.newest)
         table.ready("20261127-02")
     assert verify(path).ok, verify(path)

@@ -320,9 +320,9 @@ def table(tmp_path: Path) -> Iterator[SignedTable]:
 
 
 def proved(table: SignedTable) -> EvidenceVerdict:
-    table.checkpoints.look()
+    table.table.make_due_checkpoint()
     table.clock.now_us += 10**9
-    table.checkpoints.look()
+    table.table.make_due_checkpoint()
     coup = table.table.state.coup
     assert coup is not None
     verdict = verify_evidence(gather(table.log.path, coup.id, build="t"), PUBLIC)
@@ -514,7 +514,7 @@ def test_a_coup_that_cannot_be_proved_yet_is_answered_with_no(
         code, _, err = run(capsys, *asked)
         assert code == 1
         assert "no checkpoint covers" in err
-        table.checkpoints.look()
+        table.table.make_due_checkpoint()
         assert run(capsys, *asked)[0] == 0
 
 
