@@ -9,7 +9,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-import structlog
 from msgspec import Struct
 
 from displays.app import IDLE_SECONDS, make_app
@@ -23,6 +22,7 @@ from events.clock import Clock
 from events.mqtt.bus import Bus, BusSettings, Handler, Message
 from events.mqtt.presence import PresencePublisher
 from events.mqtt.topics import Topics
+from events.structured_log import structlog
 
 __all__ = ["DISPLAY", "DisplayService", "DisplaySettings"]
 

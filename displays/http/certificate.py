@@ -5,9 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-import structlog
-
 from events.errors import ConfigError
+from events.structured_log import structlog
 from events.tls import CertificatePair, read_first_pair, read_pair
 
 __all__ = ["Certificate"]

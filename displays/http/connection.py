@@ -8,10 +8,10 @@ screens, without a login and with hardly any traffic.
 import asyncio
 from typing import Final
 
-import structlog
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from displays.auth.lockout import client_network, is_here
+from events.structured_log import structlog
 
 __all__ = [
     "ADDRESS_MOST",

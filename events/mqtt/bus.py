@@ -37,13 +37,13 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import aiomqtt
-import structlog
 from msgspec import Struct
 from paho.mqtt.client import topic_matches_sub
 
 from events.errors import BusError, ConfigError, OurBug
 from events.mqtt.backoff import Backoff
 from events.mqtt.connection import BusConnection
+from events.structured_log import structlog
 from events.tls import ClientTls
 
 __all__ = [

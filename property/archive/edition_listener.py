@@ -10,10 +10,10 @@ from functools import partial
 from hashlib import sha256
 from typing import Final
 
-import structlog
 from nats.aio.client import Client
 
 from events.errors import InputError
+from events.structured_log import structlog
 from property.archive.editions import Edition
 from property.archive.store import Archive
 from property.archive.stream_listener import listen

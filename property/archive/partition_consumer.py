@@ -8,10 +8,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-import structlog
 from nats.aio.client import Client
 
 from events.errors import BusError
+from events.structured_log import structlog
 from property.archive.batch import BatchPlan
 from property.archive.store import Archive, Probe, StoreResult
 from property.archive.stream_reader import (

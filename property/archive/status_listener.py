@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-import structlog
 from nats.aio.client import Client
 
 from events.errors import InputError
+from events.structured_log import structlog
 from property.archive.store import Archive
 from property.archive.stream_listener import listen
 from property.archive.stream_reader import StreamMessage, StreamReader

@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
-import structlog
 from nats.aio.client import Client
 
+from events.structured_log import structlog
 from property.archive.stream_reader import HUB_ERRORS, StreamMessage, StreamReader
 
 __all__ = ["listen"]

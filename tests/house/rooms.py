@@ -25,6 +25,7 @@ SHELLS = (
     "events.mqtt.presence",  # birth, heartbeat, Will
     "events.proof.keys",  # key files, and where a new key comes from
     "events.log.schema_rows",  # makes a database in memory to compare with
+    "events.structured_log",  # logging
     "events.tls",  # certificates and keys, as files
     "property.archive.client",  # queries the archive
     "property.archive.database",  # where it is, and its schema
