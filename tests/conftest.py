@@ -1,21 +1,40 @@
 """Fixtures that several suites use."""
 
 import asyncio
+import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from tests.support.brokers.brokers import BROKERS, Broker, running
+from tests.support.machine.warm_starts import cold_starts, warm_starts
 from tests.support.property.nats_hub import Hub, made_streams, running_hub
 from tests.support.property.postgres import Postgres, postgres_cluster
+from tests.tools.late.lateness import SEED
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """What a shell's `&` makes deaf to Ctrl-C is not the services that the tests start."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # A thousand children would compile the product, each for itself, in 0.15 s.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    if SEED not in os.environ:  # `make late` has each process patch itself when it starts
+        stack = ExitStack()
+        stack.enter_context(warm_starts())
+        config.add_cleanup(stack.close)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Start children of the marked tests, and of their fixtures, from scratch."""
+    with ExitStack() as stack:
+        if item.get_closest_marker("cold_start"):
+            stack.enter_context(cold_starts())
+        return (yield)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
