@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from tests.support.brokers.listeners import stop_listening
 from tests.support.machine.waiting import PATIENCE_SECONDS
 
 __all__ = ["Road", "road_to"]
@@ -76,7 +77,7 @@ def road_to(port: int) -> Iterator[Road]:
         road.port = server.sockets[0].getsockname()[1]
         up.set()
         await stop.wait()
-        server.close()
+        await stop_listening(server)
         for task in taken:
             task.cancel()
         await asyncio.gather(*taken, return_exceptions=True)

@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Final
 
 from baccarat.local_brokers.nats import LOOPBACK
+from tests.support.brokers.listeners import stop_listening
 
 __all__ = ["RoughRoad", "rough_road"]
 
@@ -158,7 +159,7 @@ async def rough_road(rng: random.Random, broker: int) -> AsyncIterator[RoughRoad
     try:
         yield road
     finally:
-        server.close()
+        await stop_listening(server)
         lines = tuple(road._lines)
         road.cut()
         if lines:

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 from baccarat.local_brokers.nats import LOOPBACK
+from tests.support.brokers.listeners import stop_listening
 
 CONNECT, PUBLISH, SUBSCRIBE = 0x10, 0x30, 0x80
 CONNACK = bytes.fromhex("20020000")
@@ -67,4 +68,4 @@ async def rude_broker(script: Script) -> AsyncIterator[int]:
     try:
         yield server.sockets[0].getsockname()[1]
     finally:
-        server.close()
+        await stop_listening(server)
