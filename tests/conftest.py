@@ -6,14 +6,17 @@ import signal
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Final
 
 import pytest
 
 from tests.support.brokers.brokers import BROKERS, Broker, running
-from tests.support.machine.warm_starts import cold_starts, warm_starts
+from tests.support.machine.warm_starts import cold_starts, no_starts, warm_starts
 from tests.support.property.nats_hub import Hub, made_streams, running_hub
 from tests.support.property.postgres import Postgres, postgres_cluster
 from tests.tools.late.lateness import SEED
+
+_UNIT: Final = Path(__file__).with_name("unit")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -30,10 +33,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Start children of the marked tests, and of their fixtures, from scratch."""
+    """Start children as a test's marks and folder say; those of its fixtures, too."""
     with ExitStack() as stack:
         if item.get_closest_marker("cold_start"):
             stack.enter_context(cold_starts())
+        if _UNIT in item.path.parents and not item.get_closest_marker("process"):
+            stack.enter_context(no_starts())
         return (yield)
 
 

@@ -25,7 +25,7 @@ from baccarat.processes import tether
 from tests.support.machine.processes import ROOT
 from tests.support.machine.warm_parent import Start
 
-__all__ = ["cold_starts", "is_warm", "warm_starts"]
+__all__ = ["cold_starts", "is_warm", "no_starts", "warm_starts"]
 
 _PR_SET_CHILD_SUBREAPER: Final = 36  # <linux/prctl.h>
 _LIBC: Final = ctypes.CDLL(None, use_errno=True)
@@ -99,8 +99,10 @@ class _Popen(subprocess.Popen[Any]):
 
     parent: _Parent | None = None
     cold = False
+    forbidden = False
 
     def _execute_child(self, *given: Any) -> None:
+        assert not self.forbidden, "a test of tests/unit that starts a process is marked `process`"
         asked = _NAMES.bind(self, *given).arguments
         start = None if self.cold else _usual_start(asked)
         if start is None or not (parent := _parent()).serves():
@@ -135,6 +137,16 @@ def cold_starts() -> Iterator[None]:
         yield
     finally:
         _Popen.cold = False
+
+
+@contextmanager
+def no_starts() -> Iterator[None]:
+    """Let every start fail meanwhile."""
+    _Popen.forbidden = True
+    try:
+        yield
+    finally:
+        _Popen.forbidden = False
 
 
 def is_warm(child: int) -> bool:

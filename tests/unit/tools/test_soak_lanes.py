@@ -16,6 +16,7 @@ def test_each_long_test_is_in_one_lane() -> None:
     assert chosen == {"soak and not soak(computes=True)", "soak(computes=True)"}
 
 
+@pytest.mark.process
 def test_a_lane_goes_on_behind_a_step_that_fails(tmp_path: Path) -> None:
     steps = [Step(str(code), [sys.executable, "-c", SAYS, str(code)], 1) for code in (3, 0)]
     assert [(step, code) for step, code, _ in run_lane(steps, tmp_path)] == [
