@@ -15,7 +15,7 @@ from tests.support.log.long_logs import REVISED, long_log
 from tests.support.machine.processes import ROOT, environment
 
 # Each settlement that is kept costs several kilobytes, so this many are not to be overlooked.
-SHORT, LONG = 400, 4_000
+SHORT, LONG = 400, 2_400
 MOST_KB = 4_096
 
 # The command, and then the most memory that it ever had.
