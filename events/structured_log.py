@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["structlog"]
+__all__: list[str] = []
 
 
 @contextmanager
@@ -26,4 +26,4 @@ def _absent(name: str) -> Iterator[None]:
 
 
 with _absent("rich"):
-    import structlog
+    import structlog as structlog  # noqa: PLC0414 - the name is given on

@@ -13,7 +13,7 @@ UNCOUNTED = ("docs/adr", "docs/screens", "tests/corpus")
 # Of each room: what stands lower comes first. A module imports its own layer and lower ones.
 LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
     "events": (
-        ("clock", "errors", "free_text", "money", "tls", "toml_form"),
+        ("clock", "errors", "free_text", "money", "structured_log", "tls", "toml_form"),
         ("cards",),
         ("types",),
         ("commands", "proof"),

@@ -135,7 +135,6 @@ def test_a_tethered_child_ends_with_its_parent(tmp_path: Path) -> None:
     code = textwrap.dedent("""
         import os, sys
         from pathlib import Path
-from typing import Any
         from baccarat.processes.children import Child
         from tests.support.machine.warm_starts import is_warm, warm_starts
         with warm_starts():
@@ -190,7 +189,7 @@ def test_a_tethered_child_of_ours_is_stopped_and_reaped(tmp_path: Path) -> None:
     ids=str,
 )
 def test_an_unusual_start_is_a_cold_one(unusual: dict[str, object]) -> None:
-    with subprocess.Popen([sys.executable, "-c", "pass"], **unusual) as child:  # type: ignore[call-overload]  # any
+    with subprocess.Popen([sys.executable, "-c", "pass"], **unusual) as child:  # type: ignore[call-overload]  # of several types
         assert not is_warm(child.pid)
 
 

@@ -20,6 +20,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from io import TextIOWrapper
+from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
@@ -196,6 +197,7 @@ def _main(descriptor: int) -> None:
     atexit.register(_leave)  # first, so that it runs after all others
     for name in _modules():
         importlib.import_module(name)
+    assert len(list(Path("/proc/self/task").iterdir())) == 1, "no child would have this thread"
     gc.freeze()
     with socket.socket(fileno=descriptor) as line:
         start = _serve(line)
