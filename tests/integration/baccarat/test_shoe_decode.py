@@ -354,6 +354,7 @@ def test_a_profile_must_be_named() -> None:
     assert b"--profile" in done.stderr
 
 
+@pytest.mark.cold_start
 @pytest.mark.parametrize("kind", ["garbage", "reports"])
 def test_memory_stays_bounded_whatever_comes(kind: str) -> None:
     """32 MB through a pipe: the process stays within a few megabytes of what it takes to start."""

@@ -39,9 +39,10 @@ async def test_journal_disk_full_no_card_is_accepted_and_the_break_is_told(
             for seq in range(2, 10):
                 shoe.say(stream(SECOND, first_seq=seq) * 20)
                 await asyncio.sleep(0.01)
-            await until(lambda: core.link is not None and core.link.state == "down", "it says so")
-            assert core.link is not None
-            assert "No space left" in core.link.reason
+            await until(
+                lambda: core.state() == "down" and "No space left" in core.link.reason,  # type: ignore[union-attr]  # it is there
+                "it says so",
+            )
             await until(lambda: len(core.log) == core.link.head, "what it had before has come")  # type: ignore[union-attr]  # it is there
             heard = list(core.faces)
             began = time.monotonic()
