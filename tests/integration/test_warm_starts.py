@@ -186,7 +186,7 @@ def test_a_tethered_child_of_ours_is_stopped_and_reaped(tmp_path: Path) -> None:
         {"preexec_fn": os.getpid},
         {"close_fds": False},
     ],
-    ids=str,
+    ids=["hash_seed", "time_zone", "no_color", "python_path", "umask", "group", "preexec", "fds"],
 )
 def test_an_unusual_start_is_a_cold_one(unusual: dict[str, object]) -> None:
     with subprocess.Popen([sys.executable, "-c", "pass"], **unusual) as child:  # type: ignore[call-overload]  # of several types
