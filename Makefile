@@ -36,7 +36,7 @@ demo: $(STAMP) ## a whole table on this machine; ROUNDS=20 stops by itself; SEED
 	@exec $(BIN)/baccarat demo $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SEED),--seed $(SEED)) \
 	    $(if $(SPEED),--speed $(SPEED)) $(ARGS)
 
-quick: $(STAMP) ## lint, types and the tests that start no process; about a minute
+quick: $(STAMP) ## lint, types and the tests that start no process; a minute or two
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --quiet --check .
 	@$(BIN)/mypy & types=$$!; \
