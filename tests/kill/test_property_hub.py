@@ -77,15 +77,12 @@ class Play:
 
     async def leader(self) -> int:
         """The node that leads the events' stream."""
-        found: list[int | None] = []
 
-        def led() -> bool:
-            found.append(self.hub.leader(EVENTS))
-            return found[-1] is not None
+        def led() -> list[int]:
+            leader = self.hub.leader(EVENTS)
+            return [] if leader is None else [leader]
 
-        await until(led, "the stream has a leader")
-        assert found[-1] is not None
-        return found[-1]
+        return (await until(led, "the stream has a leader"))[0]
 
     def close(self) -> None:
         """End the uplinks."""

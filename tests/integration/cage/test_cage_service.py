@@ -17,8 +17,9 @@ from tests.support.cage.cages import cage
 from tests.support.cage.feed_table import FeedTable, disorder, feed_table
 from tests.support.cage.ledgers import STREAM, accounts_of, agrees, messages_of, play_log
 from tests.support.machine.processes import ROOT, environment
+from tests.support.machine.waiting import PATIENCE_SECONDS, until
 from tests.support.property.postgres import Postgres
-from tests.support.service.small_table import HOST, LIMIT_S, TOPICS, small_table, until
+from tests.support.service.small_table import HOST, TOPICS, small_table
 
 SEED = 20261127
 
@@ -54,7 +55,7 @@ async def test_lost_doubled_and_late_events_come_to_the_log_to_the_unit(
 ) -> None:
     messages, rng = messages_of(log), seeded()
     async with feed_table(broker, messages) as table, cage(broker, ledger) as made:
-        await until(lambda: bool(table.replays))
+        await until(lambda: table.replays, "it asks for a replay")
         await table.append(disorder(rng, messages))
         table.head = len(messages)
         await table.append([len(messages)])
@@ -74,11 +75,13 @@ async def test_nothing_is_acknowledged_before_it_is_committed(
         feed_table(nats, messages) as table,
         cage(nats, ledger, steps.append) as made,
     ):
-        await until(lambda: bool(table.replays))
+        await until(lambda: table.replays, "it asks for a replay")
         for position in messages:
             await table.append([position])
             if position % 100 == 0:
-                await until(lambda: table.acks != [] and made.acknowledged == table.acks[-1])
+                await until(
+                    lambda: table.acks and made.acknowledged == table.acks[-1], "it acknowledges"
+                )
                 assert committed(ledger) >= table.acks[-1]
         await made.caught_up(len(messages))
     booked = acknowledged = 0
@@ -114,12 +117,12 @@ async def test_a_broker_killed_and_wiped_costs_nothing(pair: tuple[Broker, str],
     messages = messages_of(log)
     half = len(messages) // 2
     async with feed_table(broker, messages) as table, cage(broker, ledger) as made:
-        await until(lambda: bool(table.replays))
+        await until(lambda: table.replays, "it asks for a replay")
         await table.append(range(1, half))
         await made.caught_up(half - 1)
         broker.kill()
         small = table.bus
-        await until(lambda: small is not None and small.client is None)
+        await until(lambda: small is not None and small.client is None, "the broker is away")
         table.head = len(messages)
         broker.restart(wipe=True)
         await made.caught_up(len(messages))
@@ -130,7 +133,7 @@ async def test_a_replay_that_loses_some_is_asked_for_again(
     nats: Broker, sqlite: str, log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # That a replay stands still is another matter, and on a starved machine it may.
-    monkeypatch.setattr("cage.service._STALLED_S", LIMIT_S)
+    monkeypatch.setattr("cage.service._STALLED_S", PATIENCE_SECONDS)
     messages = messages_of(log)
     async with feed_table(nats, messages, head=len(messages)) as table:
         table.lost_replays = {7, 8, 100}
@@ -166,8 +169,8 @@ async def test_what_a_stale_screen_says_is_asked_once_and_not_for_ever(
         await made.caught_up(len(messages))
         before = len(table.replays)
         await table.bus.publish(TOPICS.state, b'{"position":1000000}')
-        await until(lambda: len(table.replays) > before)
-        await until(lambda: not made.inflow.behind)
+        await until(lambda: len(table.replays) > before, "it asks")
+        await until(lambda: not made.inflow.behind, "it is up to date")
     # More often only where the answer itself is late.
     assert (table.replays[0], set(table.replays[before:])) == (1, {len(messages) + 1})
 
@@ -180,9 +183,9 @@ async def test_live_events_do_not_hide_that_a_replay_brings_nothing(
     async with feed_table(nats, messages, head=half) as table:
         table.lost_replays = set(range(1, half + 1))
         async with cage(nats, sqlite) as made:
-            await until(lambda: bool(table.replays))
+            await until(lambda: table.replays, "it asks for a replay")
             playing = asyncio.create_task(_trickle(table, range(half + 1, len(messages) + 1)))
-            await until(lambda: made.counts.replays > 1)
+            await until(lambda: made.counts.replays > 1, "it asks again")
             assert not playing.done()
             await playing
             await made.caught_up(len(messages))
@@ -202,13 +205,13 @@ async def test_a_database_that_is_killed_is_waited_for(
     messages, ledger = messages_of(log), own_postgres.database()
     third = len(messages) // 3
     async with feed_table(nats, messages) as table, cage(nats, ledger) as made:
-        await until(lambda: bool(table.replays))
+        await until(lambda: table.replays, "it asks for a replay")
         await table.append(range(1, third))
-        await until(lambda: made.booked > 0)
+        await until(lambda: made.booked > 0, "something is booked")
         own_postgres.kill()
         try:
             await table.append(range(third, 2 * third))
-            await until(lambda: made.counts.outages > 0)
+            await until(lambda: made.counts.outages > 0, "the database is missed")
             assert max(table.acks, default=0) < third
         finally:
             own_postgres.start()
@@ -227,14 +230,16 @@ async def test_a_cage_killed_again_and_again_books_everything_once(
     url = f"mqtt://{HOST}:{broker.port}/{TOPICS.site}/{TOPICS.table}"
     command = [sys.executable, "-m", "baccarat", "cage", "run", "--url", url, "--ledger", ledger]
     killed: list[int] = []
-    async with feed_table(broker, messages) as table, asyncio.timeout(2 * LIMIT_S):
+    async with feed_table(broker, messages) as table, asyncio.timeout(2 * PATIENCE_SECONDS):
         playing = asyncio.create_task(_play(table, rng, killed))
         while not playing.done():
             child = await asyncio.create_subprocess_exec(
                 *command, env=environment(), cwd=ROOT, stderr=asyncio.subprocess.DEVNULL
             )
             heard = len(table.acks)
-            await until(lambda heard=heard: len(table.acks) > heard or playing.done())  # type: ignore[misc]  # binds the loop's value
+            await until(
+                lambda heard=heard: len(table.acks) > heard or playing.done(), "it acknowledges"
+            )
             await asyncio.sleep(rng.uniform(0, 0.05))
             os.kill(child.pid, signal.SIGKILL)
             await child.wait()
@@ -254,7 +259,7 @@ async def _play(table: FeedTable, rng: random.Random, killed: list[int]) -> None
         await table.append([position])
         if position in {third, 2 * third}:
             due = position // third
-            await until(lambda due=due: len(killed) >= due, 2 * LIMIT_S)  # type: ignore[misc]  # binds the loop's value
+            await until(lambda due=due: len(killed) >= due, "two cages came", 2 * PATIENCE_SECONDS)
         if position % 10 == 0:
             await asyncio.sleep(rng.uniform(0, 60 / len(table.log)))
 
@@ -317,7 +322,7 @@ async def test_junk_on_the_bus_is_counted_and_changes_nothing(
         await made.caught_up(len(messages))
         for raw in junk:
             await table.bus.publish(TOPICS.event, raw)
-        await until(lambda: made.counts.junk == len(junk))
+        await until(lambda: made.counts.junk == len(junk), "all of it is counted")
     agrees(sqlite, log)
 
 

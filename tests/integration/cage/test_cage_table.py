@@ -72,7 +72,7 @@ async def test_a_whole_table_whose_every_process_is_killed_is_booked_to_the_unit
             while victims:
                 begun = croupier.tally.coups
                 await until(
-                    lambda begun=begun: croupier.tally.coups > begun + 2 or playing.done(),  # type: ignore[misc]  # binds the loop's value
+                    lambda begun=begun: croupier.tally.coups > begun + 2 or playing.done(),
                     "the game stands still",
                 )
                 await asyncio.sleep(rng.uniform(0, 0.1))

@@ -18,6 +18,7 @@ from tests.house.sources import ROOT
 from tests.support.brokers.brokers import Broker
 from tests.support.cage.consumers import process, seats_of, settlements_of, shown
 from tests.support.cage.integrators import acknowledged, correct, coup
+from tests.support.machine.waiting import until
 from tests.support.service.table_service import TOPICS, Table1, play, service
 
 SOURCE = ROOT / "examples/cage_book.c"
@@ -93,8 +94,7 @@ async def test_it_comes_back_by_itself_when_the_broker_was_wiped(
     made = kit(nats.port, path, seed=5, settlements=20)
     with process(program, path, "127.0.0.1", str(nats.port), LAB.root):
         playing = asyncio.create_task(made.run(wait_s=15, patience_s=20, book_s=15))
-        while not path.exists():  # noqa: ASYNC110 - a file tells nobody
-            await asyncio.sleep(0.01)
+        await until(path.exists, "it keeps a book")
         nats.kill()
         nats.restart(wipe=True)
         verdict = await playing

@@ -85,10 +85,10 @@ async def test_a_killed_broker_comes_back_and_finds_everybody_again(
             await until(lambda: not core.bus.connected, "the loss is noticed")
             assert not core.bus.post(STATE, b"lost", retain=True)
             broker.restart(wipe=wipe)
-            await until(lambda n=round_: core.connects > n and driver.connects > n, "both return")  # type: ignore[misc] # mypy infers no lambda defaults
+            await until(lambda n=round_: core.connects > n and driver.connects > n, "both return")
             assert core.disconnects == round_
             assert await driver.bus.publish(EVENT, b"%d" % round_)
-            await until(lambda n=round_: len(core.got) == n, "the subscription is back")  # type: ignore[misc] # mypy infers no lambda defaults
+            await until(lambda n=round_: len(core.got) == n, "the subscription is back")
         display = Peer(broker.port, "display", STATE)
         async with at_work(display):
             await until(lambda: display.got, "the retained birth is back")

@@ -7,13 +7,11 @@ import signal
 import string
 import time
 from collections.abc import AsyncIterator, Iterator
-from functools import partial
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from baccarat.processes.children import Child
 from events.proof.chain import next_hash
 from events.types.table import TableEvent
 from property.archive.database import connect_archive
@@ -32,7 +30,7 @@ from property.hub.subjects import (
     split_origin,
 )
 from property.hub.uplink_status import UplinkStatus, encode_uplink_status
-from tests.support.property.archive_site import ArchiveSite, until_true
+from tests.support.property.archive_site import ArchiveSite
 from tests.support.property.logs import archived, carried_in, dealt, differences, write_log
 from tests.support.property.nats_hub import Hub, made_streams, running_hub
 from tests.support.property.postgres import Postgres, postgres_cluster
@@ -105,7 +103,7 @@ async def test_a_worker_killed_at_any_step_stores_nothing_twice(
         for each in events:
             await site.say(each[part])
         child = site.worker(step=step, nth=2, how="die")
-        await until_true(partial(_over, child), f"dies at {step}")
+        await site.until_over(child, f"it dies at {step}")
         assert child.code == -signal.SIGKILL
         # What is there is a beginning of each log, and its head says which.
         for log, each in zip(logs, events, strict=True):
@@ -140,7 +138,7 @@ async def test_workers_share_and_the_share_of_one_that_dies_hangs_or_leaves_move
         await site.until_shared(4, 6, 6)
     for each in events:
         await site.say(each[100:150])
-    await until_true(lambda: _count(site) == 150 * _TABLES, "archived")
+    await site.until(lambda: site.count() == 150 * _TABLES, "archived")
     assert took < _MOVES_WITHIN_S, f"{took:.1f} s"
     os.kill(second.pid, signal.SIGSTOP)
     await site.until_shared(PARTITIONS)
@@ -149,7 +147,7 @@ async def test_workers_share_and_the_share_of_one_that_dies_hangs_or_leaves_move
     os.kill(second.pid, signal.SIGTERM)
     for each in events:
         await site.say(each[150:])
-    await until_true(partial(_over, second), "ends")
+    await site.until_over(second, "it ends")
     assert second.code == 0
     await site.until_shared(PARTITIONS)
     await site.until_archived(*logs)
@@ -183,7 +181,7 @@ async def test_a_wiped_hub_is_read_again_from_the_beginning(
     worker = site.worker()
     for each in events:
         await site.say(each[:80])
-    await until_true(lambda: _count(site) == 80 * _TABLES, "archived")
+    await site.until(lambda: site.count() == 80 * _TABLES, "archived")
     os.kill(worker.pid, signal.SIGSTOP)  # it sees a stream that is longer than the one it knows
     await made_streams(site.hub, anew=True)
     # The uplinks fill it again, in another order than before; one has not come back.
@@ -204,7 +202,7 @@ async def test_forged_replayed_reordered_and_gapped_events_are_named_and_harm_no
     site.worker()
     for each in (forged, forked, replayed, reordered, gapped, sound):
         await site.say(each[:50])
-    await until_true(lambda: _count(site) == 50 * _TABLES, "archived")
+    await site.until(lambda: site.count() == 50 * _TABLES, "archived")
 
     await site.say([_forged(forged[50]), *forged[51:]])
     other = forked[49]._replace(hash=forked[48].hash)
@@ -232,7 +230,7 @@ async def test_forged_replayed_reordered_and_gapped_events_are_named_and_harm_no
     # Of the reordered one the gap was there for a moment: it is over, and on record.
     asked = 'SELECT kind, cleared_at FROM property.feed_alarm WHERE "table" = ANY (%s)'
     names = [each[0].origin.split("/")[1] for each in (reordered, gapped)]
-    await until_true(lambda: all(row["cleared_at"] for row in site.ask(asked, names)), "cleared")
+    await site.until(lambda: all(row["cleared_at"] for row in site.ask(asked, names)), "cleared")
     assert {row["kind"] for row in site.ask(asked, names)} == {"gap"}
 
 
@@ -276,7 +274,7 @@ async def test_a_stopped_feed_goes_on_when_a_person_has_released_it(
     rows = site.ask("SELECT kind, cleared_by FROM property.feed_alarm")
     assert [tuple(row.values()) for row in rows] == [("forged", "s-1")]
     running = "SELECT * FROM property.head WHERE state = 'running'"
-    await until_true(lambda: site.ask(running), "runs")
+    await site.until(lambda: site.ask(running), "runs")
 
 
 async def test_an_uplink_that_has_stopped_is_an_alarm_until_it_is_set_right(
@@ -303,10 +301,10 @@ async def test_an_uplink_that_has_stopped_is_an_alarm_until_it_is_set_right(
     for word in (UplinkStatus(state="running"), UplinkStatus(state="ended"), other):
         await site.say_raw(feed_subject(*origin), encode_uplink_status(word), {})
     newest = "SELECT 1 FROM property.feed_alarm WHERE position = 12 AND cleared_at IS NULL"
-    await until_true(lambda: site.ask(newest), "the newest reason stands")
+    await site.until(lambda: site.ask(newest), "the newest reason stands")
     await publish_uplink_ended((await site.keeper()).jetstream(), events[0].origin, "s-1")
     ended = "SELECT kind, reason, cleared_by FROM property.feed_alarm WHERE cleared_at > raised_at"
-    await until_true(lambda: site.ask(ended), "the alarm is cleared")
+    await site.until(lambda: site.ask(ended), "the alarm is cleared")
     assert [tuple(row.values()) for row in site.ask(ended)] == [
         ("uplink", "gap: 12 is not there", "s-1")
     ]
@@ -319,7 +317,7 @@ async def test_what_a_restored_hub_has_before_the_place_is_asked_for(
     events = carried_in(logs[0])
     worker = site.worker()
     await site.say(events[:50])
-    await until_true(lambda: _count(site) == 50, "archived")
+    await site.until(lambda: site.count() == 50, "archived")
     worker.stop()
     await site.say(events[50:100])
     place = {"sequence": 100, "hash": events[99].hash}
@@ -329,7 +327,7 @@ async def test_what_a_restored_hub_has_before_the_place_is_asked_for(
     await site.until_archived(logs[0])
     rows = site.ask("SELECT kind, cleared_at FROM property.feed_alarm")
     assert [row["kind"] for row in rows] == ["gap"]
-    await until_true(
+    await site.until(
         lambda: site.ask("SELECT 1 FROM property.feed_alarm WHERE cleared_at > raised_at"),
         "cleared",
     )
@@ -369,7 +367,7 @@ async def test_what_a_database_cannot_hold_stops_one_table_alone(
     await site.say(carried_in(logs[3])[30:])
     await site.until_archived(logs[3])
     asked = "SELECT data, actor, bytes FROM property.event WHERE hash = %s"
-    await until_true(lambda: site.ask(asked, nul[-1].hash), "what has a NUL")
+    await site.until(lambda: site.ask(asked, nul[-1].hash), "what has a NUL")
     (row,) = site.ask(asked, nul[-1].hash)
     assert (row["data"], row["actor"]) == ({"x": r"\u0000"}, r"a\u0000")
     assert bytes(row["bytes"]) == nul[-1].stored
@@ -382,15 +380,6 @@ async def test_what_a_database_cannot_hold_stops_one_table_alone(
         assert [row.stored for row in rows] == [e.stored for e in each[: head.position]]
     assert r"\u0000" in (await site.until_alarm(named[0].origin, "unreadable"))["reason"]
     assert (await site.until_alarm(sound[0].origin, "nonsense"))["position"] == 0
-
-
-def _over(child: Child) -> bool:
-    return child.code is not None
-
-
-def _count(site: ArchiveSite) -> int:
-    rows = site.ask("SELECT count(*) AS n FROM property.event")
-    return int(rows[0]["n"]) if rows else 0
 
 
 async def _emptied(site: ArchiveSite) -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -31,6 +30,7 @@ from property.witness.store import read_book
 from shoe_driver.profiles.catalogue import shipped_texts
 from table_core.rulebooks.shipped import shipped_sources
 from tests.support.cage.books import source
+from tests.support.machine.waiting import PATIENCE_SECONDS, until_blocking
 from tests.support.property.logs import dealt, entries_in, into_archive, played, write_log
 from tests.support.property.nats_hub import Hub, made_streams, running_hub
 from tests.support.property.postgres import Postgres
@@ -38,7 +38,6 @@ from tests.support.property.site import PropertySite, health
 
 B7 = SigningKey("harbour/b7", b"7" * 32)
 ORIGINS = ("harbour/b7", "harbour/b8")
-PATIENCE_S = 60.0
 _STOPS_S = 30.0  # it stops its services one after another
 NOBODY = "postgresql://nobody@127.0.0.1:1/property"
 _NOW = SystemClock()
@@ -72,30 +71,23 @@ def settled(log: Path) -> dict[str, CoupSettled]:
 
 def until_well(site: PropertySite) -> dict[str, Any]:
     """The standing of a property once nothing stands and nothing is on its way."""
-    deadline = time.monotonic() + PATIENCE_S
-    while True:
+
+    def well() -> dict[str, Any]:
         code, told = site.status()
         arrived = [each["lag"] == 0 and each["position"] for each in told["tables"]]
-        if code == 0 and len(arrived) == len(ORIGINS) and all(arrived):
-            return told
-        assert time.monotonic() < deadline, told
+        return told if code == 0 and len(arrived) == len(ORIGINS) and all(arrived) else {}
+
+    return until_blocking(well, lambda: f"the property is well: {site.status()}")
 
 
 def until_cosigned(site: PropertySite, origin: str) -> None:
     """The witness has cosigned what a table signs, which it reads beside the archive."""
-    deadline = time.monotonic() + PATIENCE_S
-    while (told := site.ask("checkpoint", origin)).code:
-        assert time.monotonic() < deadline, told
-        time.sleep(0.05)
+    until_blocking(lambda: not site.ask("checkpoint", origin).code, "it is cosigned", every=0.05)
 
 
 def until_archived(site: PropertySite, digest: str) -> list[dict[str, Any]]:
     """An edition that lies beside a log alone, once an uplink has carried it."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not (found := site.rows("editions", "--hash", digest)):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    return found
+    return until_blocking(lambda: site.rows("editions", "--hash", digest), "it is archived")
 
 
 def test_logs_go_up_are_archived_cosigned_shown_and_asked(
@@ -200,34 +192,22 @@ def test_an_uplink_that_has_stopped_or_is_silent_is_not_well(
     assert site.ask("retire", "harbour/b8", "--by", "ann", "--password-file", str(keeper)).code == 0
     assert uplinks(site) == {"harbour/b7": ("running", 0), "harbour/b8": ("ended", 0)}
     # Whatever a login puts into its own place, it hides no other table.
-    junk(hub_node, "harbour/b8", {"Status": "404"})
-    junk(hub_node, "harbour/b8", {"Status": "503"})
+    say(hub_node, "harbour/b8", None, Status="404")
+    say(hub_node, "harbour/b8", None, Status="503")
     assert uplinks(site) == {"harbour/b7": ("running", 0), "harbour/b8": ("silent", 1)}
     site.config.write_text(site.config.read_text().replace(archive, NOBODY))
     (b7, _) = site.status()[1]["tables"]
     assert (b7["position"], b7["lag"], b7["uplink"]) == (None, None, "running")
 
 
-def say(hub: Hub, origin: str, word: UplinkStatus) -> None:
-    """As that table's uplink."""
+def say(hub: Hub, origin: str, word: UplinkStatus | None, **headers: str) -> None:
+    """In that table's place, with its login: how its uplink stands, or nothing."""
 
     async def said() -> None:
         client = await connect(hub.settings(origin), 0)
-        await client.request(
-            feed_subject(*split_origin(origin)), encode_uplink_status(word), timeout=PATIENCE_S
-        )
-        await client.close()
-
-    asyncio.run(said())
-
-
-def junk(hub: Hub, origin: str, headers: dict[str, str]) -> None:
-    """In that table's place, with its login."""
-
-    async def said() -> None:
-        client = await connect(hub.settings(origin), 0)
+        body = encode_uplink_status(word) if word else b""
         subject = feed_subject(*split_origin(origin))
-        await client.request(subject, b"", headers=headers, timeout=PATIENCE_S)
+        await client.request(subject, body, headers=headers, timeout=PATIENCE_SECONDS)
         await client.close()
 
     asyncio.run(said())
@@ -242,9 +222,8 @@ def test_a_hub_of_an_older_version_tells_the_rest(postgres: Postgres, tmp_path: 
         write_log(path, "harbour/b7", played(3, 2))
         site = PropertySite(tmp_path, archive, hub, {"harbour/b7": path})
         with site.running("uplink") as child:
-            deadline = time.monotonic() + PATIENCE_S
-            while not (told := site.status()[1])["tables"]:
-                assert time.monotonic() < deadline, told
+            until_blocking(lambda: site.status()[1]["tables"], "the table is told")
+            told = site.status()[1]
             child.stop(_STOPS_S)
     (b7,) = told["tables"]
     assert (b7["hub"] > 0, b7["uplink"]) == (True, None)
@@ -267,9 +246,9 @@ def test_a_hub_that_takes_nothing_is_not_well(postgres: Postgres, tmp_path: Path
         one, two, _ = hub.alive()
         hub.kill(one)
         hub.kill(two)
-        deadline = time.monotonic() + PATIENCE_S
-        while not (told := site.status()[1]["hub"]).startswith("takes nothing"):
-            assert time.monotonic() < deadline, told
+        until_blocking(
+            lambda: site.status()[1]["hub"].startswith("takes nothing"), "it takes nothing"
+        )
 
 
 @pytest.fixture

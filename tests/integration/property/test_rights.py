@@ -39,7 +39,7 @@ from tests.support.property.feeds import (
     until_held,
     watching,
 )
-from tests.support.property.nats_hub import Hub, Leaf, made_streams, running_hub
+from tests.support.property.nats_hub import HUB_ERRORS, Hub, Leaf, made_streams, running_hub
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -248,10 +248,7 @@ async def test_why_each_table_has_an_account(tmp_path: Path) -> None:
         assert await held_rows(hub, B8) == []
         await client.publish(SAID, b"junk", reply=event_subject(*OTHER))
         await client.flush()
-        for _ in range(500):
-            if found := await held_rows(hub, B8):
-                break
-            await asyncio.sleep(0.01)
+        found = await until(lambda: held_rows(hub, B8), "it is in the other's name", every=0.01)
         await client.close()
         assert [b'"stream":"EVENTS"' in stored for _, stored, _ in found] == [True]
 
@@ -273,20 +270,17 @@ def _without_rules(text: str) -> str:
 
 async def _at_leaf(leaf: Leaf) -> Client:
     """A client at the leaf, once that has come through to the hub."""
-    for _ in range(200):
-        try:
-            client = await connect(leaf.settings(B7), 0)
-        except BusError:
-            await asyncio.sleep(0.05)
-            continue
+
+    async def through() -> Client:
+        client = await connect(leaf.settings(B7), 0)
         try:
             await client.request(held_event_subject(*OWN), b"", timeout=1)
-        except (NatsError, TimeoutError):
+        except HUB_ERRORS:
             await client.close()
-            await asyncio.sleep(0.05)
-        else:
-            return client
-    pytest.fail("the leaf does not come through")
+            raise
+        return client
+
+    return await until(through, "the leaf comes through", every=0.05, despite=HUB_ERRORS)
 
 
 async def test_without_its_password_or_a_certificate_nobody_comes_in(hub: Hub) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import shutil
 import sqlite3
-import time
 from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
@@ -11,9 +10,7 @@ from pathlib import Path
 
 import pytest
 from msgspec import structs
-from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
-from nats.js.errors import Error as JetStreamError
 
 from baccarat.site.pki import Pki
 from events.clock import SystemClock
@@ -47,7 +44,7 @@ from tests.support.log.closed_files import chain
 from tests.support.log.logs import pending
 from tests.support.machine.waiting import PATIENCE_SECONDS, until
 from tests.support.property.feeds import TableLogs, feeding, held_rows, keeper, log_rows, until_held
-from tests.support.property.nats_hub import Hub
+from tests.support.property.nats_hub import HUB_ERRORS, Hub
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -132,18 +129,13 @@ async def _until_said(
     js: JetStreamContext, stream: str, subject: str, wanted: Callable[[bytes], bool]
 ) -> bytes:
     """The newest message of a subject, once it is the one that is wanted."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    said, trouble = b"", ""
-    while time.monotonic() < deadline:
-        try:
-            said = (await js.get_last_msg(stream, subject)).data or b""
-        except (NatsError, JetStreamError, TimeoutError) as error:
-            trouble = repr(error)  # there is none yet, or the stream has no leader for a moment
-        else:
-            if wanted(said):
-                return said
-        await asyncio.sleep(0.01)
-    pytest.fail(f"{subject}: {said!r} is not what was waited for; {trouble}")
+
+    async def said() -> bytes | None:
+        found = (await js.get_last_msg(stream, subject)).data or b""
+        return found if wanted(found) else None
+
+    # There may be none yet, or the stream has no leader for a moment.
+    return await until(said, f"{subject} says what is wanted", every=0.01, despite=HUB_ERRORS)
 
 
 async def _told(hub: Hub, origin: str, state: str) -> UplinkStatus:

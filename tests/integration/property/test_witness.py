@@ -1,7 +1,7 @@
 """The witness on a real hub: what it cosigns, what it refuses by name, and what survives."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -23,12 +23,13 @@ from property.witness.cosignature import cosigned_at, witness_key
 from property.witness.observed_log import WitnessRefusal
 from property.witness.service import WitnessSettings, run_witness
 from property.witness.store import RecordedRefusal, WitnessBook, read_book
+from tests.support.machine.waiting import PATIENCE_SECONDS, until
 from tests.support.property.nats_hub import Hub, made_streams, running_hub
 from tests.support.property.witnessed import SignedLog
 
 KEY = SigningKey("harbour/witness", bytes(range(32)))
 TABLE = SigningKey("harbour/b7", b"7" * 32)
-PATIENCE_S = 60.0  # elections on a busy machine; only a failure waits for so long
+_OFTEN_S = 0.02  # seconds
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +63,7 @@ async def witness(hub: Hub, book: Path, *logs: SignedLog) -> AsyncIterator[None]
         assert not running.done()
     finally:
         stop.set()
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await running
         opened.close()
 
@@ -80,35 +81,25 @@ async def cosigned(client: Client, log: SignedLog) -> tuple[bytes, int] | None:
     return message.data, at_s
 
 
-async def until_true(condition: Callable[[], Awaitable[object]]) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        while not await condition():  # noqa: ASYNC110 - a file and a hub tell nobody
-            await asyncio.sleep(0.02)
-
-
 async def until_cosigned(client: Client, log: SignedLog, note: bytes) -> None:
     async def there() -> bool:
         found = await cosigned(client, log)
         return found is not None and found[0].startswith(note)
 
-    await until_true(there)
+    await until(there, f"{log.origin} is cosigned", every=_OFTEN_S)
 
 
 async def until_refused(
     book: Path, log: SignedLog, code: str, position: int | None = None
 ) -> RecordedRefusal:
-    found: list[RecordedRefusal] = []
-
-    async def there() -> bool:
-        found.extend(
+    def there() -> list[RecordedRefusal]:
+        return [
             each
             for each in read_book(book)[1]
             if (each.origin, each.code) == (log.origin, code) and position in {None, each.position}
-        )
-        return bool(found)
+        ]
 
-    await until_true(there)
-    return found[0]
+    return (await until(there, f"{log.origin} is refused: {code}", every=_OFTEN_S))[0]
 
 
 def log_named(request: pytest.FixtureRequest) -> SignedLog:
@@ -211,11 +202,8 @@ async def test_what_was_heard_is_not_heard_again_after_a_start(
     log.grow(30)
     async with witness(hub_node, book, log):
         await log.say(keeper)
-
-        async def heard() -> bool:
-            return any(each[:2] == (log.origin, 30) for each in read_book(book)[0])
-
-        await until_true(heard)
+        whole = (log.origin, 30)
+        await until(lambda: whole in [each[:2] for each in read_book(book)[0]], "it is heard")
     opened = WitnessBook.open(book)
     made, cursor = opened.cursor()
     opened.close()
@@ -264,7 +252,7 @@ async def test_whichever_node_dies_the_witness_hears_on_and_cosigns(
             for number in range(3):
                 hub.kill(number)
                 log.grow(20)
-                await until_true(partial(said, hub, log, log.events[-20:]))
+                await until(partial(said, hub, log, log.events[-20:]), "it is said", every=_OFTEN_S)
                 client = await connect(hub.settings("keeper", hub.alive()[0]), 0)
                 await until_cosigned(client, log, log.checkpoint())
                 await client.close()

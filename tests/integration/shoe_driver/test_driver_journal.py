@@ -48,7 +48,7 @@ async def test_a_link_that_is_up_for_weeks_begins_new_files_between_coups(
             await until(lambda: core.state() in {"open", "up"}, "the link stands")
             before = count(journals)
             shoe.say(stream(COUP, first_seq=1 + coup * 5 % 9))
-            await until(lambda n=before: count(journals) > n, "a new file")  # type: ignore[misc] # a lambda's default is not inferred
+            await until(lambda n=before: count(journals) > n, "a new file")
         await until(lambda: core.said.count("device_result") == 3, "all coups")
         await until(lambda: core.state() == "up", "the link is up")
     # Nothing of it is to be seen on the bus.
@@ -68,7 +68,7 @@ async def test_a_new_life_goes_on_where_the_last_file_ends(
             async with with_small_files(mosquitto.port, shoe, journals):
                 await until(lambda: core.state() == "open", "the port is open")
                 shoe.say(stream(COUP, first_seq=1 + life * 5 % 9))
-                await until(lambda n=life: core.said.count("device_result") > n, "a coup")  # type: ignore[misc] # a lambda's default is not inferred
+                await until(lambda n=life: core.said.count("device_result") > n, "a coup")
             await until(lambda: core.state() == "down", "its end")
     assert core.faces == ["9H", "2D", "8S", "KC"] * 3
     assert [event.seq for event in core.log] == list(range(1, len(core.log) + 1))

@@ -81,7 +81,7 @@ async def test_killed_at_any_step_nothing_that_was_stored_is_lost(
                     shoe.say(report * 3)
                     heard = len(core.log)
                     await until(
-                        lambda n=heard: len(core.log) > n or first.poll() is not None,  # type: ignore[misc] # a lambda's default is not inferred
+                        lambda n=heard: len(core.log) > n or first.poll() is not None,
                         "the report arrives, or the driver is dead",
                     )
             await until(lambda: first.poll() is not None, "the driver is killed")
@@ -125,7 +125,7 @@ async def test_the_process_stays_small(mosquitto: Broker, shoe: ShoePort, journa
             await until(lambda: core.state() == "open", "it is up")
             for number in range(30):
                 shoe.say(stream(COUP, first_seq=1 + number * 5 % 9))
-                await until(lambda n=number: len(core.faces) == 4 * (n + 1), "a coup")  # type: ignore[misc] # a lambda's default is not inferred
+                await until(lambda n=number: len(core.faces) == 4 * (n + 1), "a coup")
             peak_kb = peak_of(process.pid)
     assert peak_kb < 60_000
 

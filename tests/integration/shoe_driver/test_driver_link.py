@@ -154,7 +154,7 @@ async def test_a_link_that_comes_and_goes_does_not_flood_the_log(
     async with at_work(core.peer):
         with driver_process(mosquitto.port, shoe.url, journals) as process:
             for lost in range(12):
-                await until(lambda n=lost: core.said.count("link_open") > n, "it is open")  # type: ignore[misc] # a lambda's default is not inferred
+                await until(lambda n=lost: core.said.count("link_open") > n, "it is open")
                 shoe.unplug()
                 shoe.plug_in()
             await until(lambda: core.said.count("link_down") == 12, "every loss is an event")

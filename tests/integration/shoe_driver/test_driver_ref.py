@@ -51,7 +51,7 @@ async def test_what_is_acknowledged_is_on_disk_first(
         assert host_said(heard(shoe)) == [(RESEND, 0, 0)]
         for number in range(1, 4):
             shoe.say(device.say(CARD, EIGHT_OF_SPADES))
-            await until(lambda n=number: acknowledged(shoe, device, n), "its acknowledgement")  # type: ignore[misc] # a lambda's default is not inferred
+            await until(lambda n=number: acknowledged(shoe, device, n), "its acknowledgement")
         await until(lambda: core.said.count("card_drawn") == 3, "the cards")
     assert sent_before_the_disk
     assert set(sent_before_the_disk) == {0}

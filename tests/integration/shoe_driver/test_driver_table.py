@@ -53,7 +53,7 @@ async def test_a_disk_that_has_lost_what_the_table_has_is_an_alarm_and_a_new_jou
             await until(lambda: table.acks and table.acks[-1].seq == 1, "the link is open")
             for seq, report in enumerate(("E 2", "e 2", "E 3", "e 3", "P", "P"), start=1):
                 shoe.say(stream(report, first_seq=seq))
-                await until(lambda n=seq: table.acks[-1].seq > n + 1, "it is acknowledged")  # type: ignore[misc] # a lambda's default is not inferred
+                await until(lambda n=seq: table.acks[-1].seq > n + 1, "it is acknowledged")
         await until(lambda: table.acks[-1].seq == 9, "the end of the link is acknowledged")
         old = lose(journals, records=5)
         async with running(driver(mosquitto.port, shoe, journals)):

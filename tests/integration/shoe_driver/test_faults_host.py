@@ -42,7 +42,9 @@ async def test_journal_disk_full_no_card_is_accepted_and_the_break_is_told(
             await until(lambda: core.link is not None and core.link.state == "down", "it says so")
             assert core.link is not None
             assert "No space left" in core.link.reason
-            await until(lambda: len(core.log) == core.link.head, "what it had before has come")  # type: ignore[union-attr]  # it is there
+            await until(
+                lambda: core.link and len(core.log) == core.link.head, "all before has come"
+            )
             heard = list(core.faces)
             began = time.monotonic()
             await until(lambda: time.monotonic() - began > 0.5, "nothing is accepted meanwhile")
@@ -64,11 +66,11 @@ async def test_host_restart_in_mid_frame_half_a_frame_is_no_card(
         for cut in (1, 4, len(card) - 1):
             opened = core.said.count("link_open")
             with driver_process(mosquitto.port, shoe.url, journals):
-                await until(lambda n=opened: core.said.count("link_open") > n, "it is open")  # type: ignore[misc] # a lambda's default is not inferred
+                await until(lambda n=opened: core.said.count("link_open") > n, "it is open")
                 shoe.say(card[:cut])
-                await until(lambda n=cut: _stored(journals, card[:n]), "it is stored")  # type: ignore[misc] # the same
+                await until(lambda n=cut: _stored(journals, card[:n]), "it is stored")
             with driver_process(mosquitto.port, shoe.url, journals):
-                await until(lambda n=opened: core.said.count("link_open") > n + 1, "and again")  # type: ignore[misc] # the same
+                await until(lambda n=opened: core.said.count("link_open") > n + 1, "and again")
                 assert "link_down" in core.said[-3:]
                 shoe.say(card[cut:] + b"\x05")
                 await until(lambda: core.said[-1] == "frame_rejected", "the rest is no frame")

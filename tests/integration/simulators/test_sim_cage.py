@@ -19,7 +19,8 @@ from events.types.table import CoupSettled
 from simulators.cage.book import BookTotals, SettlementBook
 from simulators.cage.service import Anomalies, Cage
 from tests.support.brokers.brokers import Broker
-from tests.support.service.small_table import HOST, LIMIT_S, TOPICS, SmallTable, small_table, until
+from tests.support.machine.waiting import PATIENCE_SECONDS, until
+from tests.support.service.small_table import HOST, TOPICS, SmallTable, small_table
 from tests.support.table.settlements import EVERY, publish_log, published, settlement
 
 COUPS = 8
@@ -96,7 +97,7 @@ async def _cage(broker: Broker, path: Path | None = None) -> AsyncIterator[Cage]
     cage = Cage(BusSettings(HOST, broker.port, "cage"), TOPICS, path=path)
     running = asyncio.create_task(cage.run())
     try:
-        async with asyncio.timeout(LIMIT_S):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             yield cage
     finally:
         running.cancel()
@@ -105,7 +106,7 @@ async def _cage(broker: Broker, path: Path | None = None) -> AsyncIterator[Cage]
 
 async def test_every_settlement_is_booked_once_and_acknowledged(broker: Broker) -> None:
     async with _log_table(broker) as table, _cage(broker) as cage:
-        await until(lambda: bool(table.replays))
+        await until(lambda: table.replays, "it asks for a replay")
         for position in LOG:
             await table.append(position)
         await cage.caught_up(HEAD)
@@ -121,12 +122,12 @@ async def test_every_settlement_is_booked_once_and_acknowledged(broker: Broker) 
 
 async def test_what_comes_twice_counts_once(nats: Broker) -> None:
     async with _log_table(nats) as table, _cage(nats) as cage:
-        await until(lambda: bool(table.replays))
+        await until(lambda: table.replays, "it asks for a replay")
         for position in LOG:
             await table.append(position)
             await table.append(position)
         await cage.caught_up(HEAD)
-        await until(lambda: cage.anomalies.repeated == HEAD)
+        await until(lambda: cage.anomalies.repeated == HEAD, "all came twice")
         assert cage.totals() == _totals(COUPS, HEAD)
         assert cage.anomalies == Anomalies(duplicates=COUPS, repeated=HEAD)
 
@@ -134,7 +135,7 @@ async def test_what_comes_twice_counts_once(nats: Broker) -> None:
 async def test_a_gap_is_seen_and_filled(nats: Broker) -> None:
     lost = {6, 7, 8, 15, HEAD - 2, HEAD - 1}
     async with _log_table(nats) as table, _cage(nats) as cage:
-        await until(lambda: bool(table.replays))
+        await until(lambda: table.replays, "it asks for a replay")
         for position in LOG:
             await table.append(position, event=position not in lost, money=position != 8)
         await cage.caught_up(HEAD)
@@ -146,7 +147,7 @@ async def test_a_gap_is_seen_and_filled(nats: Broker) -> None:
 
 async def test_a_lost_settlement_message_is_read_from_the_events(nats: Broker) -> None:
     async with _log_table(nats) as table, _cage(nats) as cage:
-        await until(lambda: bool(table.replays))
+        await until(lambda: table.replays, "it asks for a replay")
         for position in LOG:
             await table.append(position, money=False)
         await cage.caught_up(HEAD)
@@ -193,11 +194,11 @@ async def test_a_broker_killed_and_wiped_loses_the_cage_nothing(broker: Broker) 
     async with _log_table(broker) as table, _cage(broker) as cage:
         assert table.table is not None
         small = table.table
-        await until(lambda: bool(table.replays))
+        await until(lambda: table.replays, "it asks for a replay")
         for position in range(1, HEAD // 2):
             await table.append(position)
         broker.kill()
-        await until(lambda: small.client is None)
+        await until(lambda: small.client is None, "the broker is away")
         table.head = HEAD  # the table goes on meanwhile; nobody hears of it
         broker.restart(wipe=True)
         await cage.caught_up(HEAD)
@@ -211,10 +212,10 @@ async def test_junk_is_counted_and_changes_nothing(nats: Broker) -> None:
     junk = [b"", b"\xff", b"[" * 50_000, b"{}", broken.replace(b'"v":1', b'"v":9')]
     async with _log_table(nats) as table, _cage(nats) as cage:
         assert table.table is not None
-        await until(lambda: bool(table.replays))
+        await until(lambda: table.replays, "it asks for a replay")
         for raw in junk:
             await table.table.publish(TOPICS.settlement, raw)
-        await until(lambda: cage.anomalies.junk == len(junk))
+        await until(lambda: cage.anomalies.junk == len(junk), "all of it is counted")
         assert cage.totals() == _totals(0, 0)
 
 
@@ -224,7 +225,7 @@ async def test_a_settlement_of_a_newer_build_stops_the_cage(nats: Broker) -> Non
     async with _log_table(nats, log) as table:
         table.head = HEAD
         cage = Cage(BusSettings(HOST, nats.port, "cage"), TOPICS)
-        async with asyncio.timeout(LIMIT_S):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             with pytest.raises(ExceptionGroup) as failed:
                 await cage.run()
     assert failed.group_contains(BusError, match="this build cannot read")
@@ -239,7 +240,7 @@ async def test_a_refused_acknowledgement_stops_the_cage(nats: Broker, tmp_path: 
     async with _log_table(nats) as table:
         table.head = HEAD
         cage = Cage(BusSettings(HOST, nats.port, "cage"), TOPICS, path=path)
-        async with asyncio.timeout(LIMIT_S):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             with pytest.raises(ExceptionGroup) as failed:
                 await cage.run()
     assert failed.group_contains(BusError, match="refused to be acknowledged")
@@ -266,14 +267,14 @@ async def test_a_cage_killed_again_and_again_books_everything_once(
     path = tmp_path / "cage.sqlite"
     coups = 40
     log = publish_log(coups)
-    async with _log_table(nats, log) as table, asyncio.timeout(LIMIT_S):
+    async with _log_table(nats, log) as table, asyncio.timeout(PATIENCE_SECONDS):
         kills = 0
 
         async def play() -> None:
             """The last third waits for two kills: a process may take as long to start."""
             for position in log:
                 due = min(3 * position // len(log), 2)
-                await until(lambda: kills >= due)  # noqa: B023 - used at once
+                await until(lambda: kills >= due, "one is killed")  # noqa: B023 - used at once
                 await table.append(position)
                 await asyncio.sleep(rng.uniform(0, 0.008))
 
@@ -283,7 +284,7 @@ async def test_a_cage_killed_again_and_again_books_everything_once(
                 sys.executable, "-c", CHILD, str(nats.port), str(path)
             )
             heard = len(table.replays)
-            await until(lambda heard=heard: len(table.replays) > heard)  # type: ignore[misc]  # binds the loop's value
+            await until(lambda heard=heard: len(table.replays) > heard, "it asks")
             await asyncio.sleep(rng.uniform(0, 0.1))
             os.kill(child.pid, signal.SIGKILL)
             await child.wait()
@@ -294,5 +295,5 @@ async def test_a_cage_killed_again_and_again_books_everything_once(
             assert cage.totals() == _totals(coups, EVERY * coups)
             assert cage.anomalies.conflicts == 0
             # A killed one may have booked it all, so that this one has that still to say.
-            await until(lambda: table.acks[-1:] == [EVERY * coups])
+            await until(lambda: table.acks[-1:] == [EVERY * coups], "the last is acknowledged")
     assert kills >= 2

@@ -16,12 +16,13 @@ from events.errors import OurBug
 from events.mqtt.bus import BusSettings
 from simulators.people.console import Console, ConsoleTimeouts
 from tests.support.brokers.brokers import Broker
-from tests.support.service.small_table import HOST, LIMIT_S, TOPICS, small_table, until
+from tests.support.machine.waiting import PATIENCE_SECONDS, until
+from tests.support.service.small_table import HOST, TOPICS, small_table
 
 LOAD = LoadShoe(transaction="l-1", shoe="20261127-01")
 QUICK = ConsoleTimeouts(answer=0.1, back_off=0.02, back_off_most=0.1)
 # Where what was sent is counted: an answer that is merely late must not be asked for again.
-PATIENT = ConsoleTimeouts(answer=LIMIT_S, back_off=0.02, back_off_most=0.1)
+PATIENT = ConsoleTimeouts(answer=PATIENCE_SECONDS, back_off=0.02, back_off_most=0.1)
 
 Reply = Callable[[list[bytes]], dict[str, Any] | bytes | None]
 """What the table answers, given all bodies it got so far; None is silence."""
@@ -48,7 +49,7 @@ async def _console(
     console = Console(settings, TOPICS, users or ("dealer",), waits=waits)
     running = asyncio.create_task(console.run())
     try:
-        async with asyncio.timeout(LIMIT_S):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             yield console
     finally:
         running.cancel()
@@ -134,7 +135,8 @@ async def test_users_and_transactions_are_told_apart_when_asked_at_once(broker: 
         _table(broker, reply) as bodies,
         _console(broker, "dealer", "wagers", waits=PATIENT) as console,
     ):
-        await until(lambda: console.connected)  # before that each tries again by itself
+        # Before that each tries again by itself.
+        await until(lambda: console.connected, "it is connected")
         asks = [console.request("dealer", LOAD)]
         for n in range(1, 8):
             place = PlaceWager(transaction=f"w-{n}", wagers=(wager,))
@@ -153,7 +155,7 @@ async def test_a_request_outlives_a_broker_that_is_killed_and_wiped(broker: Brok
 
     async with _table(broker, reply) as bodies, _console(broker) as console:
         asking = asyncio.create_task(console.request("dealer", LOAD))
-        await until(lambda: bool(bodies))
+        await until(lambda: bool(bodies), "it has asked")
         broker.kill()
         broker.restart(wipe=True)
         allowed.set()
@@ -165,7 +167,7 @@ async def test_it_waits_for_a_broker_that_is_not_there_yet(broker: Broker) -> No
     broker.stop()
     async with _console(broker) as console:
         asking = asyncio.create_task(console.request("dealer", LOAD))
-        await until(lambda: console.resent >= 3)
+        await until(lambda: console.resent >= 3, "it has asked in vain")
         broker.restart()
         async with _table(broker, lambda _: _accepted()):
             assert (await asking).result == "accepted"

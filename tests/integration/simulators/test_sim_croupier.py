@@ -25,7 +25,7 @@ from simulators.shoe.dealing import DealingShoe
 from simulators.shoe.player import ShoeSimulator
 from table_core.rulebooks.shipped import load_rulebook
 from tests.support.brokers.brokers import Broker
-from tests.support.service.small_table import until
+from tests.support.machine.waiting import until
 
 SEED = 31
 SHOE = "20261127-01"
@@ -272,7 +272,7 @@ async def test_betting_waits_while_the_shoe_stands_in_an_error(
         device = pit.dealing._device  # the shoe's own, so that its numbering goes on
 
         async def clear_it() -> None:
-            await until(lambda: croupier.tally.refused["shoe_error"] >= 1)
+            await until(lambda: croupier.tally.refused["shoe_error"], "betting is refused")
             await pit.port.write(device.error_cleared("card_code")[0])
 
         async with _beside(croupier):

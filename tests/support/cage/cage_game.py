@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from baccarat.config.table import load_config
@@ -30,6 +31,7 @@ from tests.support.brokers.brokers import Broker
 from tests.support.brokers.rough_road import RoughRoad, rough_road
 from tests.support.cage.ledgers import STREAM
 from tests.support.machine.processes import ROOT, environment
+from tests.support.machine.waiting import until
 from tests.support.property.postgres import Postgres
 from tests.support.service.second_look import SecondLook
 
@@ -209,11 +211,10 @@ class _Table:
         for user in self._away:
             self._children[user] = self._start(user)
         self._newest = newest_settlement(self._game.log)
-        async with asyncio.timeout(_CATCH_UP_S):
-            for user in self._game.ledgers:
-                # Beside the loop, which carries the ledgers' messages.
-                while not await asyncio.to_thread(self._all_read, user):  # noqa: ASYNC110 - a file tells nobody
-                    await asyncio.sleep(_LOOK_S)
+        for user in self._game.ledgers:
+            # Beside the loop, which carries the ledgers' messages.
+            all_read = partial(asyncio.to_thread, self._all_read, user)
+            await until(all_read, f"{user} has read everything", _CATCH_UP_S, every=_LOOK_S)
         self._game.caught_up_s = round(loop.time() - began, 1)
 
     def stop(self) -> None:

@@ -12,7 +12,8 @@ from events.clock import SystemClock
 from events.mqtt.bus import BusSettings
 from tests.support.brokers.brokers import Broker
 from tests.support.cage.ledgers import STREAM
-from tests.support.service.small_table import HOST, LIMIT_S, TOPICS
+from tests.support.machine.waiting import PATIENCE_SECONDS
+from tests.support.service.small_table import HOST, TOPICS
 
 __all__ = ["cage"]
 
@@ -25,7 +26,7 @@ async def cage(
     open_store = partial(LedgerStore.open, parse_ledger_url(ledger), STREAM)
     made = CageService(settings, TOPICS, open_store, SystemClock(), probe=probe)
     stop = asyncio.Event()
-    async with asyncio.timeout(LIMIT_S), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(PATIENCE_SECONDS), asyncio.TaskGroup() as tasks:
         tasks.create_task(made.run(stop))
         try:
             yield made

@@ -139,9 +139,7 @@ async def play_beside_a_silent_cage(
             found.grown_kb.append(peak_kilobytes(children["table"].pid) - before)
             found.median_ms.append(_median_ms(played[begun:], cage.heard))
         if alarm:
-            async with asyncio.timeout(90):
-                while not cage.rung:  # noqa: ASYNC110 - a minute of patience
-                    await asyncio.sleep(0.1)
+            await until(lambda: cage.rung, "the alarm", 90, every=0.1)  # a minute of patience
             cage.speaks = True
             cage.owing.set()
             await until(lambda: len(cage.rung) > 1, "it is not cleared")

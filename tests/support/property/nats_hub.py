@@ -1,10 +1,8 @@
 """A property's hub as real processes on loopback: nodes with TLS and logins, and leaves."""
 
-import asyncio
 import json
 import secrets
 import shutil
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -39,9 +37,12 @@ from property.hub.server_conf import (
 )
 from property.hub.streams import StreamLimits, ensure_streams
 from tests.support.machine.ports import free_port
-from tests.support.machine.waiting import PATIENCE_SECONDS, until_blocking
+from tests.support.machine.waiting import until, until_blocking
 
-__all__ = ["Hub", "Leaf", "made_streams", "running_hub"]
+__all__ = ["HUB_ERRORS", "Hub", "Leaf", "made_streams", "running_hub"]
+
+HUB_ERRORS: Final = (BusError, NatsError, JetStreamError, TimeoutError, OSError)
+"""Of a hub that has just started, or is short of time, and may be without a leader."""
 
 # The lowest that bcrypt has: the passwords are long and random.
 _ROUNDS: Final = 4
@@ -321,25 +322,17 @@ async def made_streams(hub: Hub, *, anew: bool = False) -> None:
         hub: it runs.
         anew: take away those that are there, with all that they hold.
     """
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    for attempt in count():
+    attempts = count()
+
+    async def made() -> bool:
+        keeper = await connect(hub.settings("keeper"), next(attempts))
         try:
-            await _made_once(hub, attempt, anew=anew)
-        except (BusError, NatsError, JetStreamError, TimeoutError):
-            # A hub that has just started, or is short of time, may be without a leader.
-            if time.monotonic() > deadline:
-                raise
-            await asyncio.sleep(_AGAIN_S)
-        else:
-            return
+            js = JetStreamContext(keeper, timeout=15)
+            for each in await js.streams_info() if anew else ():
+                await js.delete_stream(str(each.config.name))
+            await ensure_streams(js, hub.limits)
+        finally:
+            await keeper.close()
+        return True
 
-
-async def _made_once(hub: Hub, attempt: int, *, anew: bool) -> None:
-    keeper = await connect(hub.settings("keeper"), attempt)
-    try:
-        js = JetStreamContext(keeper, timeout=15)
-        for each in await js.streams_info() if anew else ():
-            await js.delete_stream(str(each.config.name))
-        await ensure_streams(js, hub.limits)
-    finally:
-        await keeper.close()
+    await until(made, "the hub has its streams", every=_AGAIN_S, despite=HUB_ERRORS)

@@ -3,25 +3,24 @@
 import io
 import json
 import sys
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any, Final, NamedTuple
+
+import httpx
 
 from baccarat.cli.main import main
 from baccarat.processes.children import Child
 from events.proof.note import SigningKey
 from tests.support.machine.ports import free_port
 from tests.support.machine.processes import ROOT, environment
+from tests.support.machine.waiting import until_blocking
 from tests.support.property.nats_hub import Hub
 
 __all__ = ["PropertySite", "Told", "health"]
 
 _COMMAND: Final = (sys.executable, "-m", "baccarat", "property")
-_PATIENCE_S: Final = 45.0
 
 
 class Told(NamedTuple):
@@ -119,16 +118,11 @@ class PropertySite:
         return done.code, json.loads(done.out)
 
 
-def health(port: int) -> dict[str, Any] | None:
-    """What a page says of itself; None where nobody answers. Waited for until it is live."""
-    deadline = time.monotonic() + _PATIENCE_S
-    told: dict[str, Any] | None = None
-    while time.monotonic() < deadline and not (told and told["live"]):
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5) as answer:
-                told = json.load(answer)
-        except urllib.error.HTTPError as error:
-            told = json.load(error)
-        except OSError:
-            time.sleep(0.05)
-    return told
+def health(port: int) -> dict[str, Any]:
+    """What a page says of itself, once it is live."""
+
+    def live() -> dict[str, Any] | None:
+        told: dict[str, Any] = httpx.get(f"http://127.0.0.1:{port}/health", timeout=5).json()
+        return told if told["live"] else None
+
+    return until_blocking(live, "the page is live", every=0.05, despite=(httpx.TransportError,))

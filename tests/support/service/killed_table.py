@@ -10,6 +10,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Final
@@ -34,6 +35,7 @@ from table_core.rulebooks.shipped import load_rulebook
 from tests.support.cage.cage_game import acknowledged, newest_settlement
 from tests.support.machine.ports import free_port
 from tests.support.machine.processes import ROOT, environment
+from tests.support.machine.waiting import until
 
 __all__ = ["KilledTable", "play_and_kill"]
 
@@ -290,19 +292,19 @@ async def _kill(
 
 async def _at_rest(game: KilledTable, processes: _Processes, page: int) -> None:
     """The cage has booked and acknowledged all of it, and the screen shows the last coup."""
-    async with asyncio.timeout(_AT_REST_S):
-        for reached in (
-            lambda: _booked(game.ledger) == _end(game.log),
-            lambda: acknowledged(game.log, "cage") >= newest_settlement(game.log),
-            lambda: _shown(page) == _end(game.log),
-        ):
-            await _until(reached, processes)
+    reached: dict[str, Callable[[], bool]] = {
+        "booked": lambda: _booked(game.ledger) == _end(game.log),
+        "acknowledged": lambda: acknowledged(game.log, "cage") >= newest_settlement(game.log),
+        "shown": lambda: _shown(page) == _end(game.log),
+    }
 
-
-async def _until(reached: Callable[[], bool], processes: _Processes) -> None:
-    while not await asyncio.to_thread(reached):
+    def holds(what: str) -> bool:
         processes.none_has_ended()
-        await asyncio.sleep(_LOOK_S)
+        return reached[what]()
+
+    for what in reached:
+        holding = partial(asyncio.to_thread, holds, what)
+        await until(holding, f"all of it is {what}", _AT_REST_S, every=_LOOK_S)
 
 
 def _end(log: Path) -> int:

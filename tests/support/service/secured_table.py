@@ -76,10 +76,7 @@ class SecuredTable:
             answers = (json.loads(p) for t, p in login.heard[before:] if t.endswith(f"/{user}"))
             return next((a for a in answers if a["transaction"] == body["transaction"]), None)
 
-        until_blocking(answer, f"the table answers {user}'s {command}")
-        found = answer()
-        assert found is not None
-        return found
+        return until_blocking(answer, f"the table answers {user}'s {command}")
 
     def events(self) -> list[str]:
         """Types in the log."""

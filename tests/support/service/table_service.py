@@ -128,8 +128,7 @@ class Table1:
                 if (whom, answer.transaction) == (user, transaction)
             ]
 
-        await until(answered, f"no answer to {topic}")
-        return answered()[0]
+        return (await until(answered, f"no answer to {topic}"))[0]
 
     async def say(self, event: ShoeEvent) -> None:
         await self.bus.publish(TOPICS.shoe_event, msgspec.json.encode(event))
