@@ -5,13 +5,12 @@ import os
 import shutil
 import sqlite3
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import pytest
 
@@ -21,6 +20,7 @@ from events.log.store import EventLog
 from events.proof.chain import next_hash
 from table_core.rulebooks.shipped import shipped_source
 from tests.support.brokers.tls_broker import secured_broker
+from tests.support.machine.commands import at_work, run
 from tests.support.machine.ports import free_port
 from tests.support.machine.waiting import until_blocking
 from tests.support.service.secured_table import SecuredTable, secured_table
@@ -80,10 +80,9 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
 
 def examined(config: Path, *options: str, within: Sequence[str] = ()) -> dict[str, dict[str, str]]:
     """What the doctor says, by check; a process of its own, as it sets up a process's logs."""
-    command = [*within, sys.executable, "-m", "baccarat", "doctor", str(config), "--json", *options]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    said = json.loads(done.stdout)
-    assert done.returncode == (0 if said["ok"] else 1)
+    done = run("doctor", config, "--json", *options, within=within)
+    said = json.loads(done.out)
+    assert done.code == (0 if said["ok"] else 1)
     assert all(each["remedy"] for each in said["checks"] if each["verdict"] != "ok")
     return {each["check"]: each for each in said["checks"]}
 
@@ -292,18 +291,9 @@ def test_a_rulebook_that_the_tables_service_may_not_read_is_named(machine: Machi
 
 
 def test_a_port_that_another_program_has_is_named(machine: Machine) -> None:
-    command = ["shoe", "capture", str(machine.shoe.link), str(machine.folder / "x.raw")]
-    with subprocess.Popen(
-        [sys.executable, "-m", "baccarat", *command],
-        stderr=subprocess.DEVNULL,
-    ) as other:
-        try:
-            until_blocking(
-                lambda: examined(machine.config)["shoe port"]["verdict"] == "fail", "held"
-            )
-            said = examined(machine.config)["shoe port"]
-        finally:
-            other.terminate()
+    with at_work("shoe", "capture", machine.shoe.link, machine.folder / "x.raw") as other:
+        until_blocking(lambda: examined(machine.config)["shoe port"]["verdict"] == "fail", "held")
+        said = examined(machine.config)["shoe port"]
     assert f"in use by process {other.pid}" in said["says"]
 
 
@@ -368,10 +358,10 @@ def test_a_ca_that_did_not_issue_the_brokers_certificate_is_named(running: Secur
 def test_noise_on_the_line_is_named(running: SecuredTable) -> None:
     """As a wrong baud rate makes it."""
 
-    def told() -> dict[str, Any]:
+    def told() -> dict[str, str] | None:
         running.shoe.say(bytes(range(128, 256)) * 4)
-        return examined(running.config)["shoe link"]
+        link = examined(running.config)["shoe link"]
+        return link if link["verdict"] != "ok" else None
 
-    until_blocking(lambda: told()["verdict"] != "ok", "the driver tells of noise")
-    said = told()
+    said = until_blocking(told, "the driver tells of noise")
     assert "baud" in said["says"] + said["remedy"]

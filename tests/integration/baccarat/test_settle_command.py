@@ -1,39 +1,38 @@
 """`baccarat settle` as scripts use it: real processes, pipes, exit codes."""
 
+import json
 import resource
 import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from tests.support.cage.books import source
+from tests.support.machine.commands import (
+    Done,
+    at_work,
+    complaint,
+    documents,
+    here,
+    read_line,
+    run,
+    said,
+)
 from tests.support.machine.files import vector
 
-COMMAND = (sys.executable, "-m", "baccarat", "settle")
 COUP = "9H,2D,8S,KC,5H"
 ONE = ("--rulebook", "au-commission", "--cards", COUP)
 CASE = b'{"case":%d,"rules":"ez","cards":["9H","9D","KS","KC"],"wagers":[]}\n'
 
 
-def settle(*options: str, sent: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([*COMMAND, *options], input=sent, capture_output=True, check=False)
-
-
-def one_line(done: subprocess.CompletedProcess[bytes]) -> str:
-    """What a command with bad input says: one line, no traceback, nothing on stdout."""
-    said = done.stderr.decode()
-    assert (done.returncode, done.stdout, said.count("\n")) == (2, b"", 1), done
-    assert said.startswith("baccarat: ")
-    return said
+def settle(*options: object, sent: bytes = b"") -> Done:
+    return run("settle", *options, stdin=sent)
 
 
 def test_one_coup_as_a_json_document() -> None:
     done = settle(*ONE, "--wager", "3:banker=2500", "--wager", "tie=100", "--json")
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert msgspec.json.decode(done.stdout) == {
+    assert json.loads(said(done)) == {
         "player": ["9H", "8S"],
         "banker": ["2D", "KC", "5H"],
         "player_total": 7,
@@ -66,31 +65,32 @@ def test_one_coup_as_a_json_document() -> None:
 
 def test_one_coup_for_people() -> None:
     done = settle("--rulebook", "au-commission", "--cards", "10h, 2D,9S,2C", "--wager", "7:tie=5")
-    said = done.stdout.decode()
-    assert done.returncode == 0
-    assert "Player  10♥ 9♠ = 9" in said
-    assert "Banker  2♦ 2♣ = 4" in said
-    assert "Result  player" in said
-    assert "seat  7  tie" in said
-    assert "AUD" in said
+    for part in (
+        "Player  10♥ 9♠ = 9",
+        "Banker  2♦ 2♣ = 4",
+        "Result  player",
+        "seat  7  tie",
+        "AUD",
+    ):
+        assert part in said(done)
 
 
 def test_a_refused_wager_is_told_and_the_answer_is_no() -> None:
     done = settle(*ONE, "--wager", "player=5", "--wager", "banker=5", "--json")
-    assert done.returncode == 1
-    first, second = msgspec.json.decode(done.stdout)["settlements"]
+    assert done.code == 1
+    first, second = json.loads(done.out)["settlements"]
     assert (first["paid"], second["code"]) == (5, "opposite_sides")
-    assert "refused: invalid_stake" in settle(*ONE, "--wager", "tie=-5").stdout.decode()
+    assert "refused: invalid_stake" in settle(*ONE, "--wager", "tie=-5").out
 
 
 def test_a_coup_is_judged_by_a_sites_own_rulebook(tmp_path: Path) -> None:
     file = tmp_path / "harbour.toml"
     file.write_text(source("au-commission", "id=harbour", "bets.tie.minimum=500"), "utf-8")
     done = settle("--rulebook", str(file), "--cards", COUP, "--wager", "tie=100", "--json")
-    assert (done.returncode, done.stderr) == (1, b"")
-    assert msgspec.json.decode(done.stdout)["settlements"][0]["code"] == "below_minimum"
+    assert (done.code, done.err) == (1, "")
+    assert json.loads(done.out)["settlements"][0]["code"] == "below_minimum"
     file.write_text("id = 5", "utf-8")
-    assert f"{file}: " in one_line(settle("--rulebook", str(file), "--cards", COUP))
+    assert f"{file}: " in complaint(settle("--rulebook", file, "--cards", COUP))
 
 
 # options -> part of the one line
@@ -116,15 +116,15 @@ BAD: list[tuple[tuple[str, ...], str]] = [
 
 @pytest.mark.parametrize(("options", "reason"), BAD)
 def test_bad_input_is_one_line_and_exit_2(options: tuple[str, ...], reason: str) -> None:
-    assert reason in one_line(settle(*options))
+    assert reason in complaint(here("settle", *options))
 
 
 @pytest.mark.parametrize("options", [(), ("--json",)])
 def test_a_batch_answers_the_outside_cases_in_their_order(options: tuple[str, ...]) -> None:
     sent = vector("settlement.jsonl")
     done = settle("--batch", *options, sent=sent)
-    assert (done.returncode, done.stderr) == (0, b"")
-    got = [msgspec.json.decode(line) for line in done.stdout.splitlines()]
+    said(done)
+    got = documents(done)
     expected = [msgspec.json.decode(line) for line in sent.splitlines()]
     for answer in got:
         if "error" in answer:
@@ -133,8 +133,7 @@ def test_a_batch_answers_the_outside_cases_in_their_order(options: tuple[str, ..
 
 
 def test_an_empty_batch_is_done() -> None:
-    done = settle("--batch")
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert settle("--batch") == Done(0, "", "")
 
 
 @pytest.mark.parametrize(
@@ -152,18 +151,15 @@ def test_an_empty_batch_is_done() -> None:
 )
 def test_a_line_that_is_no_json_ends_the_batch_and_is_named(junk: bytes) -> None:
     done = settle("--batch", "--json", sent=CASE % 1 + CASE % 2 + junk)
-    assert done.returncode == 2
-    assert [msgspec.json.decode(line)["case"] for line in done.stdout.splitlines()] == [1, 2]
-    said = done.stderr.decode()
-    assert said.startswith("baccarat: line 3: ")
-    assert said.count("\n") == 1
+    assert [line["case"] for line in documents(done)] == [1, 2]
+    assert complaint(done._replace(out="")).startswith("baccarat: line 3: ")
 
 
 def test_json_that_is_no_case_is_answered_in_its_place_and_the_batch_goes_on() -> None:
     wager = b'{"case":2,"rules":"ez","cards":[],"wagers":[{"id":"w","stakes":5}]}\n'
     done = settle("--batch", "--json", sent=CASE % 1 + wager + b"[]\n" + CASE % 4)
-    assert (done.returncode, done.stderr) == (0, b"")
-    lines = [msgspec.json.decode(line) for line in done.stdout.splitlines()]
+    said(done)
+    lines = documents(done)
     assert [line["case"] for line in lines] == [1, 2, None, 4]
     assert [line.get("error", {}).get("code") for line in lines] == [
         None,
@@ -174,34 +170,18 @@ def test_json_that_is_no_case_is_answered_in_its_place_and_the_batch_goes_on() -
     assert "unknown field `stakes` - at `$.wagers[0]`" in lines[1]["error"]["text"]
 
 
-@pytest.fixture
-def batch() -> Iterator[subprocess.Popen[bytes]]:
-    with subprocess.Popen(
-        [*COMMAND, "--batch", "--json"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as process:
-        yield process
-        process.kill()
-
-
-def test_each_answer_comes_before_the_next_case_is_sent(batch: subprocess.Popen[bytes]) -> None:
-    assert batch.stdin is not None
-    assert batch.stdout is not None
-    for number in range(3):
-        batch.stdin.write(CASE % number)
-        batch.stdin.flush()
-        assert msgspec.json.decode(batch.stdout.readline())["case"] == number
-    batch.stdin.close()
-    assert batch.stdout.read() == b""
-    assert batch.wait() == 0
+def test_each_answer_comes_before_the_next_case_is_sent() -> None:
+    with at_work("settle", "--batch", "--json", stdin=subprocess.PIPE) as batch:
+        assert batch.stdin is not None
+        for number in range(3):
+            batch.stdin.write(CASE % number)
+            assert json.loads(read_line(batch))["case"] == number
+        assert batch.communicate() == (b"", b"")
+    assert batch.returncode == 0
 
 
 def test_a_reader_that_goes_away_leaves_no_traceback() -> None:
-    with subprocess.Popen(
-        [*COMMAND, "--batch"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as process:
+    with at_work("settle", "--batch", stdin=subprocess.PIPE) as process:
         assert process.stdout is not None
         process.stdout.close()
         _, said = process.communicate(CASE % 1 * 1000)
@@ -209,11 +189,8 @@ def test_a_reader_that_goes_away_leaves_no_traceback() -> None:
 
 
 def test_a_closed_stdin_is_bad_input() -> None:
-    script = 'exec "$@" <&-'
-    done = subprocess.run(
-        ["/bin/sh", "-c", script, "sh", *COMMAND, "--batch"], capture_output=True, check=False
-    )
-    assert "stdin" in one_line(done)
+    shell = ("/bin/sh", "-c", 'exec "$@" <&-', "sh")
+    assert "stdin" in complaint(run("settle", "--batch", within=shell))
 
 
 def test_three_thousand_coups_in_three_seconds() -> None:
@@ -221,7 +198,7 @@ def test_three_thousand_coups_in_three_seconds() -> None:
     sent = b"".join((lines * 19)[:3000])
     before = _processor_s()
     done = settle("--batch", "--json", sent=sent)
-    assert done.stdout.count(b"\n") == 3000
+    assert done.out.count("\n") == 3000
     assert _processor_s() - before < 3
 
 

@@ -6,11 +6,7 @@ import os
 import pty
 import select
 import signal
-import subprocess
-import sys
 import termios
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,29 +15,13 @@ from baccarat.cli.shoe.list import found_ports
 from shoe_driver.journal.files import read_records
 from shoe_driver.journal.records import RecordKind
 from tests.integration.shoe_driver.test_driver import held_by_another
+from tests.support.machine.commands import at_work, documents, read_line, run
 from tests.support.machine.processes import environment
 from tests.support.machine.waiting import until_blocking
 from tests.support.shoe.shoe_bytes import frames, stream
 from tests.support.shoe.shoe_line import ShoePort
 
 COUP = "D P1 9H, D B1 2D, D P2 8S, D B2 KC, G player"
-COMMAND = (sys.executable, "-m", "baccarat", "shoe")
-
-
-@contextmanager
-def at_work(*arguments: str | Path) -> Iterator["subprocess.Popen[bytes]"]:
-    """The command, running."""
-    with subprocess.Popen(
-        [*COMMAND, *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment(),
-        bufsize=0,
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
 
 
 def listens(file: Path) -> bool:
@@ -63,20 +43,12 @@ def shown_until(screen: int, shown: bytes, *words: bytes) -> bytes:
     raise AssertionError(f"{words} never came: {shown[-500:]!r}")
 
 
-def done(*arguments: str | Path) -> tuple[int, str, str]:
-    """The command, run to its end."""
-    ran = subprocess.run(
-        [*COMMAND, *arguments], capture_output=True, check=False, timeout=60, env=environment()
-    )
-    return ran.returncode, ran.stdout.decode(), ran.stderr.decode()
-
-
 @pytest.mark.parametrize("url", [True, False], ids=["url", "path"])
 def test_a_capture_ends_with_ctrl_c_and_can_be_decoded(
     url: bool, shoe: ShoePort, tmp_path: Path
 ) -> None:
     file = tmp_path / "evening.raw"
-    with at_work("capture", shoe.url if url else shoe.link, file) as process:
+    with at_work("shoe", "capture", shoe.url if url else shoe.link, file) as process:
         until_blocking(lambda: listens(file), "the line is open")
         shoe.say(stream(COUP))
         last = frames(COUP)[-1]
@@ -86,9 +58,8 @@ def test_a_capture_ends_with_ctrl_c_and_can_be_decoded(
         assert process.returncode == 0
     assert err.decode().startswith(f"{file}: 117 bytes in ")
     assert "15 valid frames, 5 reports, 0 rejected" in err.decode()
-    code, out, _ = done("decode", "--profile", "enq-bcc", "--json", file)
-    found = [json.loads(line) for line in out.splitlines()]
-    assert code == 0
+    found = documents(done := run("shoe", "decode", "--profile", "enq-bcc", "--json", file))
+    assert done.code == 0
     assert [d["kind"] for d in found][:3] == ["link_open", "link_up", "card_drawn"]
     assert found[-1]["reason"] == "capture ended"
     assert found[2]["utc"].startswith("20")
@@ -98,7 +69,7 @@ def test_a_capture_ends_after_its_seconds_and_says_what_looks_wrong(
     shoe: ShoePort, tmp_path: Path
 ) -> None:
     file = tmp_path / "noise.raw"
-    with at_work("capture", shoe.url, file, "--seconds", "5") as process:
+    with at_work("shoe", "capture", shoe.url, file, "--seconds", "5") as process:
         until_blocking(lambda: listens(file), "the line is open")
         shoe.say(b"\xf0\x0f" * 200)
         _, err = process.communicate(timeout=20)
@@ -110,7 +81,7 @@ def test_a_capture_that_is_torn_from_its_port_keeps_what_it_has(
     shoe: ShoePort, tmp_path: Path
 ) -> None:
     file = tmp_path / "evening.raw"
-    with at_work("capture", shoe.url, file) as process:
+    with at_work("shoe", "capture", shoe.url, file) as process:
         until_blocking(lambda: listens(file), "the line is open")
         shoe.say(frames("D P1 9H")[0])
         until_blocking(lambda: frames("D P1 9H")[0] in file.read_bytes(), "it is stored")
@@ -119,7 +90,7 @@ def test_a_capture_that_is_torn_from_its_port_keeps_what_it_has(
     assert process.returncode == 2
     assert "1 valid frames" in err.decode()
     assert "baccarat: port " in err.decode().splitlines()[-1]
-    assert "card_drawn" in done("decode", "--profile", "enq-bcc", file)[1]
+    assert "card_drawn" in run("shoe", "decode", "--profile", "enq-bcc", file)[1]
 
 
 def test_a_capture_never_replaces_a_file_and_leaves_none_where_there_is_no_port(
@@ -127,28 +98,25 @@ def test_a_capture_never_replaces_a_file_and_leaves_none_where_there_is_no_port(
 ) -> None:
     file = tmp_path / "evening.raw"
     file.write_bytes(b"precious")
-    code, _, err = done("capture", shoe.url, file)
+    code, _, err = run("shoe", "capture", shoe.url, file)
     assert (code, file.read_bytes()) == (2, b"precious")
     assert err == f"baccarat: {file}: exists already; a capture never replaces a file\n"
     other = tmp_path / "other.raw"
-    code, _, err = done("capture", f"pty:{tmp_path}/none", other)
+    code, _, err = run("shoe", "capture", f"pty:{tmp_path}/none", other)
     assert (code, other.exists()) == (2, False)
     assert f"port {tmp_path}/none: does not exist" in err
     with held_by_another(shoe) as holder:
-        code, _, err = done("capture", shoe.url, other)
+        code, _, err = run("shoe", "capture", shoe.url, other)
         assert (code, other.exists()) == (2, False)
         assert f"in use by process {holder.pid} (python" in err
 
 
 def test_a_monitor_tells_each_event_and_writes_nothing(shoe: ShoePort) -> None:
-    with at_work("monitor", shoe.url, "--profile", "enq-bcc") as process:
-        assert process.stdout is not None
-        assert json.loads(process.stdout.readline())["kind"] == "link_open"
+    with at_work("shoe", "monitor", shoe.url, "--profile", "enq-bcc") as process:
+        assert json.loads(read_line(process))["kind"] == "link_open"
         shoe.say(stream("D P1 9H"))
-        assert [json.loads(process.stdout.readline())["kind"] for _ in range(2)] == [
-            "link_up",
-            "card_drawn",
-        ]
+        told = [json.loads(read_line(process))["kind"] for _ in range(2)]
+        assert told == ["link_up", "card_drawn"]
         assert fcntl.ioctl(shoe.master, termios.FIONREAD, b"\0" * 4) == b"\0" * 4
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=20)
@@ -159,21 +127,14 @@ def test_a_monitor_tells_each_event_and_writes_nothing(shoe: ShoePort) -> None:
 
 def test_a_monitor_in_a_terminal_shows_how_the_line_stands(shoe: ShoePort) -> None:
     screen, terminal = pty.openpty()
-    process = subprocess.Popen(
-        [*COMMAND, "monitor", shoe.url, "--profile", "enq-bcc"],
-        stdout=terminal,
-        stderr=subprocess.DEVNULL,
-        env=environment() | {"TERM": "xterm", "COLUMNS": "160"},
-    )
-    os.close(terminal)
-    try:
+    wide = environment() | {"TERM": "xterm", "COLUMNS": "160"}
+    words = ("shoe", "monitor", shoe.url, "--profile", "enq-bcc")
+    with at_work(*words, stdout=terminal, env=wide):
+        os.close(terminal)
         shown = shown_until(screen, b"", b"link_open")
         shoe.say(stream("D P1 9H"))
         shown = shown_until(screen, shown, b"face=9H", b"1 reports")
-    finally:
-        process.kill()
-        process.wait()
-        os.close(screen)
+    os.close(screen)
     assert b"card_drawn" in shown
     assert b"link up" in shown
 
@@ -181,10 +142,9 @@ def test_a_monitor_in_a_terminal_shows_how_the_line_stands(shoe: ShoePort) -> No
 def test_a_monitor_of_a_replay_ends_with_it(tmp_path: Path) -> None:
     file = tmp_path / "evening.raw"
     file.write_bytes(stream(COUP))
-    code, out, err = done("monitor", f"file:{file}?speed=0", "--profile", "enq-bcc")
-    assert code == 0
-    assert [json.loads(line)["kind"] for line in out.splitlines()][-1] == "device_result"
-    assert "15 frames, 5 reports" in err
+    done = run("shoe", "monitor", f"file:{file}?speed=0", "--profile", "enq-bcc")
+    assert (done.code, documents(done)[-1]["kind"]) == (0, "device_result")
+    assert "15 frames, 5 reports" in done.err
 
 
 def test_ports_are_listed_by_their_stable_names(shoe: ShoePort, tmp_path: Path) -> None:
@@ -201,6 +161,4 @@ def test_ports_are_listed_by_their_stable_names(shoe: ShoePort, tmp_path: Path) 
 
 
 def test_the_list_is_made_of_documents() -> None:
-    code, out, _ = done("list", "--json")
-    assert code == 0
-    assert all("url" in json.loads(line) for line in out.splitlines())
+    assert all("url" in each for each in documents(run("shoe", "list", "--json")))

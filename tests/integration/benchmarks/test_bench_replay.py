@@ -1,8 +1,5 @@
 """`baccarat bench replay`: a log made long, and its figure. Never how fast this machine is."""
 
-import json
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -14,17 +11,12 @@ from events.errors import InputError
 from events.log.reader import reading
 from events.log.store import EventLog
 from events.log.verify import verify
+from tests.integration.benchmarks.test_bench import lines_of
 from tests.support.table.stories import KeptWorld, disputed_and_corrected
 
 
 def test_the_figure_comes_as_a_line_with_its_floor(tmp_path: Path) -> None:
-    run = subprocess.run(
-        [sys.executable, "-m", "baccarat", "bench", "replay", "--events", "2000",
-         "--data", str(tmp_path), "--json"],
-        capture_output=True, text=True, timeout=110, check=False,
-    )  # fmt: skip
-    assert run.returncode == 0, run.stderr
-    line, peer = map(json.loads, run.stdout.splitlines())
+    line, peer = lines_of("replay", "--events", "2000", "--data", tmp_path)
     assert (line["name"], line["unit"], line["detail"]["events"]) == ("replay", "us", 2000.0)
     assert 0 < line["p50"] <= line["p99"]
     assert line["ratio_p50"] == pytest.approx(line["p50"] / line["floor_p50"], rel=0.05)

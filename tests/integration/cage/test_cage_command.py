@@ -2,26 +2,19 @@
 
 import csv
 import io
-import json
-import subprocess
-import sys
 from collections import Counter
-from contextlib import closing, redirect_stderr, redirect_stdout
 from fractions import Fraction
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import pytest
 
-from baccarat.cli.main import main
-from cage.ledger.database import parse_ledger_url
-from cage.ledger.store import LedgerStore
 from events.types.table import CoupSettled, CoupVoided, TableEvent
 from table_core.odds.exact import exact_odds
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.rules.composition import full_shoe
-from tests.support.cage.ledgers import STREAM, facts_of, play_log
-from tests.support.machine.processes import ROOT, environment
+from tests.support.cage.ledgers import STREAM, book_log, play_log
+from tests.support.machine.commands import Done, complaint, documents, here, run, said
 
 SEED = 5
 
@@ -30,37 +23,18 @@ SEED = 5
 def played(tmp_path: Path, ledger: str) -> list[TableEvent]:
     log = tmp_path / "table.sqlite"
     events = play_log(log, seed=SEED, coups=25, book="au-commission")
-    with closing(LedgerStore.open(parse_ledger_url(ledger), STREAM)) as store:
-        store.book(facts_of(log))
+    book_log(ledger, log)
     return events
 
 
-class Done(NamedTuple):
-    returncode: int
-    stdout: str
-    stderr: str
+def cage(*args: object) -> Done:
+    return here("cage", *args)
 
 
-def run(*args: str | Path) -> Done:
-    """In this process: the interpreter's start would be most of the time."""
-    out, err = io.StringIO(newline=""), io.StringIO()
-    with redirect_stdout(out), redirect_stderr(err):
-        code = main(["cage", *map(str, args)])
-    return Done(code, out.getvalue(), err.getvalue())
-
-
-def run_apart(*args: str) -> Done:
-    command = [sys.executable, "-m", "baccarat", "cage", *args]
-    done = subprocess.run(
-        command, check=False, capture_output=True, text=True, env=environment(), cwd=ROOT
-    )
-    return Done(done.returncode, done.stdout, done.stderr)
-
-
-def lines(*args: str | Path) -> list[dict[str, object]]:
-    done = run(*args, "--json")
-    assert (done.returncode, done.stderr) == (0, "")
-    return [json.loads(line) for line in done.stdout.splitlines()]
+def lines(*args: object) -> list[dict[str, Any]]:
+    done = cage(*args, "--json")
+    said(done)
+    return documents(done)
 
 
 def standing(events: list[TableEvent]) -> dict[str, CoupSettled]:
@@ -80,33 +54,31 @@ def test_balances_come_to_the_settlements_in_force(played: list[TableEvent], led
     (whole,) = lines("balance", "--ledger", ledger)
     assert whole["table"] == STREAM
     accounts = whole["accounts"]
-    assert isinstance(accounts, dict)
     assert accounts["win"] == won
     assert accounts["commission"] == -sum(line.commission for line in lines_in_force)
     assert sum(accounts.values()) == 0
     for by in ("shoe", "day", "seat", "bet"):
         parts: Counter[str] = Counter()
         for row in lines("balance", "--ledger", ledger, "--by", by):
-            assert isinstance(row["accounts"], dict)
             parts.update(row["accounts"])
         assert {k: v for k, v in parts.items() if v} == {k: v for k, v in accounts.items() if v}
-    told = run("balance", "--ledger", ledger)
-    assert f"{won:,}" in told.stdout
+    told = cage("balance", "--ledger", ledger)
+    assert f"{won:,}" in told.out
 
 
 def test_exports_and_statements_hold_every_posting(played: list[TableEvent], ledger: str) -> None:
     rows = lines("export", "--ledger", ledger)
-    done = run("export", "--ledger", ledger, "--csv")
-    table = list(csv.DictReader(io.StringIO(done.stdout)))
+    done = cage("export", "--ledger", ledger, "--csv")
+    table = list(csv.DictReader(io.StringIO(done.out)))
     assert [{k: str(v) for k, v in row.items()} for row in rows] == table
     entries = lines("statement", "--ledger", ledger)
-    postings = [p for entry in entries for p in entry["postings"]]  # type: ignore[attr-defined]  # a list
+    postings = [p for entry in entries for p in entry["postings"]]
     assert len(postings) == len(rows) > 100
     coup = next(e.coup for e in played if isinstance(e, CoupSettled) and e.settlement.lines)
-    told = run("statement", "--ledger", ledger, "--coup", coup)
-    assert f"{coup}" in told.stdout
-    assert "wagers_placed" in told.stdout
-    assert run("export", "--ledger", ledger).returncode == 2
+    told = cage("statement", "--ledger", ledger, "--coup", coup)
+    assert f"{coup}" in told.out
+    assert "wagers_placed" in told.out
+    assert cage("export", "--ledger", ledger).code == 2
 
 
 def test_a_report_of_a_shoe_says_what_it_came_to(played: list[TableEvent], ledger: str) -> None:
@@ -122,43 +94,43 @@ def test_a_report_of_a_shoe_says_what_it_came_to(played: list[TableEvent], ledge
         house += event.settlement.staked - event.settlement.paid
     reports = lines("report", "--ledger", ledger)
     settled = {e.settlement.coup for e in in_force.values() if e.settlement.phase == 2}
-    assert sum(each["handle"] for each in reports) == handle  # type: ignore[misc]  # integers
-    assert sum(each["house"] for each in reports) == house  # type: ignore[misc]  # integers
+    assert sum(each["handle"] for each in reports) == handle
+    assert sum(each["house"] for each in reports) == house
     (report,) = reports  # 25 coups are one shoe
     assert report["key"] == "20261127-01"
     assert report["theoretical"] == round(theoretical)
     voids = {event.coup for event in played if isinstance(event, CoupVoided)}
     assert report["voids"] == len(voids)
-    assert len(settled - voids) <= report["coups"] <= len(settled)  # type: ignore[operator]  # integers
+    assert len(settled - voids) <= report["coups"] <= len(settled)
     kept = [report[name] for name in ("collected", "outstanding", "uncollected", "recovered")]
-    assert report["accrued"] - report["reversed_"] == sum(kept)  # type: ignore[operator,arg-type]  # integers
+    assert report["accrued"] - report["reversed_"] == sum(kept)
 
 
 def test_reconcile_agrees_and_then_names_what_is_missing(
     played: list[TableEvent], ledger: str, tmp_path: Path
 ) -> None:
     log = tmp_path / "table.sqlite"
-    done = run("reconcile", log, "--ledger", ledger)
-    assert done.returncode == 0
-    assert "agrees with the log to the unit" in done.stdout
+    done = cage("reconcile", log, "--ledger", ledger)
+    assert done.code == 0
+    assert "agrees with the log to the unit" in done.out
     (document,) = lines("reconcile", log, "--ledger", ledger)
     assert (document["agrees"], document["read"]) == (True, len(played))
     longer = tmp_path / "longer.sqlite"
     more = play_log(longer, seed=SEED, coups=27, book="au-commission")
     unbooked = sum(isinstance(event, CoupSettled) for event in more[len(played) :])
-    done = run("reconcile", longer, "--ledger", ledger)
-    assert done.returncode == 1
-    assert f"{unbooked} settlements are not booked yet" in done.stdout
+    done = cage("reconcile", longer, "--ledger", ledger)
+    assert done.code == 1
+    assert f"{unbooked} settlements are not booked yet" in done.out
     play_log(tmp_path / "cut.sqlite", seed=SEED, coups=20, book="au-commission")
-    done = run("reconcile", tmp_path / "cut.sqlite", "--ledger", ledger)
-    assert done.returncode == 1
-    assert "it was cut" in done.stdout
-    done = run("reconcile", tmp_path / "none.sqlite", "--ledger", ledger)
-    assert done.returncode == 2
+    done = cage("reconcile", tmp_path / "cut.sqlite", "--ledger", ledger)
+    assert done.code == 1
+    assert "it was cut" in done.out
+    done = cage("reconcile", tmp_path / "none.sqlite", "--ledger", ledger)
+    assert done.code == 2
 
 
 @pytest.mark.parametrize(
-    ("args", "said"),
+    ("args", "wrong"),
     [
         (("run",), "name the table's CONFIG, or its broker by --url"),
         (("run", "--url", "http://x/a/b"), "--url: write mqtt://"),
@@ -171,8 +143,5 @@ def test_reconcile_agrees_and_then_names_what_is_missing(
         ),
     ],
 )
-def test_bad_usage_is_one_line_and_exit_code_two(args: tuple[str, ...], said: str) -> None:
-    done = run_apart(*args)
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+def test_bad_usage_is_one_line_and_exit_code_two(args: tuple[str, ...], wrong: str) -> None:
+    assert wrong in complaint(run("cage", *args))

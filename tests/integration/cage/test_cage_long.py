@@ -8,9 +8,10 @@ from pathlib import Path
 
 from cage.ledger.database import parse_ledger_url
 from cage.ledger.store import LedgerStore
-from tests.support.cage.ledgers import STREAM, facts_of, write_log
+from tests.support.cage.ledgers import STREAM, facts_of
 from tests.support.log.long_logs import REVISED, long_log
 from tests.support.machine.processes import ROOT, environment
+from tests.support.property.logs import write_log
 
 # Each settlement that is kept costs several kilobytes, so this many are not to be overlooked.
 SHORT, LONG = 400, 4_000
@@ -32,7 +33,7 @@ def test_a_reconciliation_takes_no_more_memory_for_a_longer_ledger(
 ) -> None:
     log = tmp_path / "table.sqlite"
     events = list(long_log(LONG))
-    write_log(log, events)
+    write_log(log, STREAM, events)
     facts = facts_of(log)
     peaks, asked = [], ["cage", "reconcile", str(log), "--ledger", ledger, "--json"]
     with closing(LedgerStore.open(parse_ledger_url(ledger), STREAM)) as store:

@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-import subprocess
-import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -11,7 +9,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from baccarat.cli.main import main
 from events.clock import SystemClock
 from events.commands.consumers import Replay
 from events.mqtt.bus import Bus, BusSettings, Message
@@ -20,9 +17,9 @@ from simulators.conformance.book import ConsumerBook, read_book, right_book
 from simulators.conformance.log import FEWEST, SampleLog, make_sample_log
 from simulators.conformance.server import CageFeed, ConformanceResult
 from table_core.rulebooks.shipped import load_rulebook
-from tests.house.sources import ROOT
 from tests.support.brokers.brokers import Broker
 from tests.support.cage.consumers import CAGE_BOOK, cage_book, process, shown
+from tests.support.machine.commands import complaint, here, run
 from tests.support.machine.waiting import until
 
 TOPICS = Topics("lab", "t1")
@@ -123,7 +120,7 @@ async def test_a_book_may_be_told_on_the_bus_and_a_wrong_acknowledgement_is_foun
         subscriptions={TOPICS.response("cage"): answered},
     )
     line = asyncio.create_task(bus.run())
-    await until(lambda: bus.connected, "no broker")
+    await until(lambda: bus.connected, "the broker is there")
     log = feed(settlements=FEWEST)
     settings = BusSettings("127.0.0.1", nats.port, "kit")
     made = CageFeed(settings, TOPICS, "cage", log, seed=1, clock=SystemClock())
@@ -166,29 +163,23 @@ def test_the_command_says_yes_with_0_and_no_with_1(nats: Broker, tmp_path: Path)
                 told.write_text(json.dumps(shown(book)), encoding="utf-8")
 
     bus = f"127.0.0.1:{nats.port}"
-    command = [sys.executable, "-m", "baccarat", "sim", "cage-feed", "--bus", bus, "--json"]
-    options = ["--settlements", "30", "--book", str(told), "--patience", "20"]
+    command = ("sim", "cage-feed", "--bus", bus, "--json")
+    options = ("--settlements", "30", "--book", told, "--patience", "20")
     telling = threading.Thread(target=tell)
     telling.start()
     try:
         with process(*cage_book(book, nats.port, TOPICS.root)):
-            done = subprocess.run(
-                [*command, *options], cwd=ROOT, capture_output=True, check=False, text=True
-            )
+            done = run(*command, *options)
     finally:
         over.set()
         telling.join()
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert json.loads(done.stdout)["ok"] is True
-    no = subprocess.run(
-        [*command, "--wait", "0.3"], cwd=ROOT, capture_output=True, check=False, text=True
-    )
-    assert no.stdout, no.stderr
-    assert (no.returncode, json.loads(no.stdout)["ok"]) == (1, False)
+    assert (done.code, json.loads(done.out)["ok"]) == (0, True), done
+    no = run(*command, "--wait", "0.3")
+    assert (no.code, json.loads(no.out)["ok"]) == (1, False), no
 
 
 @pytest.mark.parametrize(
-    ("options", "complaint"),
+    ("options", "wrong"),
     [
         (("--bus", "somewhere"), "write HOST:PORT"),
         (("--bus", "localhost:99999"), "write HOST:PORT"),
@@ -198,11 +189,5 @@ def test_the_command_says_yes_with_0_and_no_with_1(nats: Broker, tmp_path: Path)
         (("--bus", "localhost:1883", "--rulebook", "none-such"), "none-such"),
     ],
 )
-def test_bad_input_is_said_in_one_line(
-    options: tuple[str, ...], complaint: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["sim", "cage-feed", *options]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.count("\n") == 1
-    assert complaint in err
+def test_bad_input_is_said_in_one_line(options: tuple[str, ...], wrong: str) -> None:
+    assert wrong in complaint(here("sim", "cage-feed", *options))

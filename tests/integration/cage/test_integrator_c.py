@@ -19,7 +19,7 @@ from tests.support.brokers.brokers import Broker
 from tests.support.cage.consumers import process, seats_of, settlements_of, shown
 from tests.support.cage.integrators import acknowledged, correct, coup
 from tests.support.machine.waiting import until
-from tests.support.service.table_service import TOPICS, Table1, play, service
+from tests.support.service.table_service import TOPICS, Table1, played
 
 SOURCE = ROOT / "examples/cage_book.c"
 LAB = Topics("lab", "t1")
@@ -41,9 +41,7 @@ async def test_it_keeps_the_right_book_of_a_running_table(
 ) -> None:
     book, log = tmp_path / "book.sqlite", tmp_path / "table.sqlite"
     command = (program, book, "127.0.0.1", str(table.port), TOPICS.root)
-    async with service(table.port, tmp_path):
-        await table.driver_comes()
-        await play(table)  # before it is there
+    async with played(table, tmp_path):  # before it is there
         with process(*command):
             await acknowledged(table, log, "cage")
             await coup(table, 2)
@@ -54,7 +52,7 @@ async def test_it_keeps_the_right_book_of_a_running_table(
             await acknowledged(table, log, "cage")
             await coup(table, 4)
             await acknowledged(table, log, "cage")
-    settlements = settlements_of(log, "site/t1")
+    settlements = settlements_of(log)
     assert [each.revision for each in settlements] == [1, 1, 2, 2, 1, 1]
     assert shown(book) == {"seats": seats_of(settlements)}
 

@@ -16,7 +16,7 @@ from tests.support.cage.consumers import (
 )
 from tests.support.cage.integrators import acknowledged, correct, coup
 from tests.support.machine.waiting import until
-from tests.support.service.table_service import TOPICS, Table1, play, service
+from tests.support.service.table_service import TOPICS, Table1, played
 
 ORIGIN = "site/t1"
 
@@ -37,9 +37,7 @@ def kept(book: Path) -> int:
 async def test_the_python_example_keeps_the_right_book(table: Table1, tmp_path: Path) -> None:
     book, log = tmp_path / "book.sqlite", tmp_path / "table.sqlite"
     command = cage_book(book, table.port, TOPICS.root)
-    async with service(table.port, tmp_path):
-        await table.driver_comes()
-        await play(table)  # before it is there
+    async with played(table, tmp_path):  # before it is there
         with process(*command):
             await acknowledged(table, log, "cage")
             await coup(table, 2)
@@ -50,7 +48,7 @@ async def test_the_python_example_keeps_the_right_book(table: Table1, tmp_path: 
             await acknowledged(table, log, "cage")
             await coup(table, 4)
             await acknowledged(table, log, "cage")
-    settlements = settlements_of(log, ORIGIN)
+    settlements = settlements_of(log)
     assert [each.revision for each in settlements] == [1, 1, 2, 2, 1, 1]
     assert shown(book) == {"seats": seats_of(settlements)}
 
@@ -58,9 +56,7 @@ async def test_the_python_example_keeps_the_right_book(table: Table1, tmp_path: 
 async def test_the_shell_example_keeps_every_event(table: Table1, tmp_path: Path) -> None:
     file, log = tmp_path / "events.jsonl", tmp_path / "table.sqlite"
     command = ("sh", KEEP_EVENTS, file, "127.0.0.1", str(table.port), TOPICS.root)
-    async with service(table.port, tmp_path):
-        await table.driver_comes()
-        await play(table)
+    async with played(table, tmp_path):
         with process(*command):
             await acknowledged(table, log, "events")
         with file.open("ab") as half:

@@ -1,6 +1,5 @@
 """Every message of a real run, on every topic, is what the schemas say: drift is caught here."""
 
-import asyncio
 import json
 import re
 from collections import Counter
@@ -14,23 +13,18 @@ from jsonschema.protocols import Validator
 from baccarat.contract.channels import CHANNELS, ROOT
 from baccarat.contract.schemas import bundle
 from events.cards import Card, Hand
-from events.clock import SystemClock
 from events.commands.cards import CorrectCard
 from events.commands.consumers import Ack, Replay
 from events.commands.coup import CloseBetting, OpenBetting, VoidCoup
 from events.commands.previews import Preview, ShowCoup
 from events.commands.staff import AcknowledgeAlarm, AssignDealer
 from events.commands.wagers import PlaceWager, SetLimits, WagerRequest, WithdrawWager
-from events.log.store import EventLog
 from events.mqtt.bus import Bus, BusSettings, Message
 from events.types.shoe_reports import ErrorCleared, ErrorRaised
 from events.types.wagers import BetLimits
-from table_core.rulebooks.shipped import load_rulebook
-from table_core.service.checkpoints import CheckpointKeys, Checkpoints
-from table_core.service.service import TableService
-from table_core.service.table_writer import Table
+from tests.support.machine.tasks import background
 from tests.support.machine.waiting import until
-from tests.support.service.table_service import ROLES, TOPICS, Table1, play
+from tests.support.service.table_service import TOPICS, Table1, play, service
 from tests.support.table.coups import SHOE, drawn, shoe_event
 from tests.support.table.evidence import KEY
 
@@ -54,9 +48,9 @@ async def provoke(table: Table1) -> None:
     """A short run in which as many kinds of message as possible are said."""
     await table.driver_comes()
     limits = SetLimits(transaction="sl", bets=(BetLimits(bet="tie", maximum=40_000),))
-    assert (await table.ask("supervisor", limits)).result == "accepted"
+    await table.must("supervisor", limits)
     who = AssignDealer(transaction="ad", dealer="d-17", supervisor="s-3")
-    assert (await table.ask("supervisor", who)).result == "accepted"
+    await table.must("supervisor", who)
     await play(table)
     face = {"hand": "banker", "number": 1, "face": "6D", "reason": "camera", "coup": f"{SHOE}/1"}
     shown = [
@@ -70,7 +64,7 @@ async def provoke(table: Table1) -> None:
     right = CorrectCard(
         transaction="cc", hand=Hand.BANKER, number=1, face=Card.D6, reason="c", coup=f"{SHOE}/1"
     )
-    assert (await table.ask("supervisor", right)).result == "accepted"
+    await table.must("supervisor", right)
     await second_coup(table)
     newest = table.settlements[-1].position
     await table.ask("cage", Ack(transaction="ak", consumer="cage", position=newest))
@@ -84,7 +78,7 @@ async def second_coup(table: Table1) -> None:
     wagers = tuple(WagerRequest(seat=seat, bet="banker", stake=1000) for seat in (1, 2))
     await table.ask("wagers", PlaceWager(transaction="w2", wagers=wagers))
     back = WithdrawWager(transaction="ww", wagers=("wagers/w2/0",))
-    assert (await table.ask("wagers", back)).result == "accepted"
+    await table.must("wagers", back)
     await table.ask("dealer", CloseBetting(transaction="c2"))
     late = await table.ask("wagers", PlaceWager(transaction="w3", wagers=wagers))
     assert late.code == "betting_closed"
@@ -93,7 +87,7 @@ async def second_coup(table: Table1) -> None:
     await until(lambda: table.alarms, "no alarm is told")
     await table.say(shoe_event(10, ErrorCleared(code="cover")))
     void = VoidCoup(transaction="v2", reason="a card was seen")
-    assert (await table.ask("supervisor", void)).result == "accepted"
+    await table.must("supervisor", void)
     await table.ask("supervisor", AcknowledgeAlarm(transaction="aa", alarm="none_such"))
 
 
@@ -108,30 +102,23 @@ async def test_every_message_of_a_run_is_what_its_schema_says(
     listener = Bus(
         BusSettings("127.0.0.1", table.port, "listener"), subscriptions={"bac/v1/#": keep}
     )
-    listening = asyncio.create_task(listener.run())
-    await until(lambda: listener.connected, "the listener is not there")
-    stop, clock = asyncio.Event(), SystemClock()
-    with EventLog.open(tmp_path / "table.sqlite", "site/t1") as log:
-        core = Table(log, TOPICS, load_rulebook("au-commission"), clock, roles=ROLES)
-        checkpoints = Checkpoints(core, log, CheckpointKeys(KEY, None, 300), clock)
-        settings = BusSettings("127.0.0.1", table.port, "table")
-        service = TableService(core, log, TOPICS, settings, clock, checkpoints=checkpoints)
-        running = asyncio.create_task(service.run(stop))
-        await provoke(table)
-        head = log.position
-        await until(lambda: table.states[-1].position >= head, "no state")
+    async with background(listener.run()):
+        await until(lambda: listener.connected, "the listener is there")
+        async with service(table.port, tmp_path, key=KEY) as log:
+            await provoke(table)
+            head = log.position
+            await until(lambda: table.states[-1].position >= head, "no state")
+            await until(
+                lambda: sum(schema_of(m.topic) == "event" for m in heard) >= head,
+                "events are not told",
+            )
+            await until(lambda: any(m.topic == TOPICS.checkpoint for m in heard), "no checkpoint")
         await until(
-            lambda: sum(schema_of(m.topic) == "event" for m in heard) >= head, "events are not told"
+            lambda: any(
+                m.topic == TOPICS.status("table") and b"offline" in m.payload for m in heard
+            ),
+            "no farewell",
         )
-        await until(lambda: any(m.topic == TOPICS.checkpoint for m in heard), "no checkpoint")
-        stop.set()
-        await running
-    await until(
-        lambda: any(m.topic == TOPICS.status("table") and b"offline" in m.payload for m in heard),
-        "no farewell",
-    )
-    listening.cancel()
-    await asyncio.wait({listening})
 
     validators: dict[str, Validator] = {}
     kinds: Counter[str] = Counter()

@@ -20,6 +20,7 @@ from events.log.store import EventLog
 from events.log.verify import verify
 from tests.support.brokers.brokers import Broker
 from tests.support.log.logs import NAME, ORIGIN, grow, made
+from tests.support.machine.commands import run as run_command
 from tests.support.service.table_service import TOPICS, connected, service
 from tests.support.table.coups import SHOE
 
@@ -234,16 +235,10 @@ def test_a_backup_to_a_full_disk_leaves_nothing_and_says_so(
         for _ in range(30):
             grow(log, 100)
     assert path.stat().st_size > 1_000_000
-    done = subprocess.run(
-        [sys.executable, "-m", "baccarat", "log", "backup", str(path), str(small_disk / "b")],
-        capture_output=True,
-        check=False,
-        text=True,
-        timeout=TIMEOUT_S,
-    )
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("baccarat: no backup: ")
-    assert "full" in done.stderr
+    done = run_command("log", "backup", path, small_disk / "b")
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith("baccarat: no backup: ")
+    assert "full" in done.err
     assert list(small_disk.iterdir()) == []
 
 
@@ -309,5 +304,5 @@ async def test_a_table_whose_disk_fails_acknowledges_nothing_says_why_and_ends(
         table.acks.clear()
         async with service(mosquitto.port, tmp_path):
             await table.core_comes()
-            assert (await table.ask("dealer", asked)).result == "accepted"
+            await table.must("dealer", asked)
         assert verify(path).events == 4

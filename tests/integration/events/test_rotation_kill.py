@@ -12,8 +12,7 @@ from events.log.segments import archive_folder, segments_in
 from events.log.store import EventLog
 from events.log.verify import verify
 from table_core.service.snapshots import inspect_log
-from tests.support.log.closed_books import ORIGIN
-from tests.support.log.closed_files import chain, events_of
+from tests.support.log.closed_books import ORIGIN, chain, events_of
 from tests.support.table.money_game import BOOKS
 
 STEPS = (

@@ -1,9 +1,8 @@
 """The board filled from a real archive: what is new, and an archive that goes away."""
 
-import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from property.archive.store import Archive
 from property.board.feed import BoardUpdater
 from property.hub.replicated_event import Head, ReplicatedEvent
 from property.hub.subjects import PARTITIONS
+from tests.support.machine.tasks import background
 from tests.support.machine.waiting import until
 from tests.support.property.logs import carried_in, dealt, entries_in, played, write_log
 from tests.support.property.postgres import Postgres
@@ -57,16 +57,6 @@ def away(url: str) -> Iterator[None]:
             db.execute(of.format(sql.Identifier(name), sql.SQL("true")))
 
 
-@asynccontextmanager
-async def filling(feed: BoardUpdater) -> AsyncIterator[None]:
-    task = asyncio.create_task(feed.run())
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.wait({task})
-
-
 def shown(feed: BoardUpdater) -> dict[str, Any]:
     tables: dict[str, dict[str, Any]] = json.loads(feed.board.news(0))["tables"]
     return tables[ORIGIN]
@@ -84,7 +74,7 @@ async def test_a_table_is_followed_event_by_event_and_its_roads_coup_by_coup(
     woken: list[int] = []
     feed.subscribe(lambda: woken.append(feed.board.change))
     await store(url, *events[: ends[1]])
-    async with filling(feed):
+    async with background(feed.run()):
         await until(lambda: feed.live and feed.board.position(ORIGIN) == ends[1], "two coups")
         await until(lambda: len(shown(feed).get("bead_plate", [])) == 2, "two beads")
         await store(url, *events[ends[1] : ends[1] + 1])
@@ -107,7 +97,7 @@ async def test_a_board_whose_archive_goes_says_so_keeps_what_it_had_and_comes_ba
     events = carried_in(log)
     feed = BoardUpdater(url, SystemClock())
     await store(url, *events[:50])
-    async with filling(feed):
+    async with background(feed.run()):
         await until(lambda: feed.live and feed.board.position(ORIGIN) == 50, "it is there")
         with away(url):
             await until(lambda: not feed.live, "it is not live")

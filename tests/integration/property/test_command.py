@@ -22,7 +22,6 @@ from events.proof.note import SigningKey, parse_note
 from events.types.integrity import CheckpointKeyChanged
 from events.types.table import CoupSettled
 from property.archive.database import migrate
-from property.hub.connection import connect
 from property.hub.subjects import FEEDS, feed_subject, split_origin
 from property.hub.uplink_status import UplinkStatus, encode_uplink_status
 from property.witness.cosignature import cosign, cosigned_at, witness_key
@@ -32,7 +31,7 @@ from table_core.rulebooks.shipped import shipped_sources
 from tests.support.cage.books import source
 from tests.support.machine.waiting import PATIENCE_SECONDS, until_blocking
 from tests.support.property.logs import dealt, entries_in, into_archive, played, write_log
-from tests.support.property.nats_hub import Hub, made_streams, running_hub
+from tests.support.property.nats_hub import Hub, made_streams, running_hub, signed_in
 from tests.support.property.postgres import Postgres
 from tests.support.property.site import PropertySite, health
 
@@ -204,11 +203,10 @@ def say(hub: Hub, origin: str, word: UplinkStatus | None, **headers: str) -> Non
     """In that table's place, with its login: how its uplink stands, or nothing."""
 
     async def said() -> None:
-        client = await connect(hub.settings(origin), 0)
-        body = encode_uplink_status(word) if word else b""
-        subject = feed_subject(*split_origin(origin))
-        await client.request(subject, body, headers=headers, timeout=PATIENCE_SECONDS)
-        await client.close()
+        async with signed_in(hub, origin) as client:
+            body = encode_uplink_status(word) if word else b""
+            subject = feed_subject(*split_origin(origin))
+            await client.request(subject, body, headers=headers, timeout=PATIENCE_SECONDS)
 
     asyncio.run(said())
 
@@ -233,9 +231,8 @@ def test_a_hub_of_an_older_version_tells_the_rest(postgres: Postgres, tmp_path: 
 async def without_feeds(hub: Hub) -> None:
     """The streams as they were before uplinks said how they stand."""
     await made_streams(hub)
-    client = await connect(hub.settings("keeper"), 0)
-    await client.jetstream().delete_stream(FEEDS)
-    await client.close()
+    async with signed_in(hub) as client:
+        await client.jetstream().delete_stream(FEEDS)
 
 
 def test_a_hub_that_takes_nothing_is_not_well(postgres: Postgres, tmp_path: Path) -> None:

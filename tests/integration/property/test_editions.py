@@ -11,7 +11,6 @@ from nats.aio.client import Client
 from structlog.testing import capture_logs
 
 from events.log.editions import PROFILES, RULEBOOKS, editions_folder, write_editions
-from property.hub.connection import connect
 from property.hub.streams import purge_table
 from property.hub.subjects import EDITIONS, EVENTS, edition_subject
 from property.uplink import hub_client, service
@@ -20,7 +19,7 @@ from tests.support.cage.books import source
 from tests.support.machine.waiting import until
 from tests.support.property.archive_site import ArchiveSite
 from tests.support.property.feeds import TableLogs, feeding, keeper, until_held
-from tests.support.property.nats_hub import HUB_ERRORS, Hub, made_streams, running_hub
+from tests.support.property.nats_hub import HUB_ERRORS, Hub, made_streams, running_hub, signed_in
 from tests.support.property.postgres import Postgres
 
 pytestmark = pytest.mark.timeout(180)
@@ -125,16 +124,15 @@ async def test_what_is_no_edition_of_that_hash_is_refused_and_hides_no_other_tab
     site: ArchiveSite, hub: Hub, tmp_path: Path
 ) -> None:
     site.worker()
-    thief = await connect(hub.settings(B7), 0)
-    junk = b"\xff no rulebook"
-    await _say(thief, "rulebook", _digest(BOOK), SECOND)  # forged, under another's hash
-    await _say(thief, "rulebook", _digest(junk), junk)
-    await _say(thief, "profile", _digest(SECOND), SECOND)  # a rulebook, and no profile
-    await _say(thief, "rulebook", "F" * 64, BOOK)
-    deep = b"a" + b".a" * 30_000 + b" = 1\n"
-    await _say(thief, "rulebook", _digest(deep), deep)
-    await _say(thief, "rulebook", _digest(SECOND), SECOND)  # in order, and the last
-    await thief.close()
+    async with signed_in(hub, B7) as thief:
+        junk = b"\xff no rulebook"
+        await _say(thief, "rulebook", _digest(BOOK), SECOND)  # forged, under another's hash
+        await _say(thief, "rulebook", _digest(junk), junk)
+        await _say(thief, "profile", _digest(SECOND), SECOND)  # a rulebook, and no profile
+        await _say(thief, "rulebook", "F" * 64, BOOK)
+        deep = b"a" + b".a" * 30_000 + b" = 1\n"
+        await _say(thief, "rulebook", _digest(deep), deep)
+        await _say(thief, "rulebook", _digest(SECOND), SECOND)  # in order, and the last
     await site.until(lambda: _archived(site) == {_digest(SECOND): ("rulebook", SECOND)}, "taken")
     assert site.said().count("edition_refused") == 5
     with TableLogs(tmp_path, [B7, B8]) as logs:

@@ -39,7 +39,7 @@ from property.hub.subjects import (
     stored_subject,
 )
 from tests.support.property.feeds import hub_state, keeper, watching
-from tests.support.property.nats_hub import Hub, made_streams
+from tests.support.property.nats_hub import Hub, made_streams, signed_in
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -101,17 +101,15 @@ async def test_a_reader_writes_nothing_whatever_reply_it_names(fresh_hub: Hub, w
         # What it may say by itself is no harm.
         replies = [each for each in REPLIES if each not in _own(who)]
         async with watching(fresh_hub) as seen:
-            client = await connect(fresh_hub.settings(who), 0)
-            for reply in replies:
-                for subject, body in _questions():
-                    await client.publish(subject, body, reply=reply)
-            await client.flush()
-            await client.close()
+            async with signed_in(fresh_hub, who) as client:
+                for reply in replies:
+                    for subject, body in _questions():
+                        await client.publish(subject, body, reply=reply)
+                await client.flush()
             # What had begun to answer has ended: a question behind it, of each kind.
             await js.stream_info(EVENTS)
-            other = await connect(fresh_hub.settings(B8), 0)
-            await other.request(held_event_subject(*OTHER), b"", timeout=30)
-            await other.close()
+            async with signed_in(fresh_hub, B8) as other:
+                await other.request(held_event_subject(*OTHER), b"", timeout=30)
         assert {each.subject for each in seen if each.subject in replies} == set()
         assert await hub_state(fresh_hub) == before
         for stream in STREAMS:
@@ -126,45 +124,42 @@ def _own(who: str) -> set[str]:
 @pytest.mark.parametrize("who", _READERS)
 async def test_a_readers_login_says_nothing_in_a_tables_name(fresh_hub: Hub, who: str) -> None:
     before = await hub_state(fresh_hub)
-    client = await connect(fresh_hub.settings(who), 0)
-    subjects = (
-        SAID,
-        checkpoint_subject(*OWN),
-        feed_subject(*OWN),
-        edition_subject(*OWN, *EDITION),
-        stored_subject(*OWN),
-    )
-    api = (f"$JS.API.STREAM.{what}.{EVENTS}" for what in ("PURGE", "DELETE", "UPDATE"))
-    for subject in (*subjects, *api):
-        with pytest.raises((NatsError, TimeoutError)):
-            await client.request(subject, b"{}", timeout=0.1)
-    await client.close()
+    async with signed_in(fresh_hub, who) as client:
+        subjects = (
+            SAID,
+            checkpoint_subject(*OWN),
+            feed_subject(*OWN),
+            edition_subject(*OWN, *EDITION),
+            stored_subject(*OWN),
+        )
+        api = (f"$JS.API.STREAM.{what}.{EVENTS}" for what in ("PURGE", "DELETE", "UPDATE"))
+        for subject in (*subjects, *api):
+            with pytest.raises((NatsError, TimeoutError)):
+                await client.request(subject, b"{}", timeout=0.1)
     assert await hub_state(fresh_hub) == before
 
 
 async def test_what_junk_says_of_its_place_is_not_believed(fresh_hub: Hub) -> None:
     """A table's login may store anything under its own subject: headers of the server's as well."""
     await made_streams(fresh_hub, anew=True)
-    table = await connect(fresh_hub.settings(B7), 0)
-    lies = {
-        "Nats-Subject": stored_subject(*OTHER),
-        "Nats-Sequence": "999",
-        "Nats-Last-Sequence": "998",
-        "Nats-Num-Pending": "0",
-        "Status": "204",
-    }
-    for headers in (lies, None, lies):
-        await table.request(SAID, b"junk", headers=headers, timeout=30)
-    await table.close()
-    client = await connect(fresh_hub.settings("archive"), 0)
-    reader = await StreamReader.table(client, B7)
-    assert reader is not None
-    async with reader:
-        found = await reader.next()
-        assert [(each.subject, each.sequence) for each in found] == [
-            (stored_subject(*OWN), number) for number in (1, 2, 3)
-        ]
-    await client.close()
+    async with signed_in(fresh_hub, B7) as table:
+        lies = {
+            "Nats-Subject": stored_subject(*OTHER),
+            "Nats-Sequence": "999",
+            "Nats-Last-Sequence": "998",
+            "Nats-Num-Pending": "0",
+            "Status": "204",
+        }
+        for headers in (lies, None, lies):
+            await table.request(SAID, b"junk", headers=headers, timeout=30)
+    async with signed_in(fresh_hub, "archive") as client:
+        reader = await StreamReader.table(client, B7)
+        assert reader is not None
+        async with reader:
+            found = await reader.next()
+            assert [(each.subject, each.sequence) for each in found] == [
+                (stored_subject(*OWN), number) for number in (1, 2, 3)
+            ]
 
 
 class _Stream:
@@ -220,10 +215,9 @@ class _Stream:
 
 @pytest.fixture
 async def own(fresh_hub: Hub) -> AsyncIterator[_Stream]:
-    client = await connect(fresh_hub.settings("archive"), 0)
-    keeping = await connect(fresh_hub.settings(KEEPER), 0)
-    yield _Stream(fresh_hub, client, keeping)
-    await client.close()
+    async with signed_in(fresh_hub, "archive") as client:
+        keeping = await connect(fresh_hub.settings(KEEPER), 0)
+        yield _Stream(fresh_hub, client, keeping)
     await keeping.close()
 
 

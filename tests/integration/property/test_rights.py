@@ -32,14 +32,20 @@ from property.hub.subjects import (
 from tests.support.machine.waiting import until
 from tests.support.property.feeds import (
     TableLogs,
-    feeding,
+    fed,
     held_rows,
     hub_state,
     log_rows,
-    until_held,
     watching,
 )
-from tests.support.property.nats_hub import HUB_ERRORS, Hub, Leaf, made_streams, running_hub
+from tests.support.property.nats_hub import (
+    HUB_ERRORS,
+    Hub,
+    Leaf,
+    made_streams,
+    running_hub,
+    signed_in,
+)
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -178,10 +184,9 @@ async def _through(hub: Hub, client: Client) -> None:
             await client.subscribe(subject, cb=note)
         answered = await _tried(client)
         # The last that is said, by the other table: what was said before it has arrived.
-        other = await connect(hub.settings(B8), 0)
-        marker = await other.request(checkpoint_subject(*OTHER), b"marker", timeout=30)
-        assert b'"seq"' in marker.data
-        await other.close()
+        async with signed_in(hub, B8) as other:
+            marker = await other.request(checkpoint_subject(*OTHER), b"marker", timeout=30)
+            assert b'"seq"' in marker.data
         await until(lambda: any(each.data == b"marker" for each in seen), "the marker is seen")
         await client.request(held_event_subject(*OWN), b"", timeout=30)
     assert answered == []
@@ -204,30 +209,19 @@ async def _through(hub: Hub, client: Client) -> None:
     assert [each.subject for each in heard if each.data == b"marker"] == []
 
 
-async def test_a_tables_login_reaches_no_other_subject(hub: Hub, tmp_path: Path) -> None:
-    with TableLogs(tmp_path, [B7, B8]) as logs:
-        for origin in (B7, B8):
-            logs.grow(origin, 5)
-        async with feeding(logs, [hub.settings(B7), hub.settings(B8)]):
-            for origin in (B7, B8):
-                await until_held(hub, origin, logs.paths[origin])
-        client = await connect(hub.settings(B7), 0)
-        await _through(hub, client)
-        await client.close()
-        assert await held_rows(hub, B8) == log_rows(logs.paths[B8])
-
-
-async def test_nor_does_a_leaf_whose_owner_has_taken_the_rules_out(
-    hub: Hub, tmp_path: Path
+@pytest.mark.parametrize("leaf_without_rules", [False, True])
+async def test_a_tables_login_reaches_no_other_subject_nor_by_a_leaf_without_its_rules(
+    hub: Hub, tmp_path: Path, *, leaf_without_rules: bool
 ) -> None:
     with TableLogs(tmp_path, [B7, B8]) as logs:
         for origin in (B7, B8):
             logs.grow(origin, 5)
-        async with feeding(logs, [hub.settings(B7), hub.settings(B8)]):
-            for origin in (B7, B8):
-                await until_held(hub, origin, logs.paths[origin])
-        leaf = hub.leaf([B7], edit=_without_rules)
-        client = await _at_leaf(leaf)
+        await fed(hub, logs, B7, B8)
+        client = await (
+            _at_leaf(hub.leaf([B7], edit=_without_rules))
+            if leaf_without_rules
+            else connect(hub.settings(B7), 0)
+        )
         await _through(hub, client)
         await client.close()
         assert await held_rows(hub, B8) == log_rows(logs.paths[B8])
@@ -242,14 +236,13 @@ async def test_why_each_table_has_an_account(tmp_path: Path) -> None:
         path.write_text(_in_one_account(text), "utf-8")
         hub.start(0)
         await made_streams(hub)
-        client = await connect(hub.settings(B7), 0)
-        with pytest.raises((NatsError, TimeoutError)):
-            await client.request(event_subject(*OTHER), b"junk", timeout=0.3)
-        assert await held_rows(hub, B8) == []
-        await client.publish(SAID, b"junk", reply=event_subject(*OTHER))
-        await client.flush()
-        found = await until(lambda: held_rows(hub, B8), "it is in the other's name", every=0.01)
-        await client.close()
+        async with signed_in(hub, B7) as client:
+            with pytest.raises((NatsError, TimeoutError)):
+                await client.request(event_subject(*OTHER), b"junk", timeout=0.3)
+            assert await held_rows(hub, B8) == []
+            await client.publish(SAID, b"junk", reply=event_subject(*OTHER))
+            await client.flush()
+            found = await until(lambda: held_rows(hub, B8), "it is in the other's name", every=0.01)
         assert [b'"stream":"EVENTS"' in stored for _, stored, _ in found] == [True]
 
 

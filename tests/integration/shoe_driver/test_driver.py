@@ -98,16 +98,20 @@ def told_again(core: Core) -> list[str]:
     return told[told.index("event 2") :] if "event 2" in told else []
 
 
+async def a_coup_that_nobody_acknowledges(core: Core, shoe: ShoePort) -> None:
+    await until(lambda: core.log, "the first event")
+    core.acknowledges = False
+    shoe.say(stream(COUP))
+    await until(lambda: "event 7" in core.seen, "the coup arrives")
+    assert core.faces == FACES
+    core.seen.clear()
+
+
 async def test_a_core_that_appends_nothing_is_told_again_in_order(
     broker: Broker, shoe: ShoePort, journals: Path
 ) -> None:
     async with table(broker.port, shoe, journals) as core:
-        await until(lambda: core.log, "the first event")
-        core.acknowledges = False
-        shoe.say(stream(COUP))
-        await until(lambda: "event 7" in core.seen, "the coup arrives")
-        assert core.faces == FACES
-        core.seen.clear()
+        await a_coup_that_nobody_acknowledges(core, shoe)
         await until(lambda: "event 7" in told_again(core), "told again")
         assert told_again(core)[:6] == [f"event {seq}" for seq in range(2, 8)]
         core.acknowledges = True
@@ -133,13 +137,12 @@ async def test_a_core_that_was_away_is_told_what_it_missed(
 async def test_a_core_that_has_lost_its_log_is_told_from_the_beginning(
     mosquitto: Broker, shoe: ShoePort, journals: Path
 ) -> None:
-    core = Core(mosquitto.port)
+    core, restored, empty = (Core(mosquitto.port) for _ in range(3))
     async with running(driver(mosquitto.port, shoe.url, journals)):
         async with at_work(core.peer):
             await until(lambda: core.log, "the first event")
             shoe.say(stream(COUP))
             await until(lambda: core.said[-1] == "device_result", "the coup arrives")
-        restored, empty = Core(mosquitto.port), Core(mosquitto.port)
         restored.journal, restored.log = core.journal, core.log[:3]
         async with at_work(restored.peer):
             await until(lambda: restored.log == core.log, "the rest, from the third on")
@@ -178,12 +181,7 @@ async def test_wrong_acknowledgements_move_nothing(
     mosquitto: Broker, shoe: ShoePort, journals: Path
 ) -> None:
     async with table(mosquitto.port, shoe, journals) as core:
-        await until(lambda: core.log, "the first event")
-        core.acknowledges = False
-        shoe.say(stream(COUP))
-        await until(lambda: "event 7" in core.seen, "the coup arrives")
-        assert core.faces == FACES
-        core.seen.clear()
+        await a_coup_that_nobody_acknowledges(core, shoe)
         for payload in REFUSED:
             core.peer.bus.post(TOPICS.shoe_ack, payload.replace(b"JOURNAL", core.journal.encode()))
         # The first may come once more, while the right acknowledgement is under way, then never.
@@ -250,11 +248,10 @@ def held_by_another(shoe: ShoePort) -> Iterator["subprocess.Popen[bytes]"]:
 
 
 async def test_a_port_in_use_is_said_and_tried_again(
-    mosquitto: Broker, shoe: ShoePort, journals: Path
+    mosquitto: Broker, core: Core, shoe: ShoePort, journals: Path
 ) -> None:
-    core = Core(mosquitto.port)
     with held_by_another(shoe) as holder:
-        async with at_work(core.peer), running(driver(mosquitto.port, shoe.url, journals)):
+        async with running(driver(mosquitto.port, shoe.url, journals)):
             wanted = f"in use by process {holder.pid} (python"
             await until(lambda: core.link and wanted in core.link.reason, "who has it")
             assert (core.state(), core.said) == ("down", [])
@@ -262,7 +259,9 @@ async def test_a_port_in_use_is_said_and_tried_again(
             await until(lambda: core.state() == "open", "it is ours when it is free")
 
 
-async def test_a_stop_is_said_and_stored(mosquitto: Broker, shoe: ShoePort, journals: Path) -> None:
+async def test_a_stop_is_said_and_stored(
+    mosquitto: Broker, core: Core, shoe: ShoePort, journals: Path
+) -> None:
     states: list[tuple[str, int]] = []
 
     async def note(message: Message) -> None:
@@ -271,8 +270,7 @@ async def test_a_stop_is_said_and_stored(mosquitto: Broker, shoe: ShoePort, jour
         states.append((status.state, status.session))
 
     watcher = Peer(mosquitto.port, "watcher", TOPICS.status("shoe"), handler=note)
-    core = Core(mosquitto.port)
-    async with at_work(watcher, core.peer):
+    async with at_work(watcher):
         for session in (1, 2):
             async with running(driver(mosquitto.port, shoe.url, journals)):
                 await until(lambda: core.state() == "open", "the port is open")

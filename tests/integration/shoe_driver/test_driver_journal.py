@@ -1,38 +1,19 @@
 """The driver's journal over a long life: in files, without a break; and when its disk lies."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
-from random import Random
 
-from baccarat.local_brokers.nats import LOOPBACK
-from events.clock import SystemClock
-from events.mqtt.bus import BusSettings
 from shoe_driver.service.retention import JournalRetention
-from shoe_driver.service.service import DriverConfig, DriverService
 from tests.support.brokers.brokers import Broker
-from tests.support.brokers.peers import at_work
 from tests.support.machine.waiting import until
 from tests.support.shoe.shoe_bytes import stream
-from tests.support.shoe.shoe_line import SEED, TOPICS, Core, ShoePort, driver, running
+from tests.support.shoe.shoe_line import Core, ShoePort, driver, only_journal, running
 
 COUP = "D P1 9H, D B1 2D, D P2 8S, D B2 KC, G player"
 
 
-@asynccontextmanager
-async def with_small_files(port: int, shoe: ShoePort, journals: Path) -> AsyncIterator[None]:
-    """A driver whose files are followed by others as soon as that can be."""
-    config = DriverConfig(
-        topics=TOPICS,
-        url=shoe.url,
-        profile="enq-bcc",
-        journal_dir=journals,
-        keep=JournalRetention(segment_bytes=1),
-    )
-    settings = BusSettings(LOOPBACK, port, "driver")
-    async with running(DriverService(config, settings, SystemClock(), Random(SEED))):
-        yield
+# Every file is followed by another as soon as that can be.
+SMALL = JournalRetention(segment_bytes=1)
 
 
 def count(journals: Path) -> int:
@@ -40,10 +21,9 @@ def count(journals: Path) -> int:
 
 
 async def test_a_link_that_is_up_for_weeks_begins_new_files_between_coups(
-    mosquitto: Broker, shoe: ShoePort, journals: Path
+    mosquitto: Broker, core: Core, shoe: ShoePort, journals: Path
 ) -> None:
-    core = Core(mosquitto.port)
-    async with at_work(core.peer), with_small_files(mosquitto.port, shoe, journals):
+    async with running(driver(mosquitto.port, shoe.url, journals, keep=SMALL)):
         for coup in range(3):
             await until(lambda: core.state() in {"open", "up"}, "the link stands")
             before = count(journals)
@@ -60,27 +40,24 @@ async def test_a_link_that_is_up_for_weeks_begins_new_files_between_coups(
 
 
 async def test_a_new_life_goes_on_where_the_last_file_ends(
-    mosquitto: Broker, shoe: ShoePort, journals: Path
+    mosquitto: Broker, core: Core, shoe: ShoePort, journals: Path
 ) -> None:
-    core = Core(mosquitto.port)
-    async with at_work(core.peer):
-        for life in range(3):
-            async with with_small_files(mosquitto.port, shoe, journals):
-                await until(lambda: core.state() == "open", "the port is open")
-                shoe.say(stream(COUP, first_seq=1 + life * 5 % 9))
-                await until(lambda n=life: core.said.count("device_result") > n, "a coup")
-            await until(lambda: core.state() == "down", "its end")
+    for life in range(3):
+        async with running(driver(mosquitto.port, shoe.url, journals, keep=SMALL)):
+            await until(lambda: core.state() == "open", "the port is open")
+            shoe.say(stream(COUP, first_seq=1 + life * 5 % 9))
+            await until(lambda n=life: core.said.count("device_result") > n, "a coup")
+        await until(lambda: core.state() == "down", "its end")
     assert core.faces == ["9H", "2D", "8S", "KC"] * 3
     assert [event.seq for event in core.log] == list(range(1, len(core.log) + 1))
     assert len({event.journal for event in core.log}) == 1
 
 
 async def test_a_core_that_has_more_than_the_driver_gets_a_new_journal(
-    mosquitto: Broker, shoe: ShoePort, journals: Path
+    mosquitto: Broker, core: Core, shoe: ShoePort, journals: Path
 ) -> None:
     """The disk has lost what was acknowledged, and the note of it: numbers are never reused."""
-    core = Core(mosquitto.port)
-    async with at_work(core.peer), running(driver(mosquitto.port, shoe.url, journals)):
+    async with running(driver(mosquitto.port, shoe.url, journals)):
         await until(lambda: core.said == ["link_open"], "the port is open")
         old = core.journal
         core.ack(40)  # not a hello: somebody's mistake
@@ -98,15 +75,13 @@ async def test_a_core_that_has_more_than_the_driver_gets_a_new_journal(
 
 
 async def test_a_torn_tail_is_said_in_the_links_hint(
-    mosquitto: Broker, shoe: ShoePort, journals: Path
+    mosquitto: Broker, core: Core, shoe: ShoePort, journals: Path
 ) -> None:
-    core = Core(mosquitto.port)
-    async with at_work(core.peer):
-        async with running(driver(mosquitto.port, shoe.url, journals)):
-            await until(lambda: core.said == ["link_open"], "the port is open")
-        [path] = journals.glob("*.journal")  # noqa: ASYNC240 - a local folder with one file
-        with path.open("ab") as file:
-            file.write(b"\x02\0\0\0")
-        async with running(driver(mosquitto.port, shoe.url, journals)):
-            wanted = f"an unfinished tail of 4 bytes was cut off {path.name}"
-            await until(lambda: core.link and wanted in core.link.hint, "it is said")
+    async with running(driver(mosquitto.port, shoe.url, journals)):
+        await until(lambda: core.said == ["link_open"], "the port is open")
+    path = only_journal(journals)
+    with path.open("ab") as file:
+        file.write(b"\x02\0\0\0")
+    async with running(driver(mosquitto.port, shoe.url, journals)):
+        wanted = f"an unfinished tail of 4 bytes was cut off {path.name}"
+        await until(lambda: core.link and wanted in core.link.hint, "it is said")

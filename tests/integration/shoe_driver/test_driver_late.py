@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.brokers.brokers import Broker
-from tests.support.brokers.peers import at_work
 from tests.support.machine.waiting import until
-from tests.support.shoe.driver_process import DriverProcess, driver_process
+from tests.support.shoe.driver_process import DriverProcess, table_apart
 from tests.support.shoe.shoe_bytes import frames
 from tests.support.shoe.shoe_line import Core, ShoePort, driver, running
 
@@ -65,30 +64,24 @@ async def all_is_told_once(core: Core) -> None:
 async def test_copies_behind_the_first_are_no_second_card(
     mosquitto: Broker, shoe: ShoePort, journals: Path, late: str
 ) -> None:
-    core = Core(mosquitto.port)
-    async with at_work(core.peer):
-        with driver_process(mosquitto.port, shoe.url, journals) as driving:
-            await until(lambda: core.state() == "open", "the port is open")
-            await deal(core, shoe, driving, late)
-            await all_is_told_once(core)
+    async with table_apart(mosquitto.port, shoe.url, journals) as (core, driving):
+        await deal(core, shoe, driving, late)
+        await all_is_told_once(core)
 
 
 async def test_a_broker_that_is_late_as_well_changes_nothing(
     broker: Broker, shoe: ShoePort, journals: Path
 ) -> None:
-    core = Core(broker.port)
-    async with at_work(core.peer):
-        with driver_process(broker.port, shoe.url, journals) as driving:
-            await until(lambda: core.state() == "open", "the port is open")
-            with standing_still(broker.pid):
-                began = time.monotonic()
-                await deal(core, shoe, driving, "way")
-                await asyncio.sleep(began + BROKER_LATE_S - time.monotonic())
-            await all_is_told_once(core)
+    async with table_apart(broker.port, shoe.url, journals) as (core, driving):
+        with standing_still(broker.pid):
+            began = time.monotonic()
+            await deal(core, shoe, driving, "way")
+            await asyncio.sleep(began + BROKER_LATE_S - time.monotonic())
+        await all_is_told_once(core)
 
 
 async def test_what_came_while_the_driver_stood_still_was_not_late(
-    mosquitto: Broker, shoe: ShoePort, journals: Path
+    mosquitto: Broker, core: Core, shoe: ShoePort, journals: Path
 ) -> None:
     """The rest of a line waits to be read, for longer than half a line waits for it."""
     stands: list[float] = []
@@ -98,9 +91,8 @@ async def test_what_came_while_the_driver_stood_still_was_not_late(
             shoe.say(b"rd:9H>\r\n")
             time.sleep(stands.pop())
 
-    core = Core(mosquitto.port)
     served = driver(mosquitto.port, shoe.url, journals, profile="text-line", probe=probe)
-    async with at_work(core.peer), running(served):
+    async with running(served):
         await until(lambda: core.state() == "open", "the port is open")
         stands.append(0.6)  # twice `partial_ms`
         shoe.say(b"[Game]<Ca")

@@ -8,10 +8,9 @@ from pathlib import Path
 
 from shoe_driver.profiles.catalogue import profile_text
 from tests.support.brokers.brokers import Broker
-from tests.support.brokers.peers import at_work
 from tests.support.machine.waiting import until
 from tests.support.shoe.device_server import serving
-from tests.support.shoe.driver_process import driver_process
+from tests.support.shoe.driver_process import driver_process, table_apart
 from tests.support.shoe.ref_bytes import BOOT, POWER_UP, RESEND, Device, host_said
 from tests.support.shoe.shoe_line import Core, ShoePort, driver, running
 
@@ -36,7 +35,7 @@ def acknowledged(shoe: ShoePort, device: Device, count: int) -> bool:
 
 
 async def test_what_is_acknowledged_is_on_disk_first(
-    mosquitto: Broker, shoe: ShoePort, journals: Path
+    mosquitto: Broker, core: Core, shoe: ShoePort, journals: Path
 ) -> None:
     sent_before_the_disk: list[int] = []
 
@@ -44,9 +43,9 @@ async def test_what_is_acknowledged_is_on_disk_first(
         if step == "journal.before":
             sent_before_the_disk.append(waiting(shoe))
 
-    device, core = Device(), Core(mosquitto.port)
+    device = Device()
     served = driver(mosquitto.port, shoe.url, journals, profile="ref-crc", probe=probe)
-    async with at_work(core.peer), running(served):
+    async with running(served):
         await until(lambda: waiting(shoe) > 0, "the greeting")
         assert host_said(heard(shoe)) == [(RESEND, 0, 0)]
         for number in range(1, 4):
@@ -58,51 +57,49 @@ async def test_what_is_acknowledged_is_on_disk_first(
 
 
 async def test_what_was_said_while_the_driver_was_away_is_asked_for_again(
-    mosquitto: Broker, shoe: ShoePort, journals: Path
+    mosquitto: Broker, core: Core, shoe: ShoePort, journals: Path
 ) -> None:
-    device, core = Device(), Core(mosquitto.port)
-    async with at_work(core.peer):
-        with driver_process(mosquitto.port, shoe.url, journals, profile="ref-crc"):
-            await until(lambda: host_said(heard(shoe)) == [(RESEND, 0, 0)], "the greeting")
-            shoe.say(device.say(CARD, EIGHT_OF_SPADES))
-            await until(lambda: acknowledged(shoe, device, 1), "its acknowledgement")
-        shoe.unplug()
-        shoe.plug_in()
-        device.say(CARD, EIGHT_OF_SPADES)  # nobody hears it
-        with driver_process(mosquitto.port, shoe.url, journals, profile="ref-crc"):
-            await until(lambda: waiting(shoe) > 0, "the greeting")
-            greeting = heard(shoe)
-            assert host_said(greeting) == [(RESEND, BOOT, 1)]
-            shoe.say(device.answer(greeting))
-            await until(lambda: core.said.count("card_drawn") == 2, "the lost card")
+    device = Device()
+    with driver_process(mosquitto.port, shoe.url, journals, profile="ref-crc"):
+        await until(lambda: host_said(heard(shoe)) == [(RESEND, 0, 0)], "the greeting")
+        shoe.say(device.say(CARD, EIGHT_OF_SPADES))
+        await until(lambda: acknowledged(shoe, device, 1), "its acknowledgement")
+    shoe.unplug()
+    shoe.plug_in()
+    device.say(CARD, EIGHT_OF_SPADES)  # nobody hears it
+    with driver_process(mosquitto.port, shoe.url, journals, profile="ref-crc"):
+        await until(lambda: waiting(shoe) > 0, "the greeting")
+        greeting = heard(shoe)
+        assert host_said(greeting) == [(RESEND, BOOT, 1)]
+        shoe.say(device.answer(greeting))
+        await until(lambda: core.said.count("card_drawn") == 2, "the lost card")
     assert "report_lost" not in core.said
 
 
 async def test_a_report_whose_last_acknowledgement_was_lost_before_a_new_journal_is_told_once(
-    mosquitto: Broker, shoe: ShoePort, journals: Path, tmp_path: Path
+    mosquitto: Broker, core: Core, shoe: ShoePort, journals: Path, tmp_path: Path
 ) -> None:
     other = tmp_path / "site.toml"
     other.write_bytes(profile_text("ref-crc").replace(b'1 = "cannot_read"', b'1 = "blind"'))
-    device, core = Device(), Core(mosquitto.port)
-    async with at_work(core.peer):
-        with driver_process(mosquitto.port, shoe.url, journals, profile="ref-crc"):
-            await until(lambda: host_said(heard(shoe)) == [(RESEND, 0, 0)], "the greeting")
-            shoe.say(device.say(POWER_UP))
-            shoe.say(device.say(CARD, EIGHT_OF_SPADES))
-            await until(lambda: core.faces == ["8S"], "the card")
-        assert waiting(shoe) > 0
-        shoe.unplug()  # and with it goes what the driver had acknowledged
-        shoe.plug_in()
-        assert (device.unacked, core.said.count("card_drawn")) == (0, 1)
-        before = core.journal
-        with driver_process(mosquitto.port, shoe.url, journals, profile=str(other)):
-            await until(lambda: waiting(shoe) > 0, "the greeting")
-            shoe.say(device.answer(heard(shoe)))
-            await until(lambda: acknowledged(shoe, device, 2), "its acknowledgement at last")
-            shoe.say(device.say(CARD, b"\x21\x29"))
-            await until(lambda: acknowledged(shoe, device, 3), "the next card's")
-            await until(lambda: core.journal != before, "a new journal")
-            await until(lambda: core.faces != [], "its first card")
+    device = Device()
+    with driver_process(mosquitto.port, shoe.url, journals, profile="ref-crc"):
+        await until(lambda: host_said(heard(shoe)) == [(RESEND, 0, 0)], "the greeting")
+        shoe.say(device.say(POWER_UP))
+        shoe.say(device.say(CARD, EIGHT_OF_SPADES))
+        await until(lambda: core.faces == ["8S"], "the card")
+    assert waiting(shoe) > 0
+    shoe.unplug()  # and with it goes what the driver had acknowledged
+    shoe.plug_in()
+    assert (device.unacked, core.said.count("card_drawn")) == (0, 1)
+    before = core.journal
+    with driver_process(mosquitto.port, shoe.url, journals, profile=str(other)):
+        await until(lambda: waiting(shoe) > 0, "the greeting")
+        shoe.say(device.answer(heard(shoe)))
+        await until(lambda: acknowledged(shoe, device, 2), "its acknowledgement at last")
+        shoe.say(device.say(CARD, b"\x21\x29"))
+        await until(lambda: acknowledged(shoe, device, 3), "the next card's")
+        await until(lambda: core.journal != before, "a new journal")
+        await until(lambda: core.faces != [], "its first card")
     assert core.said == ["link_open", "link_up", "card_drawn"]
     assert core.faces == ["9H"]
 
@@ -111,14 +108,15 @@ async def test_a_device_that_beats_and_falls_silent_is_let_go_and_asked_anew(
     mosquitto: Broker, journals: Path
 ) -> None:
     """Rows 14, 16 and 23: a half-open link is noticed by time, whatever the network says."""
-    device, core = Device(), Core(mosquitto.port)
-    async with serving() as server, at_work(core.peer):
-        with driver_process(mosquitto.port, server.url, journals, profile="ref-crc"):
-            await until(lambda: core.state() == "open", "it is open")
-            server.say(device.say(0x01))
-            await until(lambda: core.state() == "up", "it is up")
-            await until(lambda: core.state() == "stalled", "it is silent")
-            await until(lambda: server.clients == 2, "it is asked anew")
-            await until(lambda: core.state() == "open", "it is open again")
-            await until(lambda: core.said.count("link_open") >= 2, "the core has it")
-            assert any("no heartbeat for" in status.reason for status in core.statuses)
+    device = Device()
+    async with (
+        serving() as server,
+        table_apart(mosquitto.port, server.url, journals, profile="ref-crc") as (core, _),
+    ):
+        server.say(device.say(0x01))
+        await until(lambda: core.state() == "up", "it is up")
+        await until(lambda: core.state() == "stalled", "it is silent")
+        await until(lambda: server.clients == 2, "it is asked anew")
+        await until(lambda: core.state() == "open", "it is open again")
+        await until(lambda: core.said.count("link_open") >= 2, "the core has it")
+        assert any("no heartbeat for" in status.reason for status in core.statuses)

@@ -7,17 +7,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from events.clock import SystemClock
 from events.types.shoe_reports import LinkStatus, ShoeEvent
-from shoe_driver.journal.folder import JournalFolder
-from shoe_driver.journal.records import Record, RecordKind
-from shoe_driver.profiles.catalogue import profile_text
+from shoe_driver.journal.records import RecordKind
 from shoe_driver.service.event_sender import EventSender, PortStatus
 from shoe_driver.service.recorder import Recorder
+from tests.support.shoe.recorder_life import CLOCK, data, life
 from tests.support.shoe.shoe_bytes import stream
 from tests.support.shoe.shoe_line import TOPICS
-
-CLOCK = SystemClock()
 
 
 class Line:
@@ -60,25 +56,20 @@ class Shoe:
         """Comma-separated reports, which arrive in one read."""
         content = stream(reports, first_seq=self._seq + 1)
         self._seq += reports.count(",") + 1
-        record = Record(RecordKind.DATA, CLOCK.mono_us(), CLOCK.utc_ns(), content)
-        await self._recorder.arrived([record])
+        await self._recorder.arrived(data(content))
 
 
 @asynccontextmanager
 async def speaking(folder: Path, line: Line) -> AsyncIterator[Shoe]:
     """A connected driver whose link is up: two events, acknowledged by nobody."""
-    with JournalFolder(folder) as locked:
-        recorder = Recorder(locked, profile_text("enq-bcc"), CLOCK, lambda _: None)
-        try:
-            shoe = Shoe(recorder, line)
-            await recorder.happened(RecordKind.OPEN, "pty:/x")
-            await shoe.says("D P1 9H")
-            assert line.taken() == []
-            shoe.event_sender.connected()
-            assert line.taken() == ["head 3", "event 1", "event 2", "event 3"]
-            yield shoe
-        finally:
-            recorder.close()
+    async with life(folder) as recorder:
+        shoe = Shoe(recorder, line)
+        await recorder.happened(RecordKind.OPEN, "pty:/x")
+        await shoe.says("D P1 9H")
+        assert line.taken() == []
+        shoe.event_sender.connected()
+        assert line.taken() == ["head 3", "event 1", "event 2", "event 3"]
+        yield shoe
 
 
 @pytest.fixture

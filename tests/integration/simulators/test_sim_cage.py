@@ -19,6 +19,7 @@ from events.types.table import CoupSettled
 from simulators.cage.book import BookTotals, SettlementBook
 from simulators.cage.service import Anomalies, Cage
 from tests.support.brokers.brokers import Broker
+from tests.support.machine.tasks import background
 from tests.support.machine.waiting import PATIENCE_SECONDS, until
 from tests.support.service.small_table import HOST, TOPICS, SmallTable, small_table
 from tests.support.table.settlements import EVERY, publish_log, published, settlement
@@ -95,13 +96,8 @@ async def _log_table(broker: Broker, log: dict[int, bytes] = LOG) -> AsyncIterat
 @asynccontextmanager
 async def _cage(broker: Broker, path: Path | None = None) -> AsyncIterator[Cage]:
     cage = Cage(BusSettings(HOST, broker.port, "cage"), TOPICS, path=path)
-    running = asyncio.create_task(cage.run())
-    try:
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            yield cage
-    finally:
-        running.cancel()
-        await asyncio.wait({running})
+    async with background(cage.run()), asyncio.timeout(PATIENCE_SECONDS):
+        yield cage
 
 
 async def test_every_settlement_is_booked_once_and_acknowledged(broker: Broker) -> None:

@@ -1,25 +1,20 @@
 """`baccarat sim casino`, and what `bench casino` says of crowds. Never how fast this machine is."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from baccarat.cli.main import main
 from benchmarks.casino.figures import casino_figures
 from benchmarks.casino.tables import Crowd
+from tests.support.machine.commands import complaint, here, run
 
 
 def test_tables_are_played_at_and_every_settlement_is_seen(tmp_path: Path) -> None:
-    run = subprocess.run(
-        [sys.executable, "-m", "baccarat", "sim", "casino", "--tables", "2", "--seconds", "5",
-         "--speed", "40", "--data", str(tmp_path), "--json"],
-        capture_output=True, text=True, timeout=110, check=False,
-    )  # fmt: skip
-    assert run.returncode == 0, run.stderr
-    found = json.loads(run.stdout)
+    words = ("--tables", "2", "--seconds", "5", "--speed", "40", "--data", tmp_path, "--json")
+    done = run("sim", "casino", *words)
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
     assert (found["tables"], found["unseen"]) == (2, 0)
     assert found["coups"] > 0
     assert 0 < found["p50_ms"] <= found["p99_ms"] <= found["most_ms"]
@@ -91,6 +86,6 @@ def test_a_disk_that_something_else_keeps_busy_makes_a_latency_void() -> None:
 
 
 @pytest.mark.parametrize("option", ["--speed", "--coups-an-hour"])
-def test_a_pace_is_a_number(option: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["sim", "casino", "--tables", "2", option, "nan"]) == 2
-    assert f"'{option}': it is no number" in capsys.readouterr().err
+def test_a_pace_is_a_number(option: str) -> None:
+    done = here("sim", "casino", "--tables", "2", option, "nan")
+    assert f"'{option}': it is no number" in complaint(done)

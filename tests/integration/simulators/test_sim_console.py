@@ -16,6 +16,7 @@ from events.errors import OurBug
 from events.mqtt.bus import BusSettings
 from simulators.people.console import Console, ConsoleTimeouts
 from tests.support.brokers.brokers import Broker
+from tests.support.machine.tasks import background
 from tests.support.machine.waiting import PATIENCE_SECONDS, until
 from tests.support.service.small_table import HOST, TOPICS, small_table
 
@@ -47,13 +48,8 @@ async def _console(
 ) -> AsyncIterator[Console]:
     settings = BusSettings(HOST, broker.port, "console")
     console = Console(settings, TOPICS, users or ("dealer",), waits=waits)
-    running = asyncio.create_task(console.run())
-    try:
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            yield console
-    finally:
-        running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
+    async with background(console.run()), asyncio.timeout(PATIENCE_SECONDS):
+        yield console
 
 
 def _accepted(transaction: str = "l-1") -> dict[str, Any]:

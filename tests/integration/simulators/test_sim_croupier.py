@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -25,6 +25,7 @@ from simulators.shoe.dealing import DealingShoe
 from simulators.shoe.player import ShoeSimulator
 from table_core.rulebooks.shipped import load_rulebook
 from tests.support.brokers.brokers import Broker
+from tests.support.machine.tasks import background
 from tests.support.machine.waiting import until
 
 SEED = 31
@@ -116,17 +117,6 @@ async def _pit(
     pit.port.unplug()
 
 
-@asynccontextmanager
-async def _beside(*parts: Croupier | Cage) -> AsyncIterator[None]:
-    """Hold the connections of these while the block runs."""
-    async with AsyncExitStack() as stack:
-        for part in parts:
-            task = asyncio.create_task(part.run())
-            stack.push_async_callback(asyncio.wait, {task})
-            stack.callback(task.cancel)
-        yield
-
-
 def _dealt_by_log(events: list[TableEvent], coup: str) -> list[tuple[Hand, int, Card | None]]:
     return [
         (event.hand, event.number, event.card)
@@ -144,7 +134,7 @@ async def test_the_log_and_the_cage_hold_exactly_what_happened(
 ) -> None:
     async with _pit(tmp_path, nats) as pit:
         croupier, cage = pit.croupier(), pit.cage()
-        async with _beside(croupier, cage):
+        async with background(croupier.run(), cage.run()):
             tally = await croupier.play(20)
             assert croupier.view.seen is not None
             await cage.caught_up(croupier.view.seen.position)
@@ -184,7 +174,7 @@ async def test_shoes_are_ended_and_loaded_as_the_cut_card_comes(
 ) -> None:
     async with _pit(tmp_path, nats) as pit:
         croupier = pit.croupier(decks=4, cut_card=180)
-        async with _beside(croupier):
+        async with background(croupier.run()):
             tally = await croupier.play(15)
     events = pit.log()
     loaded = [event.shoe for event in events if isinstance(event, ShoeLoaded)]
@@ -222,7 +212,7 @@ async def test_a_coup_broken_by_a_pulled_plug_is_voided_and_play_goes_on(
             await croupier.view.until(_in_phase(broken, "voided"))
             pit.port.plug_in()
 
-        async with _beside(croupier):
+        async with background(croupier.run()):
             await croupier.play(1)
             pit.port.before_report(2, pull_the_plug)
             async with asyncio.TaskGroup() as group:
@@ -246,7 +236,7 @@ async def test_a_second_croupier_clears_away_what_the_first_left_and_brings_a_ne
 ) -> None:
     async with _pit(tmp_path, nats) as pit:
         first = pit.croupier()
-        async with _beside(first):
+        async with background(first.run()):
             await first.play(1)
             pit.port.before_report(2, asyncio.Event().wait)
             playing = asyncio.create_task(first.play())
@@ -254,7 +244,7 @@ async def test_a_second_croupier_clears_away_what_the_first_left_and_brings_a_ne
             playing.cancel()
             await asyncio.wait({playing})
         second = pit.croupier()
-        async with _beside(second):
+        async with background(second.run()):
             tally = await second.play(1)
     events = pit.log()
     assert [event.coup for event in events if isinstance(event, CoupVoided)] == [f"{SHOE}/2"]
@@ -275,7 +265,7 @@ async def test_betting_waits_while_the_shoe_stands_in_an_error(
             await until(lambda: croupier.tally.refused["shoe_error"], "betting is refused")
             await pit.port.write(device.error_cleared("card_code")[0])
 
-        async with _beside(croupier):
+        async with background(croupier.run()):
             await croupier.play(1)
             await pit.port.write(device.error_raised("card_code")[0])
             await croupier.view.until(lambda seen: "shoe_error_card_code" in _alarms(seen))
@@ -292,7 +282,7 @@ async def test_a_table_that_does_not_let_the_dealer_work_says_so(
     users = {**DEFAULT_USERS, "dealer": ("display",)}
     async with _pit(tmp_path, nats, users=users) as pit:
         croupier = pit.croupier()
-        async with _beside(croupier):
+        async with background(croupier.run()):
             with pytest.raises(RequestRefused, match="LoadShoe l-20261127-01: not_allowed"):
                 await croupier.play(1)
     assert pit.played == []

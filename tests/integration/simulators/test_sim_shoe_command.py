@@ -2,10 +2,7 @@
 
 import json
 import signal
-import subprocess
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,34 +10,11 @@ import pytest
 
 from simulators.device.profiles import PROFILES
 from simulators.faults.registry import FAULTS, OF_A_TABLE
-from tests.support.machine.processes import environment
+from tests.support.machine.commands import at_work, complaint, here, said
 from tests.support.machine.waiting import until_blocking
 
 WORDS = ("--seed", "3", "--speed", "0", "--json")
 TOLD = {"card_drawn", "card_revealed", "card_carried_over"}
-
-
-@contextmanager
-def started(*words: str | Path) -> Iterator["subprocess.Popen[str]"]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "baccarat", *words],
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait()
-        for stream in (process.stdout, process.stderr):
-            assert stream is not None
-            stream.close()
-
-
-def documents(text: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in text.splitlines()]
 
 
 def faces(said: Sequence[dict[str, Any]]) -> list[str]:
@@ -53,14 +27,15 @@ def dealt_and_heard(
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """What the shoe says that it dealt, and what `shoe monitor` heard."""
     link = tmp_path / "shoe"
-    with started("sim", "shoe", "--link", link, "--profile", profile, *WORDS, *words) as shoe:
+    with at_work("sim", "shoe", "--link", link, "--profile", profile, *WORDS, *words) as shoe:
         until_blocking(link.is_symlink, "the port is offered")
-        with started("shoe", "monitor", "--profile", profile, "--json", f"pty:{link}") as reader:
+        with at_work("shoe", "monitor", "--profile", profile, "--json", f"pty:{link}") as reader:
             truth, errors = shoe.communicate(timeout=60)
             heard, _ = reader.communicate(timeout=60)
-    assert (shoe.returncode, errors) == (0, "")
+    assert (shoe.returncode, errors) == (0, b"")
     assert not link.is_symlink()
-    return documents(truth), documents(heard)
+    first, second = ([json.loads(line) for line in each.splitlines()] for each in (truth, heard))
+    return first, second
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -107,43 +82,27 @@ def test_a_seed_deals_the_same_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_it_ends_in_order_when_it_is_told_to(tmp_path: Path, number: signal.Signals) -> None:
     link = tmp_path / "shoe"
-    with started("sim", "shoe", "--link", link, "--seed", "1", "--json") as shoe:
+    with at_work("sim", "shoe", "--link", link, "--seed", "1", "--json") as shoe:
         until_blocking(link.is_symlink, "the port is offered")
         shoe.send_signal(number)
-        said, errors = shoe.communicate(timeout=30)
-    assert (shoe.returncode, errors) == (0, "")
-    assert [document["what"] for document in documents(said)] == ["waiting", "end"]
+        told, errors = shoe.communicate(timeout=30)
+    assert (shoe.returncode, errors) == (0, b"")
+    assert [json.loads(line)["what"] for line in told.splitlines()] == ["waiting", "end"]
     assert not link.is_symlink()
-
-
-def run(*words: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-m", "baccarat", "sim", "shoe", *words],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
-    )
 
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_the_list_of_faults_has_a_line_for_each(profile: str) -> None:
-    listed = run("--faults", "list", "--profile", profile)
-    names = {line.split()[0] for line in listed.stdout.splitlines()}
-    assert listed.returncode == 0
+    listed = said(here("sim", "shoe", "--faults", "list", "--profile", profile)).splitlines()
+    names = {line.split()[0] for line in listed}
     assert names == set(FAULTS) - PROFILES[profile].unfit
-    marked = {
-        line.split()[0]
-        for line in listed.stdout.splitlines()
-        if line.endswith(" (of a whole table only)")
-    }
+    marked = {line.split()[0] for line in listed if line.endswith(" (of a whole table only)")}
     assert marked == names & OF_A_TABLE
-    assert all(len(line.split()) > 3 for line in listed.stdout.splitlines())
+    assert all(len(line.split()) > 3 for line in listed)
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "wrong"),
     [
         ([], "--link PATH is missing; name the path where the reader finds the port"),
         (["--link", "x", "--profile", "y"], "no profile 'y' for a simulated shoe; it speaks enq"),
@@ -158,12 +117,9 @@ def test_the_list_of_faults_has_a_line_for_each(profile: str) -> None:
         (["--link", "x", "--speed", "nan"], "Invalid value for '--speed': it is no number"),
     ],
 )
-def test_bad_input_is_one_line(words: list[str], said: str, tmp_path: Path) -> None:
+def test_bad_input_is_one_line(words: list[str], wrong: str, tmp_path: Path) -> None:
     words = [str(tmp_path / "shoe") if word == "x" else word for word in words]
-    ended = run(*words)
-    assert (ended.returncode, ended.stdout) == (2, "")
-    assert ended.stderr.startswith(f"baccarat: {said}")
-    assert ended.stderr.count("\n") == 1
+    assert complaint(here("sim", "shoe", *words)).startswith(f"baccarat: {wrong}")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,6 +1,5 @@
 """Corrections over real brokers: the cage's book follows by exactly the difference, once."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -9,37 +8,25 @@ import msgspec
 import pytest
 
 from events.cards import Winner
-from events.commands.corrections import CorrectHands, CorrectWager
+from events.commands.corrections import CorrectWager
 from events.commands.coup import OpenBetting, VoidCoup
 from events.commands.shoe import EndShoe, LoadShoe
 from events.commands.wagers import WagerRequest
 from events.log.store import EventLog
 from events.mqtt.bus import BusSettings
 from simulators.cage.service import Cage
+from tests.support.machine.tasks import background
 from tests.support.machine.waiting import until
-from tests.support.service.table_service import TOPICS, Table1, play, service
-from tests.support.table.coups import COUP, cards
+from tests.support.service.table_service import TOPICS, Table1, attended, play, played, service
+from tests.support.table.coups import COUP
+from tests.support.table.settled_coups import hands
 
 
 @asynccontextmanager
 async def cage(port: int, path: Path) -> AsyncIterator[Cage]:
     made = Cage(BusSettings("127.0.0.1", port, "cage"), TOPICS, path=path)
-    running = asyncio.create_task(made.run())
-    try:
+    async with background(made.run()):
         yield made
-    finally:
-        running.cancel()
-        await asyncio.wait({running})
-
-
-def hands(transaction: str, player: str, banker: str) -> CorrectHands:
-    return CorrectHands(
-        transaction=transaction,
-        coup=COUP,
-        player=cards(player),
-        banker=cards(banker),
-        reason="camera 4",
-    )
 
 
 async def booked(made: Cage, paid: int) -> tuple[int, int, int]:
@@ -52,13 +39,11 @@ async def test_the_cages_book_changes_by_the_difference_though_it_was_away(
     table: Table1, tmp_path: Path
 ) -> None:
     book = tmp_path / "cage.sqlite"
-    async with service(table.port, tmp_path):
-        await table.driver_comes()
+    async with attended(table, tmp_path):
         async with cage(table.port, book) as first:
             await play(table)  # 1,000 on Player, who wins
             assert await booked(first, 2000) == (1, 1000, 2000)
-            answer = await table.ask("supervisor", hands("a", "8S KH", "7D 2C"))
-            assert answer.result == "accepted"
+            await table.must("supervisor", hands("8S KH", "7D 2C", transaction="a"))
             assert await booked(first, 0) == (1, 1000, 0)
         # The cage is away: a second correction, and a third of another kind.
         (wager,) = msgspec.json.decode(table.settlements[0].data)["settlement"]["lines"]
@@ -69,8 +54,10 @@ async def test_the_cages_book_changes_by_the_difference_though_it_was_away(
             to=WagerRequest(seat=1, bet="banker", stake=4000),
             reason="the slip says so",
         )
-        assert (await table.ask("supervisor", more)).result == "accepted"
-        assert (await table.ask("supervisor", hands("c", "7S KH", "8D KC"))).result == "accepted"
+        await table.must("supervisor", more)
+        assert (
+            await table.ask("supervisor", hands("7S KH", "8D KC", transaction="c"))
+        ).result == "accepted"
         await until(lambda: len(table.settlements) == 4, "not all revisions were published")
         async with cage(table.port, book) as second:
             assert await booked(second, 4000 + 3800) == (1, 4000, 7800)
@@ -97,13 +84,12 @@ async def test_the_cages_book_changes_by_the_difference_though_it_was_away(
 async def test_a_void_after_the_settlement_reaches_the_cage_and_the_displays(
     table: Table1, tmp_path: Path
 ) -> None:
-    async with service(table.port, tmp_path):
-        await table.driver_comes()
+    async with attended(table, tmp_path):
         async with cage(table.port, tmp_path / "cage.sqlite") as made:
             await play(table)
             await booked(made, 2000)
             void = VoidCoup(transaction="v", coup=COUP, reason="a card of another shoe")
-            assert (await table.ask("supervisor", void)).result == "accepted"
+            await table.must("supervisor", void)
             assert await booked(made, 1000) == (1, 1000, 1000)
         await until(lambda: table.states[-1].totals.voids == 1, "the display never heard")
     seen = table.states[-1]
@@ -114,12 +100,10 @@ async def test_a_void_after_the_settlement_reaches_the_cage_and_the_displays(
 
 @pytest.mark.parametrize("user", ["dealer", "wagers", "cage", "display"])
 async def test_only_a_supervisor_corrects(table: Table1, tmp_path: Path, user: str) -> None:
-    async with service(table.port, tmp_path):
-        await table.driver_comes()
-        await play(table)
-        answer = await table.ask(user, hands("a", "8S KH", "7D 2C"))
+    async with played(table, tmp_path):
+        answer = await table.ask(user, hands("8S KH", "7D 2C", transaction="a"))
         assert (answer.result, answer.code) == ("refused", "not_allowed")
-        same = await table.ask("supervisor", hands("b", "9S KH", "2D 3C"))
+        same = await table.ask("supervisor", hands("9S KH", "2D 3C", transaction="b"))
         assert (same.result, same.code) == ("refused", "changes_nothing")
     assert len(table.settlements) == 1
 
@@ -127,9 +111,7 @@ async def test_only_a_supervisor_corrects(table: Table1, tmp_path: Path, user: s
 async def test_a_coup_of_an_earlier_shoe_is_corrected_after_a_restart(
     table: Table1, tmp_path: Path
 ) -> None:
-    async with service(table.port, tmp_path):
-        await table.driver_comes()
-        await play(table)
+    async with played(table, tmp_path):
         await table.ask("dealer", EndShoe(transaction="e"))
         await table.ask("dealer", LoadShoe(transaction="l2", shoe="20261127-02"))
         table.head = 7
@@ -138,13 +120,14 @@ async def test_a_coup_of_an_earlier_shoe_is_corrected_after_a_restart(
         await table.core_comes()
         table.states.clear()  # the earlier core's last one may have come until now
         await until(lambda: table.states and not table.states[-1].catching_up, "never caught up")
-        assert (await table.ask("dealer", OpenBetting(transaction="o2"))).result == "accepted"
-        answer = await table.ask("supervisor", hands("a", "8S KH", "7D 2C"))
-        assert answer.result == "accepted"
-        again = await table.ask("supervisor", hands("a", "8S KH", "7D 2C"))
+        await table.must("dealer", OpenBetting(transaction="o2"))
+        answer = await table.must("supervisor", hands("8S KH", "7D 2C", transaction="a"))
+        again = await table.ask("supervisor", hands("8S KH", "7D 2C", transaction="a"))
         assert (again.result, again.position) == ("exists", answer.position)
         await until(lambda: table.states[-1].totals.paid == 0, "the totals never followed")
-        unknown = msgspec.structs.replace(hands("u", "8S KH", "7D 2C"), coup="20261126-01/1")
+        unknown = msgspec.structs.replace(
+            hands("8S KH", "7D 2C", transaction="u"), coup="20261126-01/1"
+        )
         assert (await table.ask("supervisor", unknown)).code == "unknown_coup"
     with EventLog.open(tmp_path / "table.sqlite", "site/t1") as log:
         stored = [each.type for each in log.read()]

@@ -84,7 +84,7 @@ async def test_betting_opens_again_with_a_driver_that_has_lost_its_folder(
                 lambda: table.states and not table.states[-1].catching_up, "it has caught up"
             )
             load = LoadShoe(transaction="l", shoe="20261127-01")
-            assert (await table.ask("dealer", load)).result == "accepted"
+            await table.must("dealer", load)
         await until(lambda: table.states[-1].catching_up, "the driver is known to have gone")
         await until_another_second(written(journal))
         shutil.rmtree(journal)
@@ -94,8 +94,7 @@ async def test_betting_opens_again_with_a_driver_that_has_lost_its_folder(
                 lambda: table.states[-1].alarms == () and not table.states[-1].catching_up,
                 "the table believes it",
             )
-            opened = await table.ask("dealer", OpenBetting(transaction="o"))
-            assert opened.result == "accepted", opened
+            await table.must("dealer", OpenBetting(transaction="o"))
             await until(
                 lambda: any(b"which is not in this folder" in each for each in observer.payloads),
                 "people are told of the change",
@@ -155,7 +154,7 @@ async def test_the_screens_are_live_again_with_a_table_on_a_fresh_log(
             await becomes(address, (200, ""))
             assert said(observer, "table") == ("online", 4)
             load = LoadShoe(transaction="l", shoe="20261127-01")
-            assert (await table.ask("dealer", load)).result == "accepted"
+            await table.must("dealer", load)
         await becomes(address, (503, "table"))
         new_disk(tmp_path)
         async with serving(path, "table"):

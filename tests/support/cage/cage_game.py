@@ -15,39 +15,24 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from baccarat.config.table import load_config
-from baccarat.processes.children import Child
-from baccarat.services.registry import service_command
 from cage.ledger.database import parse_ledger_url
 from cage.ledger.reading import open_ledger
 from events.log.reader import reading as reading_log
 from events.types.table import CoupSettled
-from simulators.device.pty_port import INSTANT, PtyPort
-from simulators.people.dealer_and_patrons import Croupier, Game
-from simulators.shoe.dealing import DealingShoe
-from simulators.shoe.player import ShoeSimulator
+from simulators.people.dealer_and_patrons import Game
 from table_core.rulebooks.shipped import load_rulebook
 from tests.support.brokers.brokers import Broker
 from tests.support.brokers.rough_road import RoughRoad, rough_road
 from tests.support.cage.ledgers import STREAM
-from tests.support.machine.processes import ROOT, environment
+from tests.support.machine.tasks import background
 from tests.support.machine.waiting import until
 from tests.support.property.postgres import Postgres
+from tests.support.service.live_table import LiveTable
 from tests.support.service.second_look import SecondLook
 
 __all__ = ["CageGame", "acknowledged", "newest_settlement", "play_cage_game"]
 
-_CONFIG = """\
-site = "site"
-table = "t1"
-rulebook = "{rulebook}"
-
-[shoe]
-url = "pty:{link}*"
-
-[bus]
-port = {port}
-
+_USERS = """\
 [users]
 dealer = ["dealer"]
 supervisor = ["supervisor"]
@@ -59,6 +44,7 @@ floor = ["supervisor"]
 _EVERY_LOOK = 7  # coups, on the average, between two second looks
 _CATCH_UP_S = 180.0  # far above what it takes
 _LOOK_S = 0.2
+_COUP_S = 120.0  # the same
 _PAUSE_S = 0.1  # at the most from a coup's end to what goes wrong
 
 
@@ -113,28 +99,22 @@ async def play_cage_game(
         away_from: behind this coup both ledgers are off until the last has been played.
     """
     rng = random.Random(seed)
-    config = folder / "table.toml"
-    link = folder / "line" / "shoe"
-    config.write_text(_CONFIG.format(link=link, port=broker.port, rulebook=rulebook))
     ledgers = {"cage": str(folder / "cage.sqlite"), "auditor": postgres.database()}
-    game = CageGame(load_config(config).log_path, ledgers)
-    port = PtyPort(link, pace=INSTANT)
-    port.plug_in()
-    try:
-        async with rough_road(rng, broker.port) as road:
-            table = _Table(config, broker, postgres, road, ledgers, game)
-            try:
-                schedule = _drawn(rng, coups, faults)
-                if away_from is not None:
-                    schedule = sorted(
-                        [*schedule, *((away_from, f"{user} away") for user in ledgers)]
-                    )
-                await table.play(port, rng, coups, schedule, rulebook)
-            finally:
-                table.stop()
-            game.road = road.counts
-    finally:
-        port.unplug()
+    schedule = _drawn(rng, coups, faults)
+    if away_from is not None:
+        schedule = sorted([*schedule, *((away_from, f"{user} away") for user in ledgers)])
+    live = LiveTable(
+        folder,
+        broker.port,
+        seed=rng.randrange(2**32),
+        game=Game(rulebook=load_rulebook(rulebook)),
+        more=_USERS,
+    )
+    game = CageGame(live.log, ledgers)
+    async with rough_road(rng, broker.port) as road:
+        table = _Table(live, broker, postgres, road, game)
+        await table.play(rng, coups, schedule)
+        game.road = road.counts
     return game
 
 
@@ -149,77 +129,56 @@ class _Table:
 
     def __init__(
         self,
-        config: Path,
+        live: LiveTable,
         broker: Broker,
         postgres: Postgres,
         road: RoughRoad,
-        ledgers: Mapping[str, str],
         game: CageGame,
     ) -> None:
-        self._config, self._game = config, game
+        self._live, self._game = live, game
         self._broker, self._postgres, self._road = broker, postgres, road
-        self._commands = {name: service_command(config, name) for name in ("shoe", "table")}
-        for user, ledger in ledgers.items():
+        for user, ledger in game.ledgers.items():
             url = f"mqtt://{user}:x@127.0.0.1:{road.port}/{STREAM}"
             options = ["--url", url, "--ledger", ledger, "--patient"]
-            self._commands[user] = [sys.executable, "-m", "baccarat", "cage", "run", *options]
-        self._children = {name: self._start(name) for name in self._commands}
+            live.commands[user] = [sys.executable, "-m", "baccarat", "cage", "run", *options]
         self._newest = 0
         self._away: set[str] = set()
 
-    async def play(
-        self,
-        port: PtyPort,
-        rng: random.Random,
-        coups: int,
-        faults: list[tuple[int, str]],
-        rulebook: str,
+    async def play(self, rng: random.Random, coups: int, faults: list[tuple[int, str]]) -> None:
+        live, now = self._live, asyncio.get_running_loop().time
+        looks = SecondLook(live.config.bus_settings("floor"), live.config.topics, "floor", rng)
+        began = now()
+        async with live.at_play("shoe", "table", *self._game.ledgers, beside=(looks.run(),)):
+            await self._play(looks, rng, coups, faults)
+            self._game.played_s = round(now() - began, 1)
+            self._game.coups = live.croupier.tally.coups
+            self._game.looks, self._game.refused = looks.done, looks.refused
+            self._road.smooth = True
+            began = now()
+            live.start(*self._away)
+            self._newest = newest_settlement(self._game.log)
+            for user in self._game.ledgers:
+                # Beside the loop, which carries the ledgers' messages.
+                all_read = partial(asyncio.to_thread, self._all_read, user)
+                await until(all_read, f"{user} has read everything", _CATCH_UP_S, every=_LOOK_S)
+            self._game.caught_up_s = round(now() - began, 1)
+
+    async def _play(
+        self, looks: SecondLook, rng: random.Random, coups: int, faults: list[tuple[int, str]]
     ) -> None:
-        loaded, loop = load_config(self._config), asyncio.get_running_loop()
-        seed = rng.randrange(2**32)
-        over = asyncio.Event()
-        croupier = Croupier(
-            loaded.bus_settings("croupier"),
-            loaded.topics,
-            ShoeSimulator(port, DealingShoe(seed=seed), first_shoe="20261127-01", speed=0),
-            seed=seed,
-            game=Game(rulebook=load_rulebook(rulebook)),
-            speed=0,
-            on_coup=lambda _: over.set(),
-        )
-        looks = SecondLook(loaded.bus_settings("floor"), loaded.topics, "floor", rng)
-        began = loop.time()
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(each.run()) for each in (croupier, looks)]
-            playing = group.create_task(croupier.play(coups))
-            playing.add_done_callback(lambda _: over.set())
+        tally, begun = self._live.croupier.tally, 0
+        async with background(self._live.croupier.play(coups)) as (playing,):
             while not playing.done():
-                await over.wait()
-                over.clear()
+                await until(
+                    lambda begun=begun: tally.coups > begun or playing.done(), "a coup", _COUP_S
+                )
+                begun = tally.coups
                 if rng.randrange(_EVERY_LOOK) == 0:
                     await looks.look()
-                while faults and faults[0][0] <= croupier.tally.coups:
+                while faults and faults[0][0] <= tally.coups:
                     await asyncio.sleep(rng.uniform(0, _PAUSE_S))
                     self._go_wrong(faults.pop(0)[1])
-            self._game.played_s = round(loop.time() - began, 1)
-            for task in tasks:
-                task.cancel()
-        self._game.coups = croupier.tally.coups
-        self._game.looks, self._game.refused = looks.done, looks.refused
-        self._road.smooth = True
-        began = loop.time()
-        for user in self._away:
-            self._children[user] = self._start(user)
-        self._newest = newest_settlement(self._game.log)
-        for user in self._game.ledgers:
-            # Beside the loop, which carries the ledgers' messages.
-            all_read = partial(asyncio.to_thread, self._all_read, user)
-            await until(all_read, f"{user} has read everything", _CATCH_UP_S, every=_LOOK_S)
-        self._game.caught_up_s = round(loop.time() - began, 1)
-
-    def stop(self) -> None:
-        for child in self._children.values():
-            child.stop()
+            await playing
 
     def _go_wrong(self, what: str) -> None:
         self._game.done[what] += 1
@@ -234,23 +193,13 @@ class _Table:
                 self._postgres.start()
             case "cage away" | "auditor away":
                 user = what.partition(" ")[0]
-                self._children[user].stop()
+                self._live.children[user].stop()
                 self._away.add(user)
             case _:
-                self._children[what].kill()
-                self._children[what] = self._start(what)
-
-    def _start(self, name: str) -> Child:
-        return Child.start(
-            self._commands[name],
-            name=name,
-            output=self._config.with_name(f"{name}.log"),
-            env=environment(),
-            cwd=ROOT,
-        )
+                self._live.start(what)
 
     def _all_read(self, user: str) -> bool:
-        code = self._children[user].code
+        code = self._live.children[user].code
         assert code is None, f"{user} has ended with code {code}"
         with open_ledger(parse_ledger_url(self._game.ledgers[user])) as ledger:
             place = ledger.cursor(STREAM)

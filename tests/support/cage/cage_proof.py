@@ -24,7 +24,7 @@ def proved(url: str, log: Path, user: str) -> list[Settlement]:
         user: under whose name the ledger read.
     """
     agrees(url, log)
-    settlements = settlements_of(log, STREAM)
+    settlements = settlements_of(log)
     with open_ledger(parse_ledger_url(url)) as ledger:
         entries = list(ledger.entries(Filter(table=STREAM)))
         hands: Counter[str] = Counter()

@@ -8,39 +8,23 @@ from statistics import median
 
 import msgspec
 
-from baccarat.config.table import load_config
-from baccarat.processes.children import Child
-from baccarat.services.registry import service_command
 from events.commands.consumers import Ack
 from events.mqtt.bus import BusSettings, Message
 from events.mqtt.topics import Topics
 from events.types.envelope import decode_data
 from events.types.table import CoupSettled
-from simulators.device.pty_port import INSTANT, PtyPort
 from simulators.people.console import Console
-from simulators.people.dealer_and_patrons import Croupier, PlayedCoup
-from simulators.shoe.dealing import DealingShoe
-from simulators.shoe.player import ShoeSimulator
+from simulators.people.dealer_and_patrons import PlayedCoup
 from table_core.service.alarm_publisher import AlarmNotice
 from tests.support.brokers.brokers import Broker
 from tests.support.machine.processes import peak_kilobytes
 from tests.support.machine.waiting import until
+from tests.support.service.live_table import LiveTable
 from tests.support.service.table_service import Published
 
 __all__ = ["SilentCage", "play_beside_a_silent_cage"]
 
 _ALARM = "settlement_unacknowledged"
-_CONFIG = """\
-site = "site"
-table = "t1"
-rulebook = "au-commission"
-
-[shoe]
-url = "pty:{link}*"
-
-[bus]
-port = {port}
-"""
 
 
 @dataclass
@@ -109,34 +93,19 @@ async def play_beside_a_silent_cage(
         coups: beside each of the two, after as many that are not measured.
         alarm: wait for the alarm, let the cage acknowledge, and wait until it is cleared.
     """
-    config, link = folder / "table.toml", folder / "line" / "shoe"
-    config.write_text(_CONFIG.format(link=link, port=broker.port))
-    loaded, port, found = load_config(config), PtyPort(link, pace=INSTANT), SilentCage()
-    port.plug_in()
-    children = {
-        name: Child.start(service_command(config, name), name=name, output=folder / f"{name}.log")
-        for name in ("shoe", "table")
-    }
-    played: list[PlayedCoup] = []
-    croupier = Croupier(
-        loaded.bus_settings("croupier"),
-        loaded.topics,
-        ShoeSimulator(port, DealingShoe(seed=2), first_shoe="20261127-01", speed=0),
-        seed=2,
-        speed=0,
-        on_coup=played.append,
-    )
-    cage = _Cage(loaded.bus_settings("cage"), loaded.topics)
-    running = (croupier.run(), cage.console.run(), cage.run())
-    background = [asyncio.create_task(each) for each in running]
-    try:
+    live, found = LiveTable(folder, broker.port, seed=2), SilentCage()
+    played = live.played
+    cage = _Cage(live.config.bus_settings("cage"), live.config.topics)
+    beside = cage.console.run(), cage.run()
+    async with live.at_play("shoe", "table", beside=beside) as croupier:
+        table = live.children["table"].pid
         await croupier.play(coups)
         for speaks in (True, False):
             cage.speaks = speaks
-            begun, before = len(played), peak_kilobytes(children["table"].pid)
+            begun, before = len(played), peak_kilobytes(table)
             await croupier.play(begun + coups)
             await until(lambda: played[-1].coup in cage.heard, "the settlement was not heard")
-            found.grown_kb.append(peak_kilobytes(children["table"].pid) - before)
+            found.grown_kb.append(peak_kilobytes(table) - before)
             found.median_ms.append(_median_ms(played[begun:], cage.heard))
         if alarm:
             await until(lambda: cage.rung, "the alarm", 90, every=0.1)  # a minute of patience
@@ -144,13 +113,6 @@ async def play_beside_a_silent_cage(
             cage.owing.set()
             await until(lambda: len(cage.rung) > 1, "it is not cleared")
         found.rung = cage.rung
-    finally:
-        for task in background:
-            task.cancel()
-        await asyncio.wait(background)
-        for child in children.values():
-            child.stop()
-        port.unplug()
     return found
 
 

@@ -45,17 +45,13 @@ class Build:
         shutil.copyfile(self.folder / older, self.folder / file)
         self.touch(file, change)
 
-    def ran(self, *words: object) -> "subprocess.CompletedProcess[str]":
-        """The command, ended."""
-        return subprocess.run(
-            self._command(*words),
-            capture_output=True, text=True, timeout=_PATIENCE_S, check=False, env=self._env,
-            cwd=self.folder,
-        )  # fmt: skip
-
     def said(self, *words: object) -> str:
         """What the command says that ends well."""
-        done = self.ran(*words)
+        command, env = self._command(*words), self._env
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=_PATIENCE_S,
+            env=env, cwd=self.folder,
+        )  # fmt: skip
         assert done.returncode == 0, done.stderr
         return done.stdout
 

@@ -1,8 +1,8 @@
 """Tables' logs that grow while their uplinks run, and what the hub then holds of them."""
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Final, Self
@@ -20,20 +20,24 @@ from events.proof.note import SigningKey
 from events.types.table import AlarmRaised
 from property.hub.connection import HubSettings, connect
 from property.hub.subjects import EVENTS, split_origin, stored_subject
+from property.uplink.replication import FeedStopped
 from property.uplink.service import UplinkFeed, UplinkLog, feeds_of, run_uplink
 from tests.support.log.logs import pending
+from tests.support.machine.tasks import serving
 from tests.support.machine.waiting import until
-from tests.support.property.nats_hub import HUB_ERRORS, Hub
+from tests.support.property.nats_hub import HUB_ERRORS, Hub, signed_in
 
 __all__ = [
     "Rows",
     "TableLogs",
+    "fed",
     "feeding",
     "held_rows",
     "hub_state",
     "keeper",
     "log_rows",
     "until_held",
+    "until_stopped",
     "watching",
 ]
 
@@ -122,13 +126,10 @@ async def watching(hub: Hub) -> AsyncIterator[list[Msg]]:
     async def note(message: Msg) -> None:
         seen.append(message)
 
-    client = await connect(hub.settings("keeper"), 0)
-    try:
+    async with signed_in(hub) as client:
         await client.subscribe(">", cb=note)
         await client.flush()
         yield seen
-    finally:
-        await client.close()
 
 
 async def hub_state(hub: Hub) -> dict[str, tuple[int, int]]:
@@ -178,6 +179,18 @@ async def until_held(hub: Hub, origin: str, path: Path, upto: int | None = None)
     await until(there, difference, every=0.1, despite=HUB_ERRORS)
 
 
+async def fed(hub: Hub, logs: TableLogs, *origins: str) -> None:
+    """The hub holds these logs, and their uplinks are gone."""
+    async with feeding(logs, map(hub.settings, origins)):
+        for origin in origins:
+            await until_held(hub, origin, logs.paths[origin])
+
+
+async def until_stopped(feed: UplinkFeed) -> FeedStopped:
+    """Why the feed has stopped, once it has."""
+    return await until(lambda: feed.state.stopped, "the feed stops")
+
+
 @asynccontextmanager
 async def feeding(
     logs: TableLogs, settings: Iterable[HubSettings]
@@ -185,10 +198,5 @@ async def feeding(
     """Uplinks of tables in this process, by table; ended at the end."""
     tables = [UplinkLog(path=logs.paths[each.who], hub=each) for each in settings]
     feeds = feeds_of(tables, SystemClock())
-    stop = asyncio.Event()
-    running = asyncio.create_task(run_uplink(feeds, stop))
-    try:
+    async with serving(partial(run_uplink, feeds)):
         yield {each.state.origin: each for each in feeds}
-    finally:
-        stop.set()
-        await running

@@ -10,12 +10,13 @@ import psycopg
 
 from events.clock import rfc3339
 from events.log.reader import reading
-from events.log.store import EventLog, Pending
-from events.types.envelope import Entry, decode_entry, decode_envelope, encode_envelope
+from events.log.store import EventLog
+from events.types.envelope import Entry, decode_entry
 from events.types.table import TableEvent
 from property.archive.database import connect_archive, migrate
 from property.archive.store import Archive
 from property.hub.replicated_event import Head, ReplicatedEvent
+from tests.support.log.logs import stored_bytes, to_append
 from tests.support.table.money_game import BOOKS, Game, Played, random_coup
 
 __all__ = [
@@ -69,24 +70,16 @@ def write_log(
         for first in range(0, len(events), _COMMIT):
             base = log.position
             made = [
-                _pending(origin, base + number, event, begin_s + (base + number) * every_s)
-                for number, event in enumerate(events[first:][:_COMMIT], 1)
+                stored_bytes(
+                    event,
+                    position,
+                    stream=origin,
+                    at=rfc3339((begin_s + position * every_s) * 1_000_000_000),
+                    correlation=str(getattr(event, "coup", None) or ""),
+                )
+                for position, event in enumerate(events[first:][:_COMMIT], base + 1)
             ]
-            log.append(base, made, None)
-
-
-def _pending(origin: str, position: int, event: TableEvent, at_s: int) -> Pending:
-    stored = encode_envelope(
-        event,
-        index=0,
-        stream=origin,
-        position=position,
-        at=rfc3339(at_s * 1_000_000_000),
-        actor="shoe",
-        cause=f"j1/{position}",
-        correlation=str(getattr(event, "coup", None) or ""),
-    )
-    return Pending(event.TYPE, event.VERSION, decode_envelope(stored).at, stored)
+            log.append(base, [to_append(each) for each in made], None)
 
 
 def carried_in(path: Path) -> list[ReplicatedEvent]:

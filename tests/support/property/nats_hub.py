@@ -5,8 +5,8 @@ import secrets
 import shutil
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime
 from http.client import HTTPException
 from itertools import count
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import bcrypt
+from nats.aio.client import Client
 from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
 from nats.js.errors import Error as JetStreamError
@@ -39,7 +40,7 @@ from property.hub.streams import StreamLimits, ensure_streams
 from tests.support.machine.ports import free_port
 from tests.support.machine.waiting import until, until_blocking
 
-__all__ = ["HUB_ERRORS", "Hub", "Leaf", "made_streams", "running_hub"]
+__all__ = ["HUB_ERRORS", "Hub", "Leaf", "made_streams", "running_hub", "signed_in"]
 
 HUB_ERRORS: Final = (BusError, NatsError, JetStreamError, TimeoutError, OSError)
 """Of a hub that has just started, or is short of time, and may be without a leader."""
@@ -315,6 +316,16 @@ def running_hub(folder: Path, tables: Iterable[str] = (), nodes: int = 3) -> Ite
         hub.close()
 
 
+@asynccontextmanager
+async def signed_in(hub: Hub, who: str = "keeper", node: int = 0) -> AsyncIterator[Client]:
+    """Somebody's connection to one of the nodes, while the block lasts."""
+    client = await connect(hub.settings(who), node)
+    try:
+        yield client
+    finally:
+        await client.close()
+
+
 async def made_streams(hub: Hub, *, anew: bool = False) -> None:
     """Make the hub's streams, or fail.
 
@@ -325,14 +336,11 @@ async def made_streams(hub: Hub, *, anew: bool = False) -> None:
     attempts = count()
 
     async def made() -> bool:
-        keeper = await connect(hub.settings("keeper"), next(attempts))
-        try:
+        async with signed_in(hub, node=next(attempts)) as keeper:
             js = JetStreamContext(keeper, timeout=15)
             for each in await js.streams_info() if anew else ():
                 await js.delete_stream(str(each.config.name))
             await ensure_streams(js, hub.limits)
-        finally:
-            await keeper.close()
         return True
 
     await until(made, "the hub has its streams", every=_AGAIN_S, despite=HUB_ERRORS)

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -33,6 +34,14 @@ async def life(
             yield recorder
         finally:
             recorder.close()
+
+
+@asynccontextmanager
+async def open_life(folder: Path, *args: Any, **more: Any) -> AsyncIterator[Recorder]:
+    """The same, once its port is open."""
+    async with life(folder, *args, **more) as recorder:
+        await recorder.happened(RecordKind.OPEN, "pty:/x")
+        yield recorder
 
 
 def data(content: bytes, clock: Clock = CLOCK) -> list[Record]:

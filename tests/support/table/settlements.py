@@ -6,8 +6,9 @@ from typing import Final
 from msgspec.structs import replace
 
 from events.cards import Card, Winner
-from events.types.envelope import encode_envelope, with_hash
+from events.types.envelope import with_hash
 from events.types.table import BettingClosed, CoupSettled, Settlement, TableEvent
+from tests.support.log.logs import stored_bytes
 
 __all__ = ["EVERY", "SHOE", "publish_log", "published", "settlement"]
 
@@ -36,10 +37,9 @@ def settlement(coup: int, *, revision: int = 1, paid: int | None = None) -> Sett
     )
     if revision == 1:
         return first
-    later = f"t1/{SHOE}/{coup}/2/{revision}"
     return replace(
         first,
-        settlement_id=later,
+        settlement_id=f"t1/{SHOE}/{coup}/2/{revision}",
         revision=revision,
         reverses=f"t1/{SHOE}/{coup}/2/{revision - 1}",
     )
@@ -47,16 +47,7 @@ def settlement(coup: int, *, revision: int = 1, paid: int | None = None) -> Sett
 
 def published(position: int, event: TableEvent) -> bytes:
     """The event as a message: envelope and hash."""
-    stored = encode_envelope(
-        event,
-        index=0,
-        stream="site/t1",
-        position=position,
-        at="2026-11-27T00:00:00.000000000Z",
-        actor="shoe",
-        cause=f"j1/{position}",
-        correlation="",
-    )
+    stored = stored_bytes(event, position, stream="site/t1")
     return with_hash(stored, hashlib.sha256(stored).digest())
 
 

@@ -19,8 +19,7 @@ from events.log.verify import verify
 from property.witness.store import WitnessBook, read_book
 from table_core.service.snapshots import inspect_log
 from tests.support.cage.ledgers import STREAM, agrees, facts_of, held_against, play_log
-from tests.support.log.closed_books import closed
-from tests.support.log.closed_files import chain, writable
+from tests.support.log.closed_books import chain, closed, writable
 from tests.support.log.logs import ORIGIN, made
 from tests.support.table.money_game import BOOKS
 

@@ -25,8 +25,15 @@ from table_core.fold.dispatch import fold_all
 from table_core.service.coup_recall import recall_coup
 from table_core.service.snapshots import inspect_log, snapshot_path
 from table_core.state.table import TableState
-from tests.support.log.closed_books import ORIGIN, table_on
-from tests.support.log.closed_files import Chain, base_of, chain, events_of, writable
+from tests.support.log.closed_books import (
+    ORIGIN,
+    Chain,
+    base_of,
+    chain,
+    events_of,
+    table_on,
+    writable,
+)
 from tests.support.log.logs import AT, forging, grow
 from tests.support.table.money_game import BOOKS
 

@@ -17,8 +17,7 @@ from table_core.service.options import RotationPolicy
 from table_core.service.snapshots import inspect_log
 from table_core.service.table_writer import Table
 from table_core.state.table import TableState
-from tests.support.log.closed_books import ORIGIN
-from tests.support.log.closed_files import base_of
+from tests.support.log.closed_books import ORIGIN, base_of
 from tests.support.log.logs import NAME
 from tests.support.table.money_game import BOOKS, Game, random_coup
 

@@ -13,8 +13,7 @@ from events.log.reader import reading
 from events.log.segments import archive_folder, segments_in
 from events.log.verify import parse_kept_checkpoints, verify
 from table_core.evidence.bundle import verify_evidence
-from tests.support.log.closed_books import ORIGIN
-from tests.support.log.closed_files import writable
+from tests.support.log.closed_books import ORIGIN, writable
 from tests.support.log.logs import forging
 from tests.support.table.evidence import KEY, OTHER_KEY, signed_table
 
