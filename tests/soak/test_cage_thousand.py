@@ -15,8 +15,7 @@ import msgspec
 import pytest
 
 from tests.support.brokers.brokers import running
-from tests.support.cage.cage_game import play_cage_game
-from tests.support.cage.cage_proof import proved
+from tests.support.cage.cage_game import play_cage_game, proved
 from tests.support.property.postgres import Postgres
 
 COUPS = 1_000

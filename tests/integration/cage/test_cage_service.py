@@ -17,6 +17,7 @@ from tests.support.cage.cages import cage
 from tests.support.cage.feed_table import FeedTable, disorder, feed_table
 from tests.support.cage.ledgers import STREAM, accounts_of, agrees, messages_of, play_log
 from tests.support.machine.processes import ROOT, environment
+from tests.support.machine.seeds import seeded
 from tests.support.machine.waiting import PATIENCE_SECONDS, until
 from tests.support.property.postgres import Postgres
 from tests.support.service.small_table import HOST, TOPICS, small_table
@@ -36,6 +37,12 @@ def log(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture
+def messages(log: Path) -> dict[int, bytes]:
+    """The log as it is published."""
+    return messages_of(log)
+
+
 def committed(ledger: str) -> int:
     """What another connection sees."""
     with open_ledger(parse_ledger_url(ledger)) as found:
@@ -44,16 +51,10 @@ def committed(ledger: str) -> int:
     return place[0]
 
 
-def seeded() -> random.Random:
-    seed = random.randrange(2**32)
-    print(f"seed {seed}")  # noqa: T201 - shown when the test fails
-    return random.Random(seed)
-
-
 async def test_lost_doubled_and_late_events_come_to_the_log_to_the_unit(
-    broker: Broker, ledger: str, log: Path
+    broker: Broker, ledger: str, log: Path, messages: dict[int, bytes]
 ) -> None:
-    messages, rng = messages_of(log), seeded()
+    rng = seeded()
     async with feed_table(broker, messages) as table, cage(broker, ledger) as made:
         await until(lambda: table.replays, "it asks for a replay")
         await table.append(disorder(rng, messages))
@@ -68,9 +69,9 @@ async def test_lost_doubled_and_late_events_come_to_the_log_to_the_unit(
 
 
 async def test_nothing_is_acknowledged_before_it_is_committed(
-    nats: Broker, ledger: str, log: Path
+    nats: Broker, ledger: str, messages: dict[int, bytes]
 ) -> None:
-    messages, steps = messages_of(log), list[str]()
+    steps = list[str]()
     async with (
         feed_table(nats, messages) as table,
         cage(nats, ledger, steps.append) as made,
@@ -112,9 +113,10 @@ async def test_a_cage_that_was_away_for_a_day_catches_up_by_itself(
     agrees(ledger, log)
 
 
-async def test_a_broker_killed_and_wiped_costs_nothing(pair: tuple[Broker, str], log: Path) -> None:
+async def test_a_broker_killed_and_wiped_costs_nothing(
+    pair: tuple[Broker, str], log: Path, messages: dict[int, bytes]
+) -> None:
     broker, ledger = pair
-    messages = messages_of(log)
     half = len(messages) // 2
     async with feed_table(broker, messages) as table, cage(broker, ledger) as made:
         await until(lambda: table.replays, "it asks for a replay")
@@ -130,11 +132,14 @@ async def test_a_broker_killed_and_wiped_costs_nothing(pair: tuple[Broker, str],
 
 
 async def test_a_replay_that_loses_some_is_asked_for_again(
-    nats: Broker, sqlite: str, log: Path, monkeypatch: pytest.MonkeyPatch
+    nats: Broker,
+    sqlite: str,
+    log: Path,
+    messages: dict[int, bytes],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # That a replay stands still is another matter, and on a starved machine it may.
     monkeypatch.setattr("cage.service._STALLED_S", PATIENCE_SECONDS)
-    messages = messages_of(log)
     async with feed_table(nats, messages, head=len(messages)) as table:
         table.lost_replays = {7, 8, 100}
         async with cage(nats, sqlite) as made:
@@ -144,9 +149,8 @@ async def test_a_replay_that_loses_some_is_asked_for_again(
 
 
 async def test_a_last_event_that_is_lost_is_missed_by_the_tables_own_screen(
-    broker: Broker, sqlite: str, log: Path
+    broker: Broker, sqlite: str, log: Path, messages: dict[int, bytes]
 ) -> None:
-    messages = messages_of(log)
     last = len(messages)
     async with feed_table(broker, messages, head=last - 1) as table, cage(broker, sqlite) as made:
         assert table.bus is not None
@@ -161,9 +165,8 @@ async def test_a_last_event_that_is_lost_is_missed_by_the_tables_own_screen(
 
 
 async def test_what_a_stale_screen_says_is_asked_once_and_not_for_ever(
-    nats: Broker, sqlite: str, log: Path
+    nats: Broker, sqlite: str, messages: dict[int, bytes]
 ) -> None:
-    messages = messages_of(log)
     async with feed_table(nats, messages, head=len(messages)) as table, cage(nats, sqlite) as made:
         assert table.bus is not None
         await made.caught_up(len(messages))
@@ -176,9 +179,8 @@ async def test_what_a_stale_screen_says_is_asked_once_and_not_for_ever(
 
 
 async def test_live_events_do_not_hide_that_a_replay_brings_nothing(
-    nats: Broker, sqlite: str, log: Path
+    nats: Broker, sqlite: str, log: Path, messages: dict[int, bytes]
 ) -> None:
-    messages = messages_of(log)
     half = len(messages) // 2
     async with feed_table(nats, messages, head=half) as table:
         table.lost_replays = set(range(1, half + 1))
@@ -200,9 +202,9 @@ async def _trickle(table: FeedTable, positions: range) -> None:
 
 
 async def test_a_database_that_is_killed_is_waited_for(
-    nats: Broker, own_postgres: Postgres, log: Path
+    nats: Broker, own_postgres: Postgres, log: Path, messages: dict[int, bytes]
 ) -> None:
-    messages, ledger = messages_of(log), own_postgres.database()
+    ledger = own_postgres.database()
     third = len(messages) // 3
     async with feed_table(nats, messages) as table, cage(nats, ledger) as made:
         await until(lambda: table.replays, "it asks for a replay")
@@ -265,10 +267,10 @@ async def _play(table: FeedTable, rng: random.Random, killed: list[int]) -> None
 
 
 async def test_a_rewritten_log_stops_the_cage_before_anything_of_it_is_booked(
-    nats: Broker, sqlite: str, log: Path, tmp_path: Path
+    nats: Broker, sqlite: str, messages: dict[int, bytes], tmp_path: Path
 ) -> None:
     play_log(tmp_path / "other.sqlite", seed=SEED + 1, coups=30)
-    messages, others = messages_of(log), messages_of(tmp_path / "other.sqlite")
+    others = messages_of(tmp_path / "other.sqlite")
     async with feed_table(nats, messages, head=60) as table:
         async with cage(nats, sqlite) as made:
             await made.caught_up(60)
@@ -282,8 +284,9 @@ async def test_a_rewritten_log_stops_the_cage_before_anything_of_it_is_booked(
     assert table.acks[-1] == 60
 
 
-async def test_a_log_that_was_cut_stops_the_cage(nats: Broker, sqlite: str, log: Path) -> None:
-    messages = messages_of(log)
+async def test_a_log_that_was_cut_stops_the_cage(
+    nats: Broker, sqlite: str, messages: dict[int, bytes]
+) -> None:
     async with feed_table(nats, messages, head=60) as table:
         async with cage(nats, sqlite) as made:
             await made.caught_up(60)
@@ -295,9 +298,8 @@ async def test_a_log_that_was_cut_stops_the_cage(nats: Broker, sqlite: str, log:
 
 
 async def test_an_event_of_a_newer_build_stops_the_cage_where_it_stands(
-    nats: Broker, sqlite: str, log: Path
+    nats: Broker, sqlite: str, messages: dict[int, bytes]
 ) -> None:
-    messages = messages_of(log)
     place = next(n for n, each in messages.items() if b'"coup_settled"' in each)
     messages[place] = messages[place].replace(b'"v":1', b'"v":9')
     async with feed_table(nats, messages, head=len(messages)) as table:
@@ -310,9 +312,8 @@ async def test_an_event_of_a_newer_build_stops_the_cage_where_it_stands(
 
 
 async def test_junk_on_the_bus_is_counted_and_changes_nothing(
-    nats: Broker, sqlite: str, log: Path
+    nats: Broker, sqlite: str, log: Path, messages: dict[int, bytes]
 ) -> None:
-    messages = messages_of(log)
     junk = [b"", b"\xff", b"[" * 50_000, b"{}", messages[1][:-40]]
     async with (
         feed_table(nats, messages, head=len(messages)) as table,
@@ -327,9 +328,8 @@ async def test_junk_on_the_bus_is_counted_and_changes_nothing(
 
 
 async def test_a_login_that_may_not_acknowledge_is_told(
-    nats: Broker, sqlite: str, log: Path
+    nats: Broker, sqlite: str, messages: dict[int, bytes]
 ) -> None:
-    messages = messages_of(log)
     table = FeedTable(messages, len(messages))
 
     async def refuses(user: str, command: str, body: bytes) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""`baccarat run` with a ledger that cannot be kept: the table plays, says so, and is not ended."""
+"""What a sick ledger or a silent cage costs the table: nothing, and it is told."""
 
 import asyncio
 import sys
@@ -10,7 +10,7 @@ import pytest
 
 from events.mqtt.bus import Bus, Message
 from tests.support.brokers.brokers import Broker
-from tests.support.cage.cage_game import acknowledged, newest_settlement
+from tests.support.cage.cage_game import acknowledged, newest_settlement, play_beside_a_silent_cage
 from tests.support.cage.ledgers import agrees
 from tests.support.machine.waiting import until
 from tests.support.service.live_table import LiveTable
@@ -52,3 +52,17 @@ async def test_a_sick_ledger_costs_the_table_nothing_and_comes_back_when_it_is_m
 def _owes(states: list[dict[str, Any]]) -> bool:
     cage = {each["name"]: each for each in states[-1]["consumers"]}.get("cage/cage", {})
     return cage.get("waiting_s") is not None
+
+
+COUPS = 25
+# What a table's process takes for itself meanwhile; a settlement that is kept has 5 KB.
+MOST_KB = 6_144
+
+
+async def test_a_cage_that_never_acknowledges_costs_nothing(nats: Broker, tmp_path: Path) -> None:
+    found = await play_beside_a_silent_cage(tmp_path, nats, coups=COUPS, alarm=False)
+    print(found)  # noqa: T201 - the figures
+    speaking, silent = found.median_ms
+    # Machines are noisy; one that waited for an acknowledgement would be seconds late.
+    assert silent < 5 * speaking + 500
+    assert found.grown_kb[1] < MOST_KB

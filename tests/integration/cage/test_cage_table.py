@@ -1,7 +1,6 @@
-"""The ledger beside a whole table: real processes that are killed, and the same to the unit."""
+"""Ledgers beside a whole table of processes that are killed: the log, to the unit."""
 
 import asyncio
-import random
 from collections import Counter
 from pathlib import Path
 
@@ -12,10 +11,13 @@ from events.commands.corrections import CorrectWager
 from events.commands.coup import VoidCoup
 from events.commands.wagers import WagerRequest
 from tests.support.brokers.brokers import Broker
+from tests.support.cage.cage_game import play_cage_game, proved
 from tests.support.cage.cages import cage
 from tests.support.cage.ledgers import accounts_of, agrees, held_against
+from tests.support.machine.seeds import drawn_seed, seeded
 from tests.support.machine.tasks import background
 from tests.support.machine.waiting import until
+from tests.support.property.postgres import Postgres
 from tests.support.service.live_table import LiveTable
 from tests.support.service.table_service import TOPICS, Table1, connected, play, service
 from tests.support.table.coups import COUP
@@ -28,9 +30,7 @@ async def test_a_whole_table_whose_every_process_is_killed_is_booked_to_the_unit
     pair: tuple[Broker, str], tmp_path: Path
 ) -> None:
     broker, ledger = pair
-    seed = random.randrange(2**32)
-    print(f"seed {seed}")  # noqa: T201 - shown when the test fails
-    rng = random.Random(seed)
+    rng = seeded()
     live = LiveTable(tmp_path, broker.port, seed=7, more=f'[cage]\nledger = "{ledger}"')
     kills: Counter[str] = Counter()
     async with live.at_play("shoe", "table", "cage") as croupier, asyncio.timeout(60):
@@ -110,3 +110,37 @@ async def _booked(table: Table1, made: CageService) -> None:
     head = max(table.answers[-1][1].position or 0, table.settlements[-1].position)
     await until(lambda: table.events and table.events[-1].position >= head, "not all was said")
     await made.caught_up(table.events[-1].position)
+
+
+MANY = 120
+FAULTS = {
+    "cage": 2,
+    "auditor": 2,
+    "table": 2,
+    "broker": 1,
+    "wiped": 3,
+    "postgres": 1,
+    "cut": 5,
+}
+
+
+async def test_two_ledgers_are_the_log_to_the_unit_whatever_is_killed_wiped_lost_or_doubled(
+    nats: Broker, own_postgres: Postgres, tmp_path: Path
+) -> None:
+    game = await play_cage_game(
+        tmp_path,
+        nats,
+        own_postgres,
+        seed=drawn_seed(),
+        coups=MANY,
+        faults=FAULTS,
+        rulebook="au-commission",
+    )
+    print(game)  # noqa: T201 - the same
+    assert game.coups == MANY
+    assert game.done == FAULTS
+    for user, ledger in game.ledgers.items():
+        settlements = proved(ledger, game.log, user)
+        assert len({each.coup for each in settlements}) > MANY // 2
+        assert any(each.revision > 1 for each in settlements)
+    assert {"down: lost", "down: twice", "down: late", "up: lost", "up: twice"} <= game.road.keys()

@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 
 from baccarat.config.table import load_config
-from baccarat.processes.children import Child
-from baccarat.services.registry import service_command
 from benchmarks.instruments import bare_mqtt as bare
 from displays.auth.accounts import save_accounts
 from tests.support.brokers.brokers import Broker
 from tests.support.machine.ports import free_port
 from tests.support.machine.waiting import until_blocking
+from tests.support.service.live_table import service_process
 
 CONFIG = """\
 site = "harbour"
@@ -47,10 +46,7 @@ class Pair:
         topics = [load_config(path).topics.status(who) for who in ("console", "display")]
         client = bare.connect(broker.port, "onlooker", *topics, received=self._hear)
         threading.Thread(target=bare.serve, args=(client,), daemon=True).start()
-        self.children = [
-            Child.start(service_command(path, name), name=name, output=folder / f"{name}.log")
-            for name in ("displays", "scoreboard")
-        ]
+        self.children = [service_process(path, name) for name in ("displays", "scoreboard")]
         until_blocking(lambda: {"console", "display"} == self.online(), "both are there")
 
     def _hear(self, topic: str, payload: bytes) -> None:

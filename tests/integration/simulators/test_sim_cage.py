@@ -1,15 +1,12 @@
 """The cage over real brokers: each settlement once in effect, none missed, all acknowledged."""
 
 import asyncio
-import json
 import os
-import random
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,9 +16,11 @@ from events.types.table import CoupSettled
 from simulators.cage.book import BookTotals, SettlementBook
 from simulators.cage.service import Anomalies, Cage
 from tests.support.brokers.brokers import Broker
+from tests.support.cage.feed_table import FeedTable, feed_table
+from tests.support.machine.seeds import seeded
 from tests.support.machine.tasks import background
 from tests.support.machine.waiting import PATIENCE_SECONDS, until
-from tests.support.service.small_table import HOST, TOPICS, SmallTable, small_table
+from tests.support.service.small_table import HOST, TOPICS, SmallTable
 from tests.support.table.settlements import EVERY, publish_log, published, settlement
 
 COUPS = 8
@@ -37,60 +36,34 @@ def _totals(coups: int, position: int) -> BookTotals:
     )
 
 
-class LogTable:
-    """Answers `replay` and `ack` over a log; what is published live is the test's affair.
-
-    A request that comes again, because its answer was late, is answered again and not noted again.
-    """
-
-    def __init__(self, log: dict[int, bytes]) -> None:
-        self.log = log
-        self.head = 0
-        self.replays: list[int] = []
-        self.replays_swallowed = 0
-        self.acks: list[int] = []
-        self.asked_for: set[str] = set()
-        self.table: SmallTable | None = None
-
-    async def asked(self, user: str, command: str, body: bytes) -> dict[str, Any]:
-        assert (user, command) in {("cage", "replay"), ("cage", "ack")}
-        request = json.loads(body)
-        answer = {"transaction": request["transaction"], "result": "accepted"}
-        again = request["transaction"] in self.asked_for
-        self.asked_for.add(request["transaction"])
-        if command == "ack":
-            assert request["consumer"] == "cage"
-            if request["position"] > self.head:
-                return answer | {"result": "refused", "code": "unknown_position", "text": "no"}
-            if not again:
-                self.acks.append(request["position"])
-        else:
-            if not again:
-                self.replays.append(request["from"])
-            answer |= {"position": self.head}
-            if len(self.replays) > self.replays_swallowed:
-                for position in range(request["from"], self.head + 1):
-                    await self.publish(TOPICS.replayed("cage"), position)
-        return answer
-
-    async def publish(self, topic: str, position: int) -> None:
-        assert self.table is not None
-        await self.table.publish(topic, self.log[position])
-
-    async def append(self, position: int, *, event: bool = True, money: bool = True) -> None:
-        """Store an event; publish it on `event`, and a settlement on its own topic too."""
-        self.head = max(self.head, position)
+async def _append(
+    table: FeedTable, positions: Iterable[int] = LOG, *, event: bool = True, money: bool = True
+) -> None:
+    """Store events; publish them on `event`, and settlements on their own topic too."""
+    for position in positions:
+        table.head = max(table.head, position)
         if money and position % EVERY == 0:
-            await self.publish(TOPICS.settlement, position)
+            await table.send(position, topic=TOPICS.settlement)
         if event:
-            await self.publish(TOPICS.event, position)
+            await table.send(position)
+
+
+def _small(table: FeedTable) -> SmallTable:
+    assert table.bus is not None
+    return table.bus
 
 
 @asynccontextmanager
-async def _log_table(broker: Broker, log: dict[int, bytes] = LOG) -> AsyncIterator[LogTable]:
-    made = LogTable(log)
-    async with small_table(broker.port, made.asked) as made.table:
-        yield made
+async def _both(broker: Broker) -> AsyncIterator[tuple[FeedTable, Cage]]:
+    """A table, and a cage that has asked it for all that it has."""
+    async with feed_table(broker, LOG) as table, _cage(broker) as cage:
+        await until(lambda: table.replays, "it asks for a replay")
+        yield table, cage
+
+
+async def _all_booked(cage: Cage, coups: int = COUPS) -> None:
+    await cage.caught_up(EVERY * coups)
+    assert cage.totals() == _totals(coups, EVERY * coups)
 
 
 @asynccontextmanager
@@ -101,12 +74,9 @@ async def _cage(broker: Broker, path: Path | None = None) -> AsyncIterator[Cage]
 
 
 async def test_every_settlement_is_booked_once_and_acknowledged(broker: Broker) -> None:
-    async with _log_table(broker) as table, _cage(broker) as cage:
-        await until(lambda: table.replays, "it asks for a replay")
-        for position in LOG:
-            await table.append(position)
-        await cage.caught_up(HEAD)
-        assert cage.totals() == _totals(COUPS, HEAD)
+    async with _both(broker) as (table, cage):
+        await _append(table)
+        await _all_booked(cage)
         assert cage.anomalies == Anomalies()
     assert table.acks[-1] == HEAD
     assert table.acks == sorted(set(table.acks))
@@ -117,11 +87,9 @@ async def test_every_settlement_is_booked_once_and_acknowledged(broker: Broker) 
 
 
 async def test_what_comes_twice_counts_once(nats: Broker) -> None:
-    async with _log_table(nats) as table, _cage(nats) as cage:
-        await until(lambda: table.replays, "it asks for a replay")
+    async with _both(nats) as (table, cage):
         for position in LOG:
-            await table.append(position)
-            await table.append(position)
+            await _append(table, 2 * [position])
         await cage.caught_up(HEAD)
         await until(lambda: cage.anomalies.repeated == HEAD, "all came twice")
         assert cage.totals() == _totals(COUPS, HEAD)
@@ -130,33 +98,25 @@ async def test_what_comes_twice_counts_once(nats: Broker) -> None:
 
 async def test_a_gap_is_seen_and_filled(nats: Broker) -> None:
     lost = {6, 7, 8, 15, HEAD - 2, HEAD - 1}
-    async with _log_table(nats) as table, _cage(nats) as cage:
-        await until(lambda: table.replays, "it asks for a replay")
+    async with _both(nats) as (table, cage):
         for position in LOG:
-            await table.append(position, event=position not in lost, money=position != 8)
-        await cage.caught_up(HEAD)
-        assert cage.totals() == _totals(COUPS, HEAD)
+            await _append(table, [position], event=position not in lost, money=position != 8)
+        await _all_booked(cage)
         assert cage.anomalies.gaps >= 1
         assert cage.anomalies.conflicts == 0
     assert table.acks[-1] == HEAD
 
 
 async def test_a_lost_settlement_message_is_read_from_the_events(nats: Broker) -> None:
-    async with _log_table(nats) as table, _cage(nats) as cage:
-        await until(lambda: table.replays, "it asks for a replay")
-        for position in LOG:
-            await table.append(position, money=False)
-        await cage.caught_up(HEAD)
-        assert cage.totals() == _totals(COUPS, HEAD)
+    async with _both(nats) as (table, cage):
+        await _append(table, money=False)
+        await _all_booked(cage)
         assert cage.anomalies == Anomalies()
 
 
 async def test_a_cage_that_comes_late_reads_the_log_from_the_start(broker: Broker) -> None:
-    async with _log_table(broker) as table:
-        table.head = HEAD
-        async with _cage(broker) as cage:
-            await cage.caught_up(HEAD)
-            assert cage.totals() == _totals(COUPS, HEAD)
+    async with feed_table(broker, LOG, head=HEAD) as table, _cage(broker) as cage:
+        await _all_booked(cage)
     assert table.replays == [1]
     assert table.acks[-1] == HEAD
 
@@ -165,40 +125,32 @@ async def test_a_cage_that_comes_back_reads_on_from_its_own_place(
     nats: Broker, tmp_path: Path
 ) -> None:
     path = tmp_path / "cage.sqlite"
-    async with _log_table(nats) as table:
-        table.head = 5 * EVERY
+    async with feed_table(nats, LOG, head=5 * EVERY) as table:
         async with _cage(nats, path) as cage:
             await cage.caught_up(table.head)
         table.head = HEAD
         async with _cage(nats, path) as cage:
-            await cage.caught_up(HEAD)
-            assert cage.totals() == _totals(COUPS, HEAD)
+            await _all_booked(cage)
             assert len(cage.receipts) == COUPS - 5
     assert table.replays == [1, 5 * EVERY + 1]
 
 
 async def test_a_replay_that_brings_nothing_is_asked_for_again(nats: Broker) -> None:
-    async with _log_table(nats) as table:
-        table.head, table.replays_swallowed = HEAD, 1
+    async with feed_table(nats, LOG) as table:
+        table.head, table.lost_replays = HEAD, set(LOG)
         async with _cage(nats) as cage:
-            await cage.caught_up(HEAD)
-            assert cage.totals() == _totals(COUPS, HEAD)
+            await _all_booked(cage)
     assert table.replays == [1, 1]
 
 
 async def test_a_broker_killed_and_wiped_loses_the_cage_nothing(broker: Broker) -> None:
-    async with _log_table(broker) as table, _cage(broker) as cage:
-        assert table.table is not None
-        small = table.table
-        await until(lambda: table.replays, "it asks for a replay")
-        for position in range(1, HEAD // 2):
-            await table.append(position)
+    async with _both(broker) as (table, cage):
+        await _append(table, range(1, HEAD // 2))
         broker.kill()
-        await until(lambda: small.client is None, "the broker is away")
+        await until(lambda: _small(table).client is None, "the broker is away")
         table.head = HEAD  # the table goes on meanwhile; nobody hears of it
         broker.restart(wipe=True)
-        await cage.caught_up(HEAD)
-        assert cage.totals() == _totals(COUPS, HEAD)
+        await _all_booked(cage)
         assert cage.anomalies.duplicates == 0
     assert table.acks[-1] == HEAD
 
@@ -206,11 +158,9 @@ async def test_a_broker_killed_and_wiped_loses_the_cage_nothing(broker: Broker) 
 async def test_junk_is_counted_and_changes_nothing(nats: Broker) -> None:
     broken = published(1, CoupSettled(coup="x", settlement=settlement(1)))
     junk = [b"", b"\xff", b"[" * 50_000, b"{}", broken.replace(b'"v":1', b'"v":9')]
-    async with _log_table(nats) as table, _cage(nats) as cage:
-        assert table.table is not None
-        await until(lambda: table.replays, "it asks for a replay")
+    async with _both(nats) as (table, cage):
         for raw in junk:
-            await table.table.publish(TOPICS.settlement, raw)
+            await _small(table).publish(TOPICS.settlement, raw)
         await until(lambda: cage.anomalies.junk == len(junk), "all of it is counted")
         assert cage.totals() == _totals(0, 0)
 
@@ -218,8 +168,7 @@ async def test_junk_is_counted_and_changes_nothing(nats: Broker) -> None:
 async def test_a_settlement_of_a_newer_build_stops_the_cage(nats: Broker) -> None:
     log = dict(LOG)
     log[EVERY] = log[EVERY].replace(b'"v":1', b'"v":9')
-    async with _log_table(nats, log) as table:
-        table.head = HEAD
+    async with feed_table(nats, log, head=HEAD) as table:
         cage = Cage(BusSettings(HOST, nats.port, "cage"), TOPICS)
         async with asyncio.timeout(PATIENCE_SECONDS):
             with pytest.raises(ExceptionGroup) as failed:
@@ -233,8 +182,7 @@ async def test_a_refused_acknowledgement_stops_the_cage(nats: Broker, tmp_path: 
     book = SettlementBook(path)
     book.read_to(HEAD + 1)  # from a log that was longer: not the one that this table has
     book.close()
-    async with _log_table(nats) as table:
-        table.head = HEAD
+    async with feed_table(nats, LOG, head=HEAD):
         cage = Cage(BusSettings(HOST, nats.port, "cage"), TOPICS, path=path)
         async with asyncio.timeout(PATIENCE_SECONDS):
             with pytest.raises(ExceptionGroup) as failed:
@@ -257,13 +205,10 @@ asyncio.run(cage.run())
 async def test_a_cage_killed_again_and_again_books_everything_once(
     nats: Broker, tmp_path: Path
 ) -> None:
-    seed = random.randrange(2**32)
-    print(f"seed {seed}")  # noqa: T201 - shown when the test fails
-    rng = random.Random(seed)
-    path = tmp_path / "cage.sqlite"
+    rng, path = seeded(), tmp_path / "cage.sqlite"
     coups = 40
     log = publish_log(coups)
-    async with _log_table(nats, log) as table, asyncio.timeout(PATIENCE_SECONDS):
+    async with feed_table(nats, log) as table, asyncio.timeout(PATIENCE_SECONDS):
         kills = 0
 
         async def play() -> None:
@@ -271,7 +216,7 @@ async def test_a_cage_killed_again_and_again_books_everything_once(
             for position in log:
                 due = min(3 * position // len(log), 2)
                 await until(lambda: kills >= due, "one is killed")  # noqa: B023 - used at once
-                await table.append(position)
+                await _append(table, [position])
                 await asyncio.sleep(rng.uniform(0, 0.008))
 
         playing = asyncio.create_task(play())
@@ -287,8 +232,7 @@ async def test_a_cage_killed_again_and_again_books_everything_once(
             kills += 1
         await playing
         async with _cage(nats, path) as cage:
-            await cage.caught_up(EVERY * coups)
-            assert cage.totals() == _totals(coups, EVERY * coups)
+            await _all_booked(cage, coups)
             assert cage.anomalies.conflicts == 0
             # A killed one may have booked it all, so that this one has that still to say.
             await until(lambda: table.acks[-1:] == [EVERY * coups], "the last is acknowledged")

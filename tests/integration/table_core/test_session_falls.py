@@ -15,7 +15,6 @@ from typing import Any
 import httpx
 
 from baccarat.processes.children import Child
-from baccarat.services.registry import service_command
 from events.commands.coup import OpenBetting
 from events.commands.shoe import LoadShoe
 from events.log.store import EventLog
@@ -23,8 +22,8 @@ from events.mqtt.presence import read_status
 from tests.support.brokers.brokers import Broker
 from tests.support.brokers.peers import Peer, at_work
 from tests.support.machine.ports import free_port
-from tests.support.machine.processes import environment
 from tests.support.machine.waiting import until, until_blocking
+from tests.support.service.live_table import service_process
 from tests.support.service.table_service import TOPICS, connected
 from tests.support.shoe.shoe_line import ShoePort, until_another_second, written
 
@@ -49,8 +48,7 @@ dealer = ["dealer"]
 @asynccontextmanager
 async def serving(path: Path, name: str) -> AsyncIterator[Child]:
     """One service in a process of its own."""
-    output = path.with_name(f"{name}.log")
-    child = Child.start(service_command(path, name), name=name, output=output, env=environment())
+    child = service_process(path, name)
     try:
         yield child
     finally:

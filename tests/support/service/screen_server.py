@@ -2,7 +2,6 @@
 
 import asyncio
 import socket
-import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager
@@ -19,6 +18,7 @@ from events.mqtt.bus import BusSettings
 from events.mqtt.topics import Topics
 from table_core.roads.document import project_roads, read_results
 from tests.support.machine.ports import free_port
+from tests.support.machine.tasks import loop_apart
 from tests.support.machine.waiting import PATIENCE_SECONDS, until
 
 __all__ = ["Line", "Served", "address_of", "open_line", "served", "serving", "shown"]
@@ -129,18 +129,11 @@ def served(monkeypatch: pytest.MonkeyPatch, **settings: Any) -> Iterator[Served]
         settings: the same.
     """
     ready: Future[Served] = Future()
-    loop, stop = asyncio.new_event_loop(), asyncio.Event()
 
-    async def serve() -> None:
+    async def serve(stop: asyncio.Event) -> None:
         async with serving(monkeypatch, **settings) as started:
-            ready.set_result(Served(started, loop))
+            ready.set_result(Served(started, asyncio.get_running_loop()))
             await stop.wait()
 
-    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),), name="screens")
-    thread.start()
-    try:
+    with loop_apart(serve):
         yield ready.result(PATIENCE_SECONDS)
-    finally:
-        loop.call_soon_threadsafe(stop.set)
-        thread.join()
-        loop.close()

@@ -33,7 +33,7 @@ from table_core.state.coup import Phase
 from table_core.state.shoe import ShoeState
 from tests.support.shoe.whole_shoe import CardTable, device_result
 from tests.support.table.coups import NATURAL_NINE, SHOE, World, drawn, revealed, shoe_of, world_in
-from tests.support.table.odd_telling import OddTelling
+from tests.support.table.odd_shoes import OddTelling
 
 P, B = Hand.PLAYER, Hand.BANKER
 BURNED = "AS4C"  # the shoe of `World.ready` begins with these

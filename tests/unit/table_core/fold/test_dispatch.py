@@ -37,7 +37,7 @@ from table_core.state.coup import Phase
 from table_core.state.shoe import ReportedCard
 from table_core.state.table import DealtCard, TableState
 from tests.support.table.coups import COUP, WAYS, drawn, settled, world_in
-from tests.support.table.wagers import wager
+from tests.support.table.deals import wager
 
 LAWLESS = [
     (Phase.NONE, BettingClosed(coup=COUP, by="command")),
