@@ -19,7 +19,7 @@ from events.errors import OurBug
 from events.mqtt.bus import PAYLOAD_BYTES, Message
 from events.mqtt.presence import Presence, PresencePublisher, Status, encode_status, read_status
 from tests.support.brokers.brokers import Broker
-from tests.support.brokers.peers import EVENT, ROOT, STATE, STATUS, Peer, at_work
+from tests.support.brokers.peers import EVENT, ROOT, STATE, STATUS, Peer, at_work, reader_and_writer
 from tests.support.brokers.rude_broker import CONNACK
 from tests.support.machine.waiting import until
 
@@ -33,9 +33,8 @@ UNDER_WAY = 500
 async def test_posts_and_publishes_arrive_once_and_in_the_order_of_the_calls(
     broker: Broker,
 ) -> None:
-    reader, writer = Peer(broker.port, "core", EVENT), Peer(broker.port, "driver")
     total = 3_000
-    async with at_work(reader, writer):
+    async with reader_and_writer(broker.port) as (reader, writer):
         waiting: list[asyncio.Future[bool]] = []
 
         def room() -> bool:
@@ -61,8 +60,7 @@ async def test_posts_and_publishes_arrive_once_and_in_the_order_of_the_calls(
 @pytest.mark.parametrize("size", [0, 1, 1_000_000, 4 * 1024 * 1024, PAYLOAD_BYTES])
 async def test_a_payload_arrives_byte_for_byte(broker: Broker, size: int) -> None:
     payload = hashlib.shake_128(b"seed").digest(size)
-    reader, writer = Peer(broker.port, "core", EVENT), Peer(broker.port, "driver")
-    async with at_work(reader, writer):
+    async with reader_and_writer(broker.port) as (reader, writer):
         assert await writer.bus.publish(EVENT, payload)
         await until(lambda: reader.got, "the message arrives")
     assert reader.got == [Message(EVENT, payload, retain=False)]
@@ -84,8 +82,7 @@ async def test_a_payload_too_large_for_a_broker_is_never_sent(broker: Broker) ->
 async def test_junk_reaches_the_handler_as_it_is_and_harms_nobody(
     broker: Broker, junk: bytes
 ) -> None:
-    reader, writer = Peer(broker.port, "core", f"{ROOT}/#"), Peer(broker.port, "driver")
-    async with at_work(reader, writer):
+    async with reader_and_writer(broker.port, f"{ROOT}/#") as (reader, writer):
         assert await writer.bus.publish(f"{ROOT}/request/a/b", junk)
         assert await writer.bus.publish(f"{ROOT}/request//", junk)
         assert await writer.bus.publish(EVENT, b"after")
@@ -130,28 +127,31 @@ async def test_a_message_goes_to_the_handler_of_its_filter(broker: Broker) -> No
 # Back-pressure
 
 
+class Slow:
+    """A handler that waits until it is let go."""
+
+    def __init__(self) -> None:
+        self.go = asyncio.Event()
+        self.seen: list[bytes] = []
+
+    async def __call__(self, message: Message) -> None:
+        await self.go.wait()
+        self.seen.append(message.payload)
+
+
 async def test_a_slow_handler_costs_a_bounded_inbox_and_what_is_dropped_is_counted(
     broker: Broker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(events.mqtt.bus, "INBOX_MESSAGES", 50)
-    go = asyncio.Event()
-    seen: list[bytes] = []
-
-    async def slow(message: Message) -> None:
-        await go.wait()
-        seen.append(message.payload)
-
-    reader, writer = (
-        Peer(broker.port, "core", EVENT, handler=slow),
-        Peer(broker.port, "driver"),
-    )
+    slow = Slow()
+    seen = slow.seen
     with capture_logs() as logs:
-        async with at_work(reader, writer):
+        async with reader_and_writer(broker.port, handler=slow) as (reader, writer):
             for number in range(300):
                 assert await writer.bus.publish(EVENT, b"%d" % number)
             # One is with the handler, fifty wait, the others found no room.
             await until(lambda: reader.bus.dropped == 249, "the rest is dropped")
-            go.set()
+            slow.go.set()
             await until(lambda: len(seen) == 51, "what waited is handled")
             assert await writer.bus.publish(EVENT, b"new")
             await until(lambda: len(seen) == 52, "new ones are heard again")
@@ -163,29 +163,18 @@ async def test_the_inbox_is_bounded_in_bytes(
     broker: Broker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(events.mqtt.bus, "INBOX_BYTES", 10_000)
-    go = asyncio.Event()
-    seen: list[int] = []
-
-    async def slow(message: Message) -> None:
-        await go.wait()
-        seen.append(len(message.payload))
-
-    reader, writer = (
-        Peer(broker.port, "core", EVENT, handler=slow),
-        Peer(broker.port, "driver"),
-    )
-    async with at_work(reader, writer):
+    slow = Slow()
+    async with reader_and_writer(broker.port, handler=slow) as (reader, writer):
         for _ in range(5):
             assert await writer.bus.publish(EVENT, bytes(4_000))
         await until(lambda: reader.bus.dropped == 2, "one handled, two wait, two dropped")
-        go.set()
-        await until(lambda: len(seen) == 3, "what waited is handled")
+        slow.go.set()
+        await until(lambda: len(slow.seen) == 3, "what waited is handled")
 
 
 async def test_a_backlog_leaves_the_loop_its_timers(
     broker: Broker,
 ) -> None:
-    reader, writer = Peer(broker.port, "core", EVENT), Peer(broker.port, "driver")
     hold = asyncio.Event()
     seen: list[bytes] = []
     turns_between: list[int] = []
@@ -202,8 +191,7 @@ async def test_a_backlog_leaves_the_loop_its_timers(
             turns += 1
             await asyncio.sleep(0)
 
-    reader = Peer(broker.port, "core", EVENT, handler=hear)
-    async with at_work(reader, writer):
+    async with reader_and_writer(broker.port, handler=hear) as (_, writer):
         for _ in range(200):
             assert await writer.bus.publish(EVENT, b"x")
         counter = asyncio.create_task(count())
@@ -256,9 +244,7 @@ async def test_a_hop_is_far_below_the_delay_of_a_missing_nodelay(broker: Broker)
         taken.append(time.perf_counter() - float(message.payload))
         heard.set()
 
-    reader = Peer(broker.port, "core", EVENT, handler=hear)
-    writer = Peer(broker.port, "driver")
-    async with at_work(reader, writer):
+    async with reader_and_writer(broker.port, handler=hear) as (_, writer):
         for _ in range(200):
             heard.clear()
             assert writer.bus.post(EVENT, repr(time.perf_counter()).encode())
@@ -269,8 +255,7 @@ async def test_a_hop_is_far_below_the_delay_of_a_missing_nodelay(broker: Broker)
 
 async def test_an_idle_connection_costs_nothing(broker: Broker) -> None:
     """A writer left registered with the loop would be called at every turn, for ever."""
-    reader, writer = Peer(broker.port, "core", EVENT), Peer(broker.port, "driver")
-    async with at_work(reader, writer):
+    async with reader_and_writer(broker.port) as (reader, writer):
         for _ in range(100):
             assert writer.bus.post(EVENT, b"x")
         await until(lambda: len(reader.got) == 100, "all arrive")

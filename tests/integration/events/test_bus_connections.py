@@ -15,7 +15,7 @@ from events.errors import BusError, OurBug
 from events.mqtt.bus import Message, Publication
 from events.mqtt.connection import ACK_SECONDS
 from tests.support.brokers.brokers import Broker, freeze, thaw
-from tests.support.brokers.peers import EVENT, STATE, STATUS, Peer, at_work
+from tests.support.brokers.peers import EVENT, STATE, STATUS, Peer, at_work, reader_and_writer
 from tests.support.brokers.rude_broker import (
     CONNACK,
     CONNECT,
@@ -193,8 +193,7 @@ async def test_a_broker_that_acknowledges_nothing_fills_the_window_and_is_left(
 async def test_the_window_is_bounded_in_bytes_and_keeps_order_when_the_socket_is_full(
     broker: Broker,
 ) -> None:
-    reader, writer = Peer(broker.port, "core", EVENT), Peer(broker.port, "driver")
-    async with at_work(reader, writer):
+    async with reader_and_writer(broker.port) as (reader, writer):
         freeze(broker)
         sent = 0
         while writer.bus.post(EVENT, b"%04d" % sent + bytes(1024 * 1024 - 4)):

@@ -86,8 +86,7 @@ async def test_what_the_hub_has_is_archived_byte_by_byte(
     site: ArchiveSite, logs: list[Path]
 ) -> None:
     site.worker()
-    for log in logs:
-        await site.say(carried_in(log))
+    await site.say(*(carried_in(log) for log in logs))
     await site.until_archived(*logs)
     months = site.ask("SELECT DISTINCT month FROM property.event")
     assert [str(row["month"]) for row in months] == ["2026-11-01"]
@@ -100,8 +99,7 @@ async def test_a_worker_killed_at_any_step_stores_nothing_twice(
     events = [carried_in(log) for log in logs]
     for number, step in enumerate(_STEPS):
         part = slice(number * 40, (number + 1) * 40)
-        for each in events:
-            await site.say(each[part])
+        await site.say(*(each[part] for each in events))
         child = site.worker(step=step, nth=2, how="die")
         await site.until_over(child, f"it dies at {step}")
         assert child.code == -signal.SIGKILL
@@ -110,8 +108,7 @@ async def test_a_worker_killed_at_any_step_stores_nothing_twice(
             head, rows = archived(site.url, each[0].origin)
             assert [row.hash for row in rows] == [e.hash for e in carried_in(log)[: head.position]]
     site.worker()
-    for each in events:
-        await site.say(each[len(_STEPS) * 40 :])
+    await site.say(*(each[len(_STEPS) * 40 :] for each in events))
     await site.until_archived(*logs)
 
 
@@ -125,8 +122,7 @@ async def test_workers_share_and_the_share_of_one_that_dies_hangs_or_leaves_move
     await site.until_shared(PARTITIONS // 2, PARTITIONS // 2)
     site.worker()
     await site.until_shared(4, 6, 6)
-    for each in events:
-        await site.say(each[:100])
+    await site.say(*(each[:100] for each in events))
     for _ in range(_TRIES):
         first.kill()
         began = time.monotonic()
@@ -136,8 +132,7 @@ async def test_workers_share_and_the_share_of_one_that_dies_hangs_or_leaves_move
             break
         first = site.worker()
         await site.until_shared(4, 6, 6)
-    for each in events:
-        await site.say(each[100:150])
+    await site.say(*(each[100:150] for each in events))
     await site.until(lambda: site.count() == 150 * _TABLES, "archived")
     assert took < _MOVES_WITHIN_S, f"{took:.1f} s"
     os.kill(second.pid, signal.SIGSTOP)
@@ -145,8 +140,7 @@ async def test_workers_share_and_the_share_of_one_that_dies_hangs_or_leaves_move
     os.kill(second.pid, signal.SIGCONT)
     await site.until_shared(PARTITIONS // 2, PARTITIONS // 2)
     os.kill(second.pid, signal.SIGTERM)
-    for each in events:
-        await site.say(each[150:])
+    await site.say(*(each[150:] for each in events))
     await site.until_over(second, "it ends")
     assert second.code == 0
     await site.until_shared(PARTITIONS)
@@ -163,11 +157,9 @@ async def test_a_database_that_is_killed_is_waited_for(
             events = [carried_in(log) for log in logs]
             await site.until_shared(PARTITIONS // 2, PARTITIONS // 2)
             for part in (slice(0, 100), slice(100, None)):
-                for each in events[:3]:
-                    await site.say(each[part])
+                await site.say(*(each[part] for each in events[:3]))
                 server.kill()
-                for each in events[3:]:
-                    await site.say(each[part])
+                await site.say(*(each[part] for each in events[3:]))
                 server.start()
             await site.until_archived(*logs)
             assert [child.code for child in children] == [None, None]
@@ -179,14 +171,12 @@ async def test_a_wiped_hub_is_read_again_from_the_beginning(
 ) -> None:
     events = [carried_in(log) for log in logs]
     worker = site.worker()
-    for each in events:
-        await site.say(each[:80])
+    await site.say(*(each[:80] for each in events))
     await site.until(lambda: site.count() == 80 * _TABLES, "archived")
     os.kill(worker.pid, signal.SIGSTOP)  # it sees a stream that is longer than the one it knows
     await made_streams(site.hub, anew=True)
     # The uplinks fill it again, in another order than before; one has not come back.
-    for each in reversed(events[1:]):
-        await site.say(each)
+    await site.say(*reversed(events[1:]))
     os.kill(worker.pid, signal.SIGCONT)
     await site.until_archived(*logs[1:])
     await site.say(events[0])
@@ -200,8 +190,7 @@ async def test_forged_replayed_reordered_and_gapped_events_are_named_and_harm_no
 ) -> None:
     forged, forked, replayed, reordered, gapped, sound = (carried_in(log) for log in logs)
     site.worker()
-    for each in (forged, forked, replayed, reordered, gapped, sound):
-        await site.say(each[:50])
+    await site.say(*(each[:50] for each in (forged, forked, replayed, reordered, gapped, sound)))
     await site.until(lambda: site.count() == 50 * _TABLES, "archived")
 
     await site.say([_forged(forged[50]), *forged[51:]])
@@ -254,6 +243,11 @@ async def test_a_rewritten_past_is_a_fork_wherever_it_begins(
     assert differences(site.url, logs[:1]) == []
 
 
+async def _released(site: ArchiveSite, origin: str) -> bool:
+    async with await connect_archive(site.url) as db:
+        return await release(site.url, db, origin, "s-1")
+
+
 async def test_a_stopped_feed_goes_on_when_a_person_has_released_it(
     site: ArchiveSite, logs: list[Path]
 ) -> None:
@@ -264,12 +258,8 @@ async def test_a_stopped_feed_goes_on_when_a_person_has_released_it(
     await site.until_alarm(events[0].origin, "forged")
     await purge_table((await site.keeper()).jetstream(), events[0].origin)
     await site.say(events)
-    db = await connect_archive(site.url)
-    try:
-        assert await release(site.url, db, events[0].origin, "s-1")
-        assert not await release(site.url, db, events[0].origin, "s-1")
-    finally:
-        await db.close()
+    assert await _released(site, events[0].origin)
+    assert not await _released(site, events[0].origin)
     await site.until_archived(logs[0])
     rows = site.ask("SELECT kind, cleared_by FROM property.feed_alarm")
     assert [tuple(row.values()) for row in rows] == [("forged", "s-1")]
@@ -290,11 +280,8 @@ async def test_an_uplink_that_has_stopped_is_an_alarm_until_it_is_set_right(
     alarm = await site.until_alarm(events[0].origin, "uplink")
     assert (alarm["position"], alarm["reason"]) == (9, "fork: another event")
     await site.until_archived(logs[0])  # what the hub holds goes on into the archive
-    db = await connect_archive(site.url)
-    try:  # nobody can say in an uplink's stead that it runs
-        assert not await release(site.url, db, events[0].origin, "s-1")
-    finally:
-        await db.close()
+    # Nobody can say in an uplink's stead that it runs.
+    assert not await _released(site, events[0].origin)
     assert await site.until_alarm(events[0].origin, "uplink") == alarm
     # Another uplink of the same table does not set it right; the newest reason stands.
     other = UplinkStatus(state="stopped", position=12, code="gap", reason="12 is not there")
@@ -356,8 +343,7 @@ async def test_what_a_database_cannot_hold_stops_one_table_alone(
     ]
     nul = _odd(nul, b'{"x":"\\u0000"}', actor=b"a\\u0000")
     site.worker()
-    for each in (*odd, nul, sound, named):
-        await site.say(each)
+    await site.say(*odd, nul, sound, named)
     # No event, honestly hashed; what is said of it holds the NUL.
     odd.append(_odd(named, b'{},"a\\u0000":1'))
     last = {POSITION: str(odd[-1][-1].position), HASH: odd[-1][-1].hash.hex()}

@@ -5,6 +5,7 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
 
@@ -100,10 +101,10 @@ class ArchiveSite:
 
     # ---- the hub ----
 
-    async def say(self, events: Sequence[ReplicatedEvent]) -> None:
-        """Publish as an uplink does, in order, without its checks: the keeper may do anything."""
+    async def say(self, *logs: Sequence[ReplicatedEvent]) -> None:
+        """Publish as uplinks do, in order, without their checks: the keeper may do anything."""
         waiting: list[asyncio.Future[Any]] = []
-        for each in events:
+        for each in chain.from_iterable(logs):
             message = (event_subject(*split_origin(each.origin)), each.stored)
             waiting.append(await self._published(*message, replication_headers(each)))
             if len(waiting) >= _AHEAD:

@@ -62,7 +62,6 @@ def write_log(
     origin: str,
     events: Sequence[TableEvent],
     *,
-    begin_s: int = BEGIN_S,
     every_s: int = 1,
 ) -> None:
     """A log of these events, one every so many seconds; what is there already goes on."""
@@ -74,7 +73,7 @@ def write_log(
                     event,
                     position,
                     stream=origin,
-                    at=rfc3339((begin_s + position * every_s) * 1_000_000_000),
+                    at=rfc3339((BEGIN_S + position * every_s) * 1_000_000_000),
                     correlation=str(getattr(event, "coup", None) or ""),
                 )
                 for position, event in enumerate(events[first:][:_COMMIT], base + 1)
@@ -100,14 +99,11 @@ def into_archive(url: str, *logs: Path) -> None:
     """Make an archive and store logs in it, without a hub."""
 
     async def store() -> None:
-        connection = await connect_archive(url)
-        try:
+        async with await connect_archive(url) as connection:
             archive = Archive(url, connection)
             for log in logs:
                 intake, _ = await archive.keep({}, carried_in(log), ())
                 assert not intake.faults
-        finally:
-            await connection.close()
 
     migrate(url)
     asyncio.run(store())
