@@ -13,12 +13,12 @@ from typing import Final
 import pytest
 
 from baccarat.processes.children import Child
+from benchmarks.instruments.postgres import Postgres, postgres_cluster
 from tests.kill.test_property_hub import SCENARIOS, Play, playing
 from tests.support.machine import waiting
 from tests.support.property.archive_site import ArchiveSite
 from tests.support.property.feeds import log_rows
 from tests.support.property.logs import archived
-from tests.support.property.postgres import Postgres, postgres_cluster
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(1800)]
 

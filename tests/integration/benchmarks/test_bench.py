@@ -15,6 +15,7 @@ from benchmarks.command import figures_of
 from benchmarks.driver.framing import measure as framing_row
 from benchmarks.instruments.figures import FLOOR_P50_MOST_MS, Figure, latency, memory
 from benchmarks.instruments.measure import MemoryUse, Samples
+from benchmarks.instruments.postgres import Postgres
 from benchmarks.ledger import ledger_figures
 from benchmarks.rows import ROWS, BenchOptions, BenchRow, Unmeasurable, rows_named
 from benchmarks.table import replay as bench_replay
@@ -24,7 +25,6 @@ from events.log.reader import reading
 from events.log.store import EventLog
 from events.log.verify import verify
 from tests.support.machine.commands import Done, complaint, documents, here, run
-from tests.support.property.postgres import Postgres
 from tests.support.table.stories import KeptWorld, disputed_and_corrected
 
 FIELDS = {

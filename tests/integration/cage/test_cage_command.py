@@ -6,26 +6,63 @@ import json
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
+from msgspec.structs import replace
 
+from benchmarks.ledger import settled_coup
 from cage.ledger.database import parse_ledger_url
 from cage.ledger.store import LedgerStore
-from events.types.table import CoupSettled, CoupVoided, TableEvent
+from events.types.table import CoupSettled, CoupVoided, SeatDifference, TableEvent
 from table_core.odds.exact import exact_odds
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.rules.composition import full_shoe
 from tests.house.sources import texts
 from tests.support.cage.ledgers import STREAM, book_log, facts_of, play_log
-from tests.support.log.long_logs import REVISED, long_log
 from tests.support.machine.commands import Done, complaint, documents, here, run, said
 from tests.support.machine.processes import ROOT, environment
 from tests.support.property.logs import write_log
 from tests.support.table.chip_day import FLOAT, chip_day
+
+REVISED: Final = 10
+_COUPS_A_SHOE: Final = 80
+_SHOES_A_DAY: Final = 99
+
+
+def long_log(coups: int) -> Iterator[TableEvent]:
+    """Seven seats wager the same each time; Banker wins, and in a revision Player has won."""
+    for number in range(coups):
+        shoe, coup = divmod(number, _COUPS_A_SHOE)
+        day, shoe = divmod(shoe, _SHOES_A_DAY)
+        name = f"{20260101 + day}-{shoe + 1:02}/{coup + 1}"
+        yield from settled_coup(name)
+        if number % REVISED == 0:
+            yield _revised(name)
+
+
+def _revised(name: str) -> CoupSettled:
+    first = settled_coup(name)[-1].settlement
+    revised = settled_coup(name, winner="player")[-1].settlement
+    moved = zip(first.lines, revised.lines, strict=True)
+    return CoupSettled(
+        coup=name,
+        settlement=replace(
+            revised,
+            settlement_id=f"t1/{name}/2/2",
+            revision=2,
+            reverses=first.settlement_id,
+            difference=tuple(
+                SeatDifference(seat=was.seat, staked=0, paid=now.paid - was.paid, commission=0)
+                for was, now in moved
+            ),
+        ),
+    )
+
 
 SEED = 5
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.instruments.postgres import Postgres
 from cage.ledger.database import parse_ledger_url
 from cage.ledger.reading import open_ledger
 from events.errors import BusError, LedgerError
@@ -19,7 +20,6 @@ from tests.support.cage.ledgers import STREAM, accounts_of, agrees, messages_of,
 from tests.support.machine.processes import ROOT, environment
 from tests.support.machine.seeds import seeded
 from tests.support.machine.waiting import PATIENCE_SECONDS, until
-from tests.support.property.postgres import Postgres
 from tests.support.service.small_table import HOST, TOPICS, small_table
 
 SEED = 20261127

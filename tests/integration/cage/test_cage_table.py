@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from benchmarks.instruments.postgres import Postgres
 from cage.service import CageService
 from events.commands.corrections import CorrectWager
 from events.commands.coup import VoidCoup
@@ -17,7 +18,6 @@ from tests.support.cage.ledgers import accounts_of, agrees, held_against
 from tests.support.machine.seeds import drawn_seed, seeded
 from tests.support.machine.tasks import background
 from tests.support.machine.waiting import until
-from tests.support.property.postgres import Postgres
 from tests.support.service.live_table import LiveTable
 from tests.support.service.table_service import TOPICS, Table1, connected, play, service
 from tests.support.table.coups import COUP

@@ -12,6 +12,7 @@ from typing import Final
 
 import pytest
 
+from benchmarks.instruments.postgres import Postgres, postgres_cluster
 from events.proof.chain import next_hash
 from events.types.table import TableEvent
 from property.archive.database import connect_archive
@@ -33,7 +34,6 @@ from property.hub.uplink_status import UplinkStatus, encode_uplink_status
 from tests.support.property.archive_site import ArchiveSite
 from tests.support.property.logs import archived, carried_in, dealt, differences, write_log
 from tests.support.property.nats_hub import Hub, made_streams, running_hub
-from tests.support.property.postgres import Postgres, postgres_cluster
 
 _TABLES: Final = 6
 _MOVES_WITHIN_S: Final = 10.0  # what is promised

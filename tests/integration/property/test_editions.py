@@ -10,6 +10,7 @@ import pytest
 from nats.aio.client import Client
 from structlog.testing import capture_logs
 
+from benchmarks.instruments.postgres import Postgres
 from events.log.editions import PROFILES, RULEBOOKS, editions_folder, write_editions
 from property.hub.streams import purge_table
 from property.hub.subjects import EDITIONS, EVENTS, edition_subject
@@ -20,7 +21,6 @@ from tests.support.machine.waiting import until
 from tests.support.property.archive_site import ArchiveSite
 from tests.support.property.feeds import TableLogs, feeding, keeper, until_held
 from tests.support.property.nats_hub import HUB_ERRORS, Hub, made_streams, running_hub, signed_in
-from tests.support.property.postgres import Postgres
 
 pytestmark = pytest.mark.timeout(180)
 

@@ -19,6 +19,7 @@ from statistics import median
 
 import msgspec
 
+from benchmarks.instruments.postgres import Postgres
 from cage.ledger.database import parse_ledger_url
 from cage.ledger.reading import Filter, open_ledger
 from events.commands.base import Command
@@ -42,7 +43,6 @@ from tests.support.cage.ledgers import STREAM, agrees
 from tests.support.machine.processes import peak_kilobytes
 from tests.support.machine.tasks import background
 from tests.support.machine.waiting import until
-from tests.support.property.postgres import Postgres
 from tests.support.service.live_table import LiveTable
 from tests.support.service.table_service import Published
 
