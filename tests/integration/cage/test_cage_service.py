@@ -1,10 +1,9 @@
 """The ledger behind real brokers: each settlement once, whatever is lost, doubled or killed."""
 
 import asyncio
-import os
 import random
-import signal
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,9 +14,8 @@ from cage.ledger.reading import open_ledger
 from events.errors import BusError, LedgerError
 from tests.support.brokers.brokers import Broker
 from tests.support.cage.cages import cage
-from tests.support.cage.feed_table import FeedTable, disorder, feed_table
+from tests.support.cage.feed_table import FeedTable, disorder, feed_table, killed_again_and_again
 from tests.support.cage.ledgers import STREAM, accounts_of, agrees, messages_of, play_log
-from tests.support.machine.processes import ROOT, environment
 from tests.support.machine.seeds import seeded
 from tests.support.machine.waiting import PATIENCE_SECONDS, until
 from tests.support.service.small_table import HOST, TOPICS, small_table
@@ -231,22 +229,9 @@ async def test_a_cage_killed_again_and_again_books_everything_once(
     messages = messages_of(log)
     url = f"mqtt://{HOST}:{broker.port}/{TOPICS.site}/{TOPICS.table}"
     command = [sys.executable, "-m", "baccarat", "cage", "run", "--url", url, "--ledger", ledger]
-    killed: list[int] = []
     async with feed_table(broker, messages) as table, asyncio.timeout(2 * PATIENCE_SECONDS):
-        playing = asyncio.create_task(_play(table, rng, killed))
-        while not playing.done():
-            child = await asyncio.create_subprocess_exec(
-                *command, env=environment(), cwd=ROOT, stderr=asyncio.subprocess.DEVNULL
-            )
-            heard = len(table.acks)
-            await until(
-                lambda heard=heard: len(table.acks) > heard or playing.done(), "it acknowledges"
-            )
-            await asyncio.sleep(rng.uniform(0, 0.05))
-            os.kill(child.pid, signal.SIGKILL)
-            await child.wait()
-            killed.append(child.pid)
-        await playing
+        play = partial(_play, table, rng)
+        killed = await killed_again_and_again(command, play, table.acks, rng, 0.05)
         async with cage(broker, ledger) as made:
             await made.caught_up(len(messages))
     assert len(killed) >= 2

@@ -1,8 +1,6 @@
 """The cage over real brokers: each settlement once in effect, none missed, all acknowledged."""
 
 import asyncio
-import os
-import signal
 import sys
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
@@ -16,7 +14,7 @@ from events.types.table import CoupSettled
 from simulators.cage.book import BookTotals, SettlementBook
 from simulators.cage.service import Anomalies, Cage
 from tests.support.brokers.brokers import Broker
-from tests.support.cage.feed_table import FeedTable, feed_table
+from tests.support.cage.feed_table import FeedTable, feed_table, killed_again_and_again
 from tests.support.machine.seeds import seeded
 from tests.support.machine.tasks import background
 from tests.support.machine.waiting import PATIENCE_SECONDS, until
@@ -209,31 +207,20 @@ async def test_a_cage_killed_again_and_again_books_everything_once(
     coups = 40
     log = publish_log(coups)
     async with feed_table(nats, log) as table, asyncio.timeout(PATIENCE_SECONDS):
-        kills = 0
 
-        async def play() -> None:
+        async def play(killed: list[int]) -> None:
             """The last third waits for two kills: a process may take as long to start."""
             for position in log:
                 due = min(3 * position // len(log), 2)
-                await until(lambda: kills >= due, "one is killed")  # noqa: B023 - used at once
+                await until(lambda due=due: len(killed) >= due, "one is killed")
                 await _append(table, [position])
                 await asyncio.sleep(rng.uniform(0, 0.008))
 
-        playing = asyncio.create_task(play())
-        while not playing.done():
-            child = await asyncio.create_subprocess_exec(
-                sys.executable, "-c", CHILD, str(nats.port), str(path)
-            )
-            heard = len(table.replays)
-            await until(lambda heard=heard: len(table.replays) > heard, "it asks")
-            await asyncio.sleep(rng.uniform(0, 0.1))
-            os.kill(child.pid, signal.SIGKILL)
-            await child.wait()
-            kills += 1
-        await playing
+        command = [sys.executable, "-c", CHILD, str(nats.port), str(path)]
+        killed = await killed_again_and_again(command, play, table.replays, rng, 0.1)
         async with _cage(nats, path) as cage:
             await _all_booked(cage, coups)
             assert cage.anomalies.conflicts == 0
             # A killed one may have booked it all, so that this one has that still to say.
             await until(lambda: table.acks[-1:] == [EVERY * coups], "the last is acknowledged")
-    assert kills >= 2
+    assert len(killed) >= 2
