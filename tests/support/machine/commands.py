@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any, Final, NamedTuple
 
+import structlog
+
 from baccarat.cli.main import main
 from tests.support.machine.processes import environment
 
@@ -36,14 +38,18 @@ class Done(NamedTuple):
 
 
 def here(*words: object, stdin: bytes = b"") -> Done:
-    """Run the command in this process: the interpreter's start would be most of the time."""
-    out, err, before = _stream(), _stream(), sys.stdin
+    """Run the command in this process: the interpreter's start would be most of the time.
+
+    How it sets up the process's logs is taken back, for the tests that come after.
+    """
+    out, err, before, logs = _stream(), _stream(), sys.stdin, structlog.get_config()
     sys.stdin = _stream(stdin)
     try:
         with redirect_stdout(out), redirect_stderr(err):
             code = main(list(map(str, words)))
     finally:
         sys.stdin = before
+        structlog.configure(**logs)
     return Done(code, _text(out), _text(err))
 
 
