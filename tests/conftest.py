@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.instruments.postgres import Postgres, postgres_cluster
 from tests.support.brokers.brokers import BROKERS, Broker, running
 from tests.support.property.nats_hub import Hub, made_streams, running_hub
-from tests.support.property.postgres import Postgres, postgres_cluster
 
 
 def pytest_configure() -> None:
