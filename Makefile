@@ -24,7 +24,7 @@ export PATH := $(PATH):/usr/local/sbin:/usr/sbin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check sbom audit soak soak-processes soak-computing late broken mutants bench corpus reference lock clean
+.PHONY: help setup demo quick test check sbom audit soak soak-processes soak-computing late broken mutants bench corpus reference lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /make \1\t/p' Makefile | expand -t 14
@@ -35,6 +35,16 @@ setup: $(STAMP) ## .venv with the locked packages and this one
 demo: $(STAMP) ## a whole table on this machine; ROUNDS=20 stops by itself; SEED, SPEED, ARGS
 	@exec $(BIN)/baccarat demo $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SEED),--seed $(SEED)) \
 	    $(if $(SPEED),--speed $(SPEED)) $(ARGS)
+
+quick: $(STAMP) ## lint, types and the tests that start no process; about a minute
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --quiet --check .
+	@$(BIN)/mypy & types=$$!; \
+	    $(BIN)/python -m pytest -q --numprocesses 2 --dist loadfile $(PURE) $(ARGS) || tests=$$?; \
+	    wait $$types && exit $${tests:-0}
+
+# pytest fails where this selects nothing, and tests/house where it selects little.
+PURE := -m "not soak and not process" tests/unit
 
 test: $(STAMP) ## the whole suite, against nats-server and mosquitto; ARGS="-k settle"
 	@$(NEED_PARTS)

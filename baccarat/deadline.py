@@ -10,7 +10,7 @@ import threading
 import time
 from typing import Final
 
-import structlog
+from events.structured_log import structlog
 
 __all__ = ["Deadline"]
 

@@ -8,7 +8,6 @@ import asyncio
 from pathlib import Path
 from typing import Final
 
-import structlog
 from msgspec import Struct
 
 from displays.app import IDLE_SECONDS, make_app
@@ -22,6 +21,7 @@ from events.mqtt.bus import BusSettings
 from events.mqtt.process_shell import ProcessShell
 from events.mqtt.request_client import RequestClient
 from events.mqtt.topics import Topics
+from events.structured_log import structlog
 
 __all__ = ["DisplayService", "DisplaySettings"]
 

@@ -16,9 +16,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-import structlog
-
 from events.errors import ConfigError
+from events.structured_log import structlog
 
 __all__ = ["CertificatePair", "ClientTls", "read_first_pair", "read_pair"]
 

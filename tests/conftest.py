@@ -1,26 +1,66 @@
 """Fixtures that several suites use."""
 
 import asyncio
+import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Final
 
 import pytest
 
 from benchmarks.instruments.postgres import Postgres, postgres_cluster
 from tests.support.brokers.brokers import BROKERS, Broker, running
+from tests.support.machine.warm_starts import cold_starts, no_starts, warm_starts
 from tests.support.property.nats_hub import Hub, made_streams, running_hub
+from tests.tools.late.lateness import SEED
+
+_UNIT: Final = Path(__file__).with_name("unit")
+# Files that wait for more than half a minute. A file's tests run in one worker, and these are to
+# be under way while the others are run.
+_LONG: Final = frozenset(
+    {
+        *(
+            "test_cage_service",
+            "test_demo",
+            "test_demo_faults",
+            "test_doctor",
+            "test_driver_killed",
+        ),
+        *("test_faults", "test_faults_together", "test_kill", "test_secured_table"),
+    }
+)
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """What a shell's `&` makes deaf to Ctrl-C is not the services that the tests start."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # Of pytest-xdist: begin with the files that come first here, not with those of the most tests.
+    config.option.loadscopereorder = False
+    # A thousand children would compile the product, each for itself, in 0.15 s.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    if SEED not in os.environ:  # `make late` has each process patch itself when it starts
+        stack = ExitStack()
+        stack.enter_context(warm_starts())
+        config.add_cleanup(stack.close)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Start children as a test's marks and folder say; those of its fixtures, too."""
+    with ExitStack() as stack:
+        if item.get_closest_marker("cold_start"):
+            stack.enter_context(cold_starts())
+        if _UNIT in item.path.parents and not item.get_closest_marker("process"):
+            stack.enter_context(no_starts())
+        return (yield)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes an hour begins first, or it is waited for last."""
-    items.sort(key=lambda item: not _goes_first(item))
+    """What takes an hour or a minute begins first, or it is waited for last."""
+    items.sort(key=lambda item: (not _goes_first(item), item.path.stem not in _LONG))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -15,9 +15,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
-import structlog
-
 from baccarat.processes.children import Child
+from events.structured_log import structlog
 from table_core.service.snapshots import inspect_log
 
 __all__ = ["inspect_in_background"]

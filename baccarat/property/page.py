@@ -5,13 +5,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import msgspec
-import structlog
 
 from baccarat.config.property_form import PropertyConfig
 from displays.http.server import WebServer
 from displays.property_board.board import make_board_app
 from events.clock import SystemClock
 from events.errors import ConfigError, InputError
+from events.structured_log import structlog
 from property.archive.client import ArchiveClient
 from property.archive.questions import ARCHIVE_QUERIES, parse_parameters
 from property.board.feed import BoardUpdater

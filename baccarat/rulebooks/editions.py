@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import click
-import structlog
 
 from baccarat.read_files import read_file
 from baccarat.rulebooks.library import source_of
 from events.errors import ConfigError, LogUnwritable
 from events.log.editions import PROFILES, RULEBOOKS, editions_folder, read_editions, write_editions
+from events.structured_log import structlog
 from shoe_driver.profiles.catalogue import profile_text, shipped_texts
 from table_core.rulebooks.shipped import shipped_sources
 from table_core.rules.rulebook import Rulebook

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-import structlog
 from msgspec import Struct
 from sqlalchemy import URL
 
@@ -21,6 +20,7 @@ from events.errors import ConfigError, InputError, LedgerUnavailable
 from events.mqtt.bus import BusSettings
 from events.mqtt.process_shell import no_probe
 from events.mqtt.topics import Topics
+from events.structured_log import structlog
 
 __all__ = ["LedgerSettings", "ledger_settings", "ledger_settings_at", "make_cage", "serve"]
 

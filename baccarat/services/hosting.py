@@ -13,8 +13,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-import structlog
-
 from baccarat.config.form import TableConfig
 from baccarat.services.registry import (
     REPORTED_ERRORS,
@@ -26,6 +24,7 @@ from baccarat.services.registry import (
 )
 from events.errors import ConfigError, OurBug
 from events.mqtt.backoff import Backoff
+from events.structured_log import structlog
 
 __all__ = ["check_nothing_shared", "host", "run_hosted"]
 

@@ -16,13 +16,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-import structlog
-
 from baccarat.config.form import TableConfig
 from baccarat.deadline import Deadline
 from baccarat.services.restart import RestartableError, may_restart
 from baccarat.site.notify import keep_notified, notify
 from events.errors import OurBug, TableError
+from events.structured_log import structlog
 
 __all__ = [
     "REPORTED_ERRORS",

@@ -7,8 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-import structlog
-
 from baccarat.config.errors import ConfigFaults
 from baccarat.config.form import TableConfig
 from baccarat.config.table import rule_faults
@@ -24,6 +22,7 @@ from events.clock import SystemClock
 from events.errors import ConfigError
 from events.log.store import EventLog
 from events.proof.keys import load_signing_key
+from events.structured_log import structlog
 from shoe_driver.profiles.catalogue import load_profile
 from table_core.process.checkpoints import CheckpointKeys
 from table_core.rules.rulebook import Rulebook

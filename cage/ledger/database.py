@@ -5,13 +5,13 @@ the password, into an error of the project.
 """
 
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-import psycopg
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import (
@@ -131,14 +131,20 @@ def translate_ledger_errors(url: URL) -> Iterator[None]:
         yield
     except (OperationalError, InterfaceError) as error:
         raise LedgerUnavailable(f"{shown(url)}: {_cause(error)}") from error
-    except psycopg.Error as error:  # from direct use of the driver
-        away = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
+    except _driver_errors("Error") as error:  # from direct use of the driver
+        away = isinstance(error, _driver_errors("OperationalError", "InterfaceError"))
         kind = LedgerUnavailable if away else LedgerError
         raise kind(f"{shown(url)}: {' '.join(str(error).split())}") from error
     except SQLAlchemyError as error:
         gone = isinstance(error, DBAPIError) and error.connection_invalidated
         kind = LedgerUnavailable if gone else LedgerError
         raise kind(f"{shown(url)}: {_cause(error)}") from error
+
+
+def _driver_errors(*names: str) -> tuple[type[Exception], ...]:
+    """Return classes of psycopg; none where a ledger in SQLite has not loaded it, 50 ms."""
+    driver = sys.modules.get("psycopg")
+    return tuple(getattr(driver, name) for name in names) if driver else ()
 
 
 def _cause(error: SQLAlchemyError) -> str:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 import msgspec
-import psycopg
 from msgspec import Struct
 from msgspec.structs import astuple
 from sqlalchemy import URL, Connection, Engine, insert, select, text, update
@@ -186,6 +185,8 @@ class LedgerStore:
                 insert(POSTING), [dict(zip(names, row, strict=True)) for row in rows]
             )
             return
+        import psycopg  # noqa: PLC0415 - takes 50 ms, which a ledger in SQLite need not spend
+
         driver = self._connection.connection.driver_connection
         assert isinstance(driver, psycopg.Connection)  # noqa: S101 - the one driver we name in URLs
         with driver.cursor() as cursor, cursor.copy(_COPY) as copy:

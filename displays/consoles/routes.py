@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
 import msgspec
-import structlog
 from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
@@ -27,6 +26,7 @@ from displays.http.stream import StateStream, last_event_id
 from displays.live import LiveState
 from events.clock import Clock
 from events.commands.base import ANSWER_REFUSED, Answer
+from events.structured_log import structlog
 
 __all__ = ["CONSOLE_PAGES", "ConsolePage", "ConsoleRoutes", "ConsoleUser", "evidence_file"]
 

@@ -17,12 +17,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-import structlog
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from displays.auth.login_policy import client_network, is_here
 from events.errors import ConfigError
+from events.structured_log import structlog
 from events.tls import CertificatePair, read_first_pair, read_pair
 
 __all__ = [

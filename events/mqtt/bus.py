@@ -37,7 +37,6 @@ from pathlib import Path
 from typing import Final
 
 import aiomqtt
-import structlog
 from msgspec import Struct
 from paho.mqtt.client import topic_matches_sub
 
@@ -45,6 +44,7 @@ from events.errors import BusError, ConfigError, OurBug
 from events.mqtt.backoff import Backoff
 from events.mqtt.connection import BusConnection
 from events.mqtt.messages import Message, Publication
+from events.structured_log import structlog
 from events.tls import ClientTls
 
 __all__ = [

@@ -6,8 +6,6 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
 from typing import Any, Final, TypeAlias, TypeVar
 
-import structlog
-
 from events.clock import Clock
 from events.errors import OurBug
 from events.mqtt.bus import Bus, BusSettings, Handler
@@ -26,6 +24,7 @@ from events.mqtt.process import (
     Steps,
     Wait,
 )
+from events.structured_log import structlog
 
 __all__ = [
     "AtOnce",

@@ -13,12 +13,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-import structlog
 from nats.aio.client import Client
 from psycopg import AsyncConnection
 
 from events.errors import BusError
 from events.mqtt.backoff import Backoff
+from events.structured_log import structlog
 from property.archive.batch import BatchPlan
 from property.archive.database import translate_archive_errors
 from property.archive.store import Archive, Probe, StoreResult

@@ -15,10 +15,10 @@ from functools import partial
 from hashlib import sha256
 from typing import Final
 
-import structlog
 from nats.aio.client import Client
 
 from events.errors import InputError
+from events.structured_log import structlog
 from property.archive.store import Archive, Edition
 from property.archive.stream_reader import HUB_ERRORS, StreamMessage, StreamReader, creation_time
 from property.hub.subjects import EDITIONS, FEEDS, EditionKind, named_edition, origin_of

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple
 
-import structlog
 from nats.aio.client import Client
 
 from events.errors import ArchiveUnavailable, BusError
+from events.structured_log import structlog
 from property.archive.database import connect_archive, migrate
 from property.archive.partition_consumer import PartitionConsumer, PartitionLocks, fair_share
 from property.archive.store import Archive, Edition, Probe, no_probe, store_editions

@@ -9,10 +9,9 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-import structlog
-
 from events.clock import Clock
 from events.errors import ArchiveError
+from events.structured_log import structlog
 from events.types.corrections import HandsCorrected
 from events.types.irregularities import DealerAssigned
 from events.types.table import (

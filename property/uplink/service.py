@@ -15,13 +15,13 @@ from math import inf
 from pathlib import Path
 from typing import Final
 
-import structlog
 from msgspec import Struct
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 
 from events.clock import Clock
 from events.errors import BusError, InputError, LogError, LogRefused
+from events.structured_log import structlog
 from property.background_tasks import TaskBackoff, end_tasks
 from property.hub.connection import HubSettings, connect
 from property.hub.replicated_event import Head

@@ -15,7 +15,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
-import structlog
 from msgspec import Struct
 from nats.aio.client import Client
 from nats.js import JetStreamContext
@@ -23,6 +22,7 @@ from nats.js import JetStreamContext
 from events.clock import Clock
 from events.errors import InputError
 from events.proof.note import SigningKey, VerifierKey
+from events.structured_log import structlog
 from events.tls import ClientTls
 from property.archive.stream_reader import HUB_ERRORS, StreamMessage, StreamReader, reader_jetstream
 from property.background_tasks import TaskBackoff

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import msgspec
-import structlog
 
 from events.commands.base import Refusal
+from events.structured_log import structlog
 from table_core.process.history_client import ANSWER_BYTES, HistoryQuestion
 from table_core.refusals import refuse
 

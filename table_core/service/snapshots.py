@@ -13,14 +13,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-import structlog
-
 from events.errors import LogError, LogRefused, OurBug, UnreadableEvent
 from events.log.reader import reading
 from events.log.store import EventLog
 from events.log.verify import Progress, verify
 from events.proof.chain import next_hash, origin_hash
 from events.proof.merkle import MerkleTree
+from events.structured_log import structlog
 from events.types.envelope import decode_data, decode_envelope
 from events.types.snapshot_anchor import BooksClosed
 from events.types.stored import Stored

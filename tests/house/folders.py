@@ -20,6 +20,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
             "json_form",
             "money",
             "sql_migrations",
+            "structured_log",
             "tls",
             "toml_form",
         ),

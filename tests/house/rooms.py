@@ -24,6 +24,7 @@ SHELLS = (
     "events.mqtt.process_shell",  # runs a process on asyncio
     "events.proof.keys",  # key files, and where a new key comes from
     "events.sql_migrations",  # databases by alembic
+    "events.structured_log",  # logging
     "events.tls",  # certificates and keys, as files
     "property.archive.client",  # queries the archive
     "property.archive.database",  # where it is, and its schema

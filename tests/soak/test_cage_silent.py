@@ -10,6 +10,7 @@ from tests.support.cage.cage_game import play_beside_a_silent_cage
 
 
 @pytest.mark.soak
+@pytest.mark.cold_start
 @pytest.mark.timeout(900)
 async def test_the_alarm_rises_and_clears_and_nothing_grows(
     nats: Broker, tmp_path: Path, record_property: Callable[[str, object], None]

@@ -84,19 +84,26 @@ def _control(catcher: str, whole: Path) -> Verdict:
 
 
 def _run(catcher: str, folder: Path) -> tuple[int, str]:
-    """The exit code, and the line that says most."""
-    run = subprocess.run(
-        [sys.executable, *CATCHERS[catcher]],
+    """The exit code, and the line that says most; a world that broke needs no further seed."""
+    run = subprocess.Popen(
+        ["timeout", str(_LIMIT_S), sys.executable, *CATCHERS[catcher]],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"},
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
-        timeout=_LIMIT_S,
-        check=False,
     )
-    lines = [line.strip() for line in (run.stdout + run.stderr).splitlines() if line.strip()]
-    telling = [line for line in lines if line.startswith(("BROKE", "FAILED", "E  "))]
-    return run.returncode, (telling or lines[-1:] or [""])[0][:160]
+    last = telling = ""
+    with run:
+        assert run.stdout is not None
+        for line in map(str.strip, run.stdout):
+            last = line or last
+            if not telling and line.startswith(("BROKE", "FAILED", "E  ")):
+                telling = line
+            if line.startswith("BROKE"):
+                run.terminate()  # which `timeout` hands on
+                return _FAILED, line[:160]
+    return run.returncode, (telling or last)[:160]
 
 
 if __name__ == "__main__":

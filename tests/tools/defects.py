@@ -1,6 +1,8 @@
-"""Ten defects that a table must never have, each as a change of one place, and who catches it."""
+"""Defects that a table must never have, each as a change of one place, and who catches it."""
 
 from typing import Final, NamedTuple
+
+from tests.tools.planted import cage, driver, table
 
 __all__ = ["CATCHERS", "DEFECTS", "Defect"]
 
@@ -28,6 +30,8 @@ _PYTEST: Final = ("-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "n
 
 CATCHERS: Final[dict[str, tuple[str, ...]]] = {
     "world": (*_WORLD, "--seeds", "1..16", "--faults", "all"),
+    # A world says that it broke as soon as it has; most of the mistakes need five seeds, one 72.
+    "worlds": (*_WORLD, "--seeds", "0..90", "--faults", "all"),
     "world without faults": (*_WORLD, "--seeds", "1..8"),
     "world with full disks": (*_WORLD, "--seeds", "1..4", "--faults", "log_disk_full"),
     "world with cards too many": (*_WORLD, "--seeds", "1..6", "--faults", "overdraw_carried"),
@@ -137,5 +141,9 @@ DEFECTS: Final = (
         "    heights = [column.ties.length for column in last]\n",
         "    heights = [min(column.ties.length, 6) for column in last]\n",
         "test_roads",
+    ),
+    *(
+        Defect(*mistake, "worlds")
+        for mistake in (*table.MISTAKES, *driver.MISTAKES, *cage.MISTAKES)
     ),
 )

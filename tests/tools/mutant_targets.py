@@ -238,6 +238,7 @@ TARGETS: Final = (
         ),
         (
             "table_core/decide/dispatch",
+            "table_core/decide/available_commands",
             "table_core/commands_and_reports",
             "events/types/wagers",
             "table_core/rules/wager_checks",

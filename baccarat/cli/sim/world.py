@@ -15,10 +15,10 @@ from typing import Final
 
 import click
 import msgspec
-import structlog
 
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
 from events.errors import InputError
+from events.structured_log import structlog
 from simulators.faults.registry import FAULTS
 from simulators.world.fault_plan import WORLD_FAULTS, parse_world_faults
 from simulators.world.world import World, WorldReport

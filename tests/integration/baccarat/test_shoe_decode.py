@@ -325,6 +325,7 @@ def test_bad_usage_is_one_line_and_exit_code_two(arguments: list[str], complaint
     assert decode(*arguments) == (2, "", f"{complaint}\n")
 
 
+@pytest.mark.cold_start
 @pytest.mark.parametrize("kind", ["garbage", "reports"])
 def test_memory_stays_bounded_whatever_comes(kind: str) -> None:
     """32 MB through a pipe: the process stays within a few megabytes of what it takes to start."""

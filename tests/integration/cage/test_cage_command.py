@@ -270,7 +270,7 @@ def _cells(line: str) -> list[str]:
 
 
 # Each settlement that is kept costs several kilobytes, so this many are not to be overlooked.
-SHORT, LONG = 400, 4_000
+SHORT, LONG = 400, 2_400
 MOST_KB = 4_096
 
 # The command, and then the most memory that it ever had.
@@ -284,6 +284,7 @@ sys.exit(code)
 """
 
 
+@pytest.mark.cold_start
 def test_a_reconciliation_takes_no_more_memory_for_a_longer_ledger(
     ledger: str, tmp_path: Path
 ) -> None:

@@ -60,6 +60,7 @@ COUPS = 25
 MOST_KB = 6_144
 
 
+@pytest.mark.cold_start
 async def test_a_cage_that_never_acknowledges_costs_nothing(nats: Broker, tmp_path: Path) -> None:
     found = await play_beside_a_silent_cage(tmp_path, nats, coups=COUPS, alarm=False)
     print(found)  # noqa: T201 - the figures

@@ -30,6 +30,7 @@ from displays.http.server import ADDRESS_MOST, CONNECTIONS_MOST, Certificate
 from displays.service import DisplayService
 from events.errors import ConfigError
 from tests.support.brokers.certificates import Pair, certify, write_key
+from tests.support.brokers.listeners import stop_listening
 from tests.support.machine.waiting import PATIENCE_SECONDS, until
 from tests.support.service.screen_server import Line, address_of, open_line, serving, shown
 
@@ -107,7 +108,7 @@ async def test_old_tls_is_refused(pair: Pair, version: str) -> None:
     # It is the server that refuses: with a lax one this client gets on.
     other = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0, ssl=lax)
     assert await speaks(*other.sockets[0].getsockname()) == spoken
-    other.close()
+    await stop_listening(other)
 
 
 async def test_plain_http_gets_nothing_where_there_is_tls(pair: Pair) -> None:

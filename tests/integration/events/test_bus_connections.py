@@ -306,6 +306,8 @@ def _descriptors() -> int:
 async def test_nothing_is_left_behind_whenever_it_is_cancelled(broker: Broker) -> None:
     """Cancelled after every so many turns of the loop: in the attempt, in between, at work."""
     await asyncio.to_thread(int)  # so that the executor's own thread is there before we count
+    gc.collect()
+    gc.freeze()  # what other tests have imported is collected once, and not at each count
     descriptors = _descriptors()
     for turns in [*range(30), 40, 60, 100, 200]:
         task = asyncio.create_task(Peer(broker.port, "core", EVENT).bus.run())
@@ -317,6 +319,7 @@ async def test_nothing_is_left_behind_whenever_it_is_cancelled(broker: Broker) -
         assert asyncio.all_tasks() == {asyncio.current_task()}, f"after {turns} turns"
         await asyncio.sleep(0)
         assert _descriptors() == descriptors, f"after {turns} turns"
+    gc.unfreeze()
 
 
 async def test_nothing_is_left_behind_by_a_broker_that_never_answers(

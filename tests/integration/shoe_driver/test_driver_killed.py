@@ -94,6 +94,7 @@ async def test_killed_the_driver_leaves_its_will(
             await until(lambda: states[-1] == "offline", "the Will")
 
 
+@pytest.mark.cold_start
 async def test_the_process_stays_small(mosquitto: Broker, shoe: ShoePort, journals: Path) -> None:
     """A controller hosts several tables: 60 MB a driver is the limit."""
     async with table_apart(mosquitto.port, shoe.url, journals) as (core, process):

@@ -371,8 +371,10 @@ async def test_journal_disk_full_no_card_is_accepted_and_the_break_is_told(
         for seq in range(2, 10):
             shoe.say(stream(SECOND, first_seq=seq) * 20)
             await asyncio.sleep(0.01)
-        await until(lambda: core.link is not None and core.link.state == "down", "it says so")
-        assert "No space left" in core.statuses[-1].reason
+        await until(
+            lambda: core.state() == "down" and "No space left" in core.statuses[-1].reason,
+            "it says so",
+        )
         await until(lambda: core.link and len(core.log) == core.link.head, "all before has come")
         heard = list(core.faces)
         began = time.monotonic()

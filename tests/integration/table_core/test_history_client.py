@@ -175,7 +175,9 @@ async def test_the_fate_of_what_still_waits_for_the_reader_is_not_told_yet(
         assert fate.code == "busy"
         other = await one.must("dealer", ShowRequest(transaction="s", request="f"))
         assert other.shown == {"carried_out": None}
-        asked.cancel()
+        assert hanging.pid
+        os.kill(hanging.pid, signal.SIGKILL)
+        assert (await asked).code == "past_unavailable"
 
 
 async def test_a_reader_holds_nothing_open_and_ends_with_the_table(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import Final, TypeVar
 
+from tests.support.brokers.listeners import stop_listening
+
 __all__ = ["Relay", "relayed"]
 
 _LOOPBACK: Final = "127.0.0.1"
@@ -97,7 +99,7 @@ async def relayed(relay: _R) -> AsyncIterator[_R]:
     try:
         yield relay
     finally:
-        server.close()
+        await stop_listening(server)
         await relay.ended()
         with suppress(TimeoutError):
             async with asyncio.timeout(1):

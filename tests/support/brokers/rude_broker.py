@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 from baccarat.local_brokers.nats import LOOPBACK
+from tests.support.brokers.listeners import stop_listening
 from tests.support.brokers.mqtt_packets import body_of, read_packet
 
 CONNACK = bytes.fromhex("20020000")
@@ -61,4 +62,4 @@ async def rude_broker(script: Script) -> AsyncIterator[int]:
     try:
         yield server.sockets[0].getsockname()[1]
     finally:
-        server.close()
+        await stop_listening(server)

@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 from baccarat.local_brokers.nats import LOOPBACK
+from tests.support.brokers.listeners import stop_listening
 
 __all__ = ["DeviceServer", "serving"]
 
@@ -114,5 +115,5 @@ async def serving(port: int = 0) -> AsyncIterator[DeviceServer]:
     try:
         yield made
     finally:
-        server.close()
+        await stop_listening(server)
         await made.end()

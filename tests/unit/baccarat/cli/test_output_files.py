@@ -73,6 +73,7 @@ def test_what_cannot_be_written_is_said_in_one_line(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["circle"]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("command", ["settle --batch", "log show LOG"])
 def test_a_standard_output_that_is_closed_gets_one_line(log: Path, command: str) -> None:
     words = [str(log) if word == "LOG" else word for word in command.split()]

@@ -37,6 +37,7 @@ def sizes(path: Path) -> list[int]:
     return [size for size, _ in stored_checkpoints(path)]
 
 
+@pytest.mark.process
 def test_each_settlement_has_a_checkpoint_that_openssl_and_rfc_6962_confirm(
     tmp_path: Path,
 ) -> None:

@@ -50,6 +50,7 @@ def test_the_key_of_gos_checksum_database_has_its_id() -> None:
     assert parse_verifier_key(f"{line}\n").key_id.hex() == "033de0ae"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("key", KEYS, ids=str)
 def test_openssl_finds_each_signature_good_and_no_other(key: SigningKey, tmp_path: Path) -> None:
     text = f"site/t1\n17\n{key.name}\n"

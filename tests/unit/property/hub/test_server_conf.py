@@ -35,6 +35,7 @@ def _accepted(folder: Path, conf: str) -> str:
     return told.stderr + told.stdout
 
 
+@pytest.mark.process
 def test_the_server_takes_the_accounts(tmp_path: Path) -> None:
     assert "is valid" in _accepted(tmp_path, accounts_conf(LOGINS))
 
@@ -79,6 +80,7 @@ def test_a_login_twice_or_of_nobody_is_refused() -> None:
         accounts_conf([HubLogin("harbour", "x")])
 
 
+@pytest.mark.process
 def test_the_server_takes_a_leafs_file_but_for_its_certificates(tmp_path: Path) -> None:
     place = LeafNode(name="b7", pki="/nowhere", cert="/nowhere/b7.pem", key="/nowhere/b7.key")
     tables = [LeafTable(each, "p" * 24) for each in TABLES[:2]]

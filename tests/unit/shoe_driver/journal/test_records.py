@@ -241,6 +241,7 @@ def test_the_note_of_what_is_acknowledged_is_a_hint(tmp_path: Path) -> None:
         assert folder.acked("j1") == 0
 
 
+@pytest.mark.process
 def test_a_second_driver_is_refused_and_told_who_is_there(tmp_path: Path) -> None:
     program = (
         "import sys; from pathlib import Path\n"

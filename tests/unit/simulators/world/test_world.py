@@ -67,6 +67,7 @@ def test_chips_are_carried_to_the_tray_and_what_was_not_carried_is_noticed(tmp_p
     assert {"OpenFloat", "Fill", "Credit", "CloseFloat", "CountDrop"} <= set(done)
 
 
+@pytest.mark.process
 def test_a_seed_is_the_same_world_in_every_process(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "baccarat", "sim", "world"]
     said = [

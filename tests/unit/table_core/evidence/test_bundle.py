@@ -89,6 +89,7 @@ def test_a_coup_proves_itself_and_says_how_it_stands(data: bytes) -> None:
     ]
 
 
+@pytest.mark.process
 def test_a_stranger_with_the_two_specifications_and_openssl_comes_to_the_same(
     log: Path, data: bytes, tmp_path: Path
 ) -> None:

@@ -81,6 +81,7 @@ def test_every_state_on_the_way_through_a_game_comes_back() -> None:
     assert len(hashes) == len(game.world.log)  # the position alone makes each another
 
 
+@pytest.mark.process
 def test_equal_states_have_equal_bytes_in_every_process() -> None:
     """Sets and dicts have an order of their own in each process; the bytes have not."""
     code = (

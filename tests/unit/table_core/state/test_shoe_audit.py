@@ -35,6 +35,7 @@ def test_what_is_said(packages: list[dict[str, Any]], code: int, says: str) -> N
     assert says in outcome.lines[0]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "script", [None, "echo 'Max retries exceeded' >&2; exit 1"], ids=["not there", "no network"]
 )

@@ -1,0 +1,118 @@
+"""`baccarat log verify`: prove that nobody edited a log."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import click
+import msgspec
+
+from baccarat.cli.main import EXIT_DONE, EXIT_NO
+from baccarat.cli.progress import show_progress, stderr_is_terminal
+from events.errors import InputError
+from events.log.verify import VerificationResult, parse_kept_checkpoints, verify
+from events.proof.checkpoint import KeptCheckpoint
+from events.proof.keys import read_verifier_key
+from property.witness.cosignature import WitnessKey, cosigned_at, parse_witness_key
+
+__all__ = ["verify_command"]
+
+# Years of checkpoints at some two hundred bytes each, and too small for a log given by mistake.
+_MAX_FILE: Final = 64 * 1024 * 1024
+_CONTRACT: Final = ("ok", "events", "root", "first_bad", "reason")
+
+
+@click.command("verify")
+@click.argument("log", type=click.Path(path_type=Path))
+@click.option("--checkpoint", "files", type=click.Path(path_type=Path), multiple=True,
+              metavar="FILE", help="Checkpoints kept elsewhere, one or several.")  # fmt: skip
+@click.option("--key", "keys", multiple=True, metavar="PUB",
+              help="A public key that is believed, or its file; else those in LOG.")  # fmt: skip
+@click.option("--witness", metavar="KEY",
+              help="A witness's public key, or its file: it must have cosigned.")  # fmt: skip
+@click.option("--archive", type=click.Path(path_type=Path), metavar="DIR",
+              help="The closed files, where they are not in `archive` beside LOG.")  # fmt: skip
+@click.option("--alone", is_flag=True, help="LOG without its closed files, on its own word.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def verify_command(
+    log: Path,
+    files: tuple[Path, ...],
+    keys: tuple[str, ...],
+    witness: str | None,
+    archive: Path | None,
+    alone: bool,
+    as_json: bool,
+) -> int:
+    """Prove that nobody edited LOG, a table's log file (table.sqlite).
+
+    A log that goes on from closed files is verified with all of them: from its first event on.
+    The file stays as it is, and may be in use. Only a checkpoint from elsewhere can tell that LOG
+    was cut or rewritten whole; only a key from elsewhere, that its checkpoints were. Exit code 0:
+    all is well; 1: it is not, and the first bad position is named; 2: there is no such log.
+    """
+    held = [held for file in files for held in _checkpoints_in(file)]
+    if witness is not None and not held:
+        raise InputError("--witness: name the cosigned checkpoints by --checkpoint")
+    verdict = verify(
+        log,
+        show_progress if stderr_is_terminal() and not as_json else None,
+        held=held,
+        keys=frozenset(map(read_verifier_key, keys)),
+        archive=archive,
+        alone=alone,
+    )
+    if witness is not None and verdict.ok:
+        verdict = _require_cosigned(verdict, held, _witness_key(witness))
+    if as_json:
+        told = verdict._asdict()
+        click.echo(msgspec.json.encode({name: told[name] for name in _CONTRACT}))
+    else:
+        click.echo(_as_text(log, verdict, keyed=bool(keys)))
+    return EXIT_DONE if verdict.ok else EXIT_NO
+
+
+def _witness_key(given: str) -> WitnessKey:
+    """Read a witness's public key, given as the line itself or as a file that contains it."""
+    path = Path(given)
+    try:
+        line = path.read_text("utf-8", "replace") if path.is_file() else given
+        return parse_witness_key(line)
+    except (OSError, InputError) as error:
+        raise InputError(f"--witness {given[:80]}: {error}") from error
+
+
+def _require_cosigned(
+    verdict: VerificationResult, held: Sequence[KeptCheckpoint], key: WitnessKey
+) -> VerificationResult:
+    """Return the verdict on a sound log, limited to what its checkpoints' cosignatures cover."""
+    bare = [each.where for each in held if cosigned_at(each.note, key) is None]
+    if not bare:
+        return verdict
+    return verdict._replace(ok=False, reason=f"{bare[0]} is not cosigned by {key.name}")
+
+
+def _checkpoints_in(file: Path) -> tuple[KeptCheckpoint, ...]:
+    try:
+        with file.open("rb") as opened:
+            data = opened.read(_MAX_FILE + 1)
+    except OSError as error:
+        raise InputError(f"--checkpoint {file}: {error.strerror}") from error
+    if len(data) > _MAX_FILE:
+        raise InputError(f"--checkpoint {file}: more than {_MAX_FILE:,} bytes are no checkpoints")
+    return parse_kept_checkpoints(str(file), data)
+
+
+def _as_text(log: Path, verdict: VerificationResult, *, keyed: bool) -> str:
+    if verdict.ok:
+        by = "" if keyed else ", by the keys that the log itself names"
+        signed = f"{verdict.checkpoints:,} checkpoints agree{by}"
+        signed = (
+            signed if verdict.checkpoints else "no checkpoint: it may have been cut or rewritten"
+        )
+        whole = f"{log}: ok, {verdict.events:,} events\nroot {verdict.root}\n{signed}"
+        if verdict.base == 1:
+            return whole
+        told = "alone, from its own word for what is before; the closed files were not looked at"
+        return f"{whole}\nverified from position {verdict.base:,}, {told}"
+    where = "" if verdict.first_bad is None else f" at position {verdict.first_bad:,}"
+    return f"{log}: NOT ok{where}: {verdict.reason}"
