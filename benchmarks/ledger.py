@@ -30,12 +30,11 @@ from events.types.table import (
     CoupSettled,
     Settlement,
     SettlementLine,
-    TableEvent,
     Wager,
     WagersPlaced,
 )
 
-__all__ = ["PASSES", "SETTLEMENTS", "ledger_figures", "measure"]
+__all__ = ["PASSES", "SETTLEMENTS", "ledger_figures", "measure", "settled_coup"]
 
 SETTLEMENTS: Final = 10_000
 """Settlements in one pass, unless the command line says otherwise."""
@@ -125,7 +124,7 @@ def _messages(settlements: int) -> list[bytes]:
     head = origin_hash(_STREAM)
     for number in range(settlements):
         shoe, coup = divmod(number, _COUPS_A_SHOE)
-        for event in _coup(f"202611{shoe // 99 % 28 + 1:02}-{shoe % 99 + 1:02}/{coup + 1}"):
+        for event in settled_coup(f"202611{shoe // 99 % 28 + 1:02}-{shoe % 99 + 1:02}/{coup + 1}"):
             stored = encode_envelope(
                 event,
                 index=0,
@@ -134,19 +133,22 @@ def _messages(settlements: int) -> list[bytes]:
                 at="2026-11-27T20:32:19.550508112Z",
                 actor="shoe",
                 cause=f"bench/{len(made) + 1}",
-                correlation=event.coup,  # type: ignore[attr-defined]  # all three have one
+                correlation=event.coup,
             )
             head = next_hash(head, stored)
             made.append(with_hash(stored, head))
     return made
 
 
-def _coup(coup: str) -> tuple[TableEvent, ...]:
+def settled_coup(
+    coup: str, winner: str = "banker"
+) -> tuple[BettingOpened, WagersPlaced, CoupSettled]:
+    """Return the events of a coup in which seven seats wager on Banker and Player by turns."""
     wagers = tuple(
         Wager(id=f"w/{seat}/0", seat=seat, bet="banker" if seat % 2 else "player", stake=1000)
         for seat in _SEATS
     )
-    lines = tuple(_line(wager) for wager in wagers)
+    lines = tuple(_line(wager, winner) for wager in wagers)
     settlement = Settlement(
         settlement_id=f"t1/{coup}/2/1",
         coup=coup,
@@ -170,8 +172,8 @@ def _coup(coup: str) -> tuple[TableEvent, ...]:
     )
 
 
-def _line(wager: Wager) -> SettlementLine:
-    won = wager.bet == "banker"
+def _line(wager: Wager, winner: str) -> SettlementLine:
+    won = wager.bet == winner
     return SettlementLine(
         wager=wager.id,
         seat=wager.seat,

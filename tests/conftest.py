@@ -10,10 +10,10 @@ from typing import Final
 
 import pytest
 
+from benchmarks.instruments.postgres import Postgres, postgres_cluster
 from tests.support.brokers.brokers import BROKERS, Broker, running
 from tests.support.machine.warm_starts import cold_starts, no_starts, warm_starts
 from tests.support.property.nats_hub import Hub, made_streams, running_hub
-from tests.support.property.postgres import Postgres, postgres_cluster
 from tests.tools.late.lateness import SEED
 
 _UNIT: Final = Path(__file__).with_name("unit")

@@ -8,9 +8,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]  # it brings no types
 from playwright.sync_api import Browser, Page, expect
 
+from benchmarks.instruments.postgres import Postgres
 from events.types.table import CoupSettled
 from tests.support.property.logs import dealt, entries_in, into_archive, played, write_log
-from tests.support.property.postgres import Postgres
 from tests.support.property.site import PropertySite, health
 
 TABLES = {"harbour/b7": 21, "harbour/b8": 22, "river/a1": 23}

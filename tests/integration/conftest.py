@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.brokers.brokers import Broker, running
+from tests.support.brokers.peers import at_work
 from tests.support.service.table_service import Table1, connected
-from tests.support.shoe.shoe_line import ShoePort
+from tests.support.shoe.shoe_line import Core, ShoePort
 
 
 @pytest.fixture
@@ -43,6 +44,21 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 @pytest.fixture
 def journals(tmp_path: Path) -> Path:
     return tmp_path / "journals"
+
+
+@pytest.fixture
+async def core(mosquitto: Broker) -> AsyncIterator[Core]:
+    """What hears a driver."""
+    made = Core(mosquitto.port)
+    async with at_work(made.peer):
+        yield made
+
+
+@pytest.fixture
+async def one(mosquitto: Broker) -> AsyncIterator[Table1]:
+    """Everybody at the table but the core, where the broker's kind does not matter."""
+    async with connected(mosquitto.port) as made:
+        yield made
 
 
 @pytest.fixture

@@ -9,14 +9,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from baccarat.config.form import TableConfig
-from baccarat.config.table import load_config
 from cage.reports.reconcile import Reconciliation
 from events.cards import Card
 from events.log.store import EventLog
 from events.log.verify import verify
 from events.mqtt.request_client import Retry
-from events.types.envelope import decode_data, decode_envelope
 from events.types.table import (
     BettingOpened,
     CardDealt,
@@ -27,33 +24,22 @@ from events.types.table import (
     SettlementLine,
     TableEvent,
 )
-from simulators.device.pty_port import PtyPort
 from simulators.people.dealer_and_patrons import Croupier, PlayedCoup
 from simulators.people.supervisor import GameTally
 from simulators.shoe.dealing import DealingShoe
-from simulators.shoe.player import ShoeSimulator
 from tests.kill.child import READY_TO_BE_TOLD
 from tests.support.brokers.brokers import Broker
 from tests.support.cage.cages import cage_at
 from tests.support.cage.ledgers import accounts_of, agrees
+from tests.support.log.logs import event_of
+from tests.support.service.live_table import LiveTable
 
 ROOT = Path(__file__).parents[2]
 SEED = 7
-FIRST_SHOE = "20261127-01"
 # An undisturbed coup takes some 50 ms; a killed service needs half a second to be back.
 PATIENCE_S = 300.0
 # The real waits are for people; a test's croupier asks again sooner.
 RETRY = Retry(answer_s=0.25, back_off_s=0.02, back_off_most_s=0.2)
-
-CONFIG = """\
-site = "test"
-table = "t1"
-rulebook = "au-commission"
-[shoe]
-url = "pty:{link}"
-[bus]
-port = {port}
-"""
 
 
 class Kill(NamedTuple):
@@ -110,11 +96,10 @@ class Game:
         disclosure: Literal["immediate", "deferred"] = "immediate",
     ) -> None:
         self._broker = broker
-        self._disclosure = disclosure
         self._folder = folder
-        self._path = folder / "table.toml"
-        self._path.write_text(CONFIG.format(link=folder / "shoe", port=broker.port))
-        self.config: TableConfig = load_config(self._path)
+        dealing = DealingShoe(seed=SEED, disclosure=disclosure)
+        self._live = LiveTable(folder, broker.port, seed=SEED, dealing=dealing, retry=RETRY)
+        self.config = self._live.config
         kills = list(kills)
         self._plans = {
             name: deque(kill for kill in kills if kill.service == name)
@@ -129,48 +114,17 @@ class Game:
 
     async def play(self, coups: int | None = None) -> Record:
         """Play until all kills have come and then so many coups more, and let everything settle."""
-        port = PtyPort(self._folder / "shoe")
-        port.plug_in()
-        played: list[PlayedCoup] = []
-        shoe = ShoeSimulator(
-            port,
-            DealingShoe(seed=SEED, disclosure=self._disclosure),
-            first_shoe=FIRST_SHOE,
-            speed=0,
-        )
-        croupier = Croupier(
-            self.config.bus_settings("croupier"),
-            self.config.topics,
-            shoe,
-            seed=SEED,
-            speed=0,
-            on_coup=played.append,
-            retry=RETRY,
-        )
         ledger = str(self._folder / "ledger.sqlite")
         beside = cage_at(self.config.bus_settings("cage"), self.config.topics, ledger)
-        try:
-            async with (
-                asyncio.timeout(PATIENCE_S),
-                beside as cage,
-                asyncio.TaskGroup() as group,
-            ):
-                tasks = [
-                    group.create_task(each)
-                    for each in (
-                        croupier.run(),
-                        self._keep("shoe"),
-                        self._keep("table"),
-                    )
-                ]
+        async with asyncio.timeout(PATIENCE_S), beside as cage, asyncio.TaskGroup() as group:
+            keeping = [group.create_task(self._keep(each)) for each in ("shoe", "table")]
+            async with self._live.at_play() as croupier:
                 await self._rounds(croupier, coups or 3)
                 seen = await croupier.view.quiet(0.3)
                 await cage.caught_up(seen.position)
-                for task in tasks:
-                    task.cancel()
-        finally:
-            port.unplug()
-        return self._record(played, croupier.tally, ledger, cage.acknowledged)
+            for task in keeping:
+                task.cancel()
+        return self._record(ledger, cage.acknowledged)
 
     async def _rounds(self, croupier: Croupier, more: int) -> None:
         while self.pending:
@@ -212,7 +166,7 @@ class Game:
                 sys.executable,
                 "-m",
                 "tests.kill.child",
-                str(self._path),
+                str(self._live.path),
                 service,
                 _plan(self._plans[service]),
                 stdin=asyncio.subprocess.PIPE,
@@ -221,22 +175,16 @@ class Game:
                 cwd=ROOT,
             )
 
-    def _record(
-        self,
-        played: list[PlayedCoup],
-        tally: GameTally,
-        ledger: str,
-        acknowledged: int,
-    ) -> Record:
+    def _record(self, ledger: str, acknowledged: int) -> Record:
         verdict = verify(self.config.log_path)
         with EventLog.open(self.config.log_path, self.config.origin) as log:
             stored = list(log.read())
-        events = [decode_data(decode_envelope(each.stored)) for each in stored]
+        events = [event_of(each) for each in stored]
         settled = [each.position for each in stored if each.type == CoupSettled.TYPE]
         return Record(
             coups=read_coups(events),
-            played=played,
-            tally=tally,
+            played=self._live.played,
+            tally=self._live.croupier.tally,
             settlements=[
                 event.settlement.settlement_id for event in events if isinstance(event, CoupSettled)
             ],
@@ -248,12 +196,6 @@ class Game:
             verdict_ok=verdict.ok,
             verdict_reason=verdict.reason,
         )
-
-
-def read_log(path: Path, origin: str) -> dict[str, Coup]:
-    """The coups of a log that nobody writes any more."""
-    with EventLog.open(path, origin) as log:
-        return read_coups(decode_data(decode_envelope(each.stored)) for each in log.read())
 
 
 def _plan(plans: deque[Kill]) -> str:

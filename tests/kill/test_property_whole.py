@@ -13,12 +13,12 @@ from typing import Final
 import pytest
 
 from baccarat.processes.children import Child
+from benchmarks.instruments.postgres import Postgres, postgres_cluster
 from tests.kill.test_property_hub import SCENARIOS, Play, playing
 from tests.support.machine import waiting
-from tests.support.property.archive_site import ArchiveSite, until_true
+from tests.support.property.archive_site import ArchiveSite
 from tests.support.property.feeds import log_rows
 from tests.support.property.logs import archived
-from tests.support.property.postgres import Postgres, postgres_cluster
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(1800)]
 
@@ -44,10 +44,7 @@ class _Property:
             def there(asked: str = asked, table: str = table, wanted: int = wanted) -> bool:
                 return bool(self.site.ask(asked, table, wanted))
 
-            try:
-                await until_true(there, f"{origin} is archived up to {wanted}", _CATCHES_UP_S)
-            except pytest.fail.Exception as error:
-                pytest.fail(f"{error}\n{self.site.said()[-6000:]}")
+            await self.site.until(there, f"{origin} is archived up to {wanted}", _CATCHES_UP_S)
             head, rows = archived(self.site.url, origin)
             assert [tuple(row) for row in rows] == log_rows(path)[: len(rows)]
             assert (head.position, head.hash) == (rows[-1].position, rows[-1].hash)
@@ -58,7 +55,7 @@ class _Property:
             for worker in self._workers:
                 worker.kill()
             doomed = self.site.worker(step=rng.choice(_STEPS), nth=rng.randrange(1, 9), how="die")
-            await until_true(lambda doomed=doomed: doomed.code is not None, "dies at its step")  # type: ignore[misc]  # a child
+            await self.site.until_over(doomed, "it dies at its step")
             self._workers = [self.site.worker() for _ in self._workers]
             await self.play.grown(5)
 

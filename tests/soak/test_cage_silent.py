@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.brokers.brokers import Broker
-from tests.support.cage.silent_cage import play_beside_a_silent_cage
+from tests.support.cage.cage_game import play_beside_a_silent_cage
 
 
 @pytest.mark.soak

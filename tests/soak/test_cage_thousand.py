@@ -14,10 +14,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from benchmarks.instruments.postgres import Postgres
 from tests.support.brokers.brokers import running
-from tests.support.cage.cage_game import play_cage_game
-from tests.support.cage.cage_proof import proved
-from tests.support.property.postgres import Postgres
+from tests.support.cage.cage_game import play_cage_game, proved
 
 COUPS = 1_000
 FAULTS = {

@@ -1,12 +1,14 @@
-"""No child outlives its parent, whatever the parent dies of; and each is stopped in order."""
+"""Ends: no child outlives its parent, each is stopped in order, and a closed stream is no crash."""
 
 import asyncio
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -179,3 +181,106 @@ def test_a_thread_that_may_end_before_us_cannot_start_one() -> None:
         starting = pool.submit(Child.start, ["/bin/sleep", "600"], name="sleeper")
         with pytest.raises(OurBug, match="main thread"):
             starting.result()
+
+
+LOG = Path(__file__).parents[2] / "corpus" / "0.1.0" / "table.sqlite"
+BACCARAT = f"{sys.executable} -m baccarat"
+
+
+def shell(command: str) -> tuple[int, str]:
+    done = subprocess.run(
+        ["/bin/bash", "-c", command], capture_output=True, check=False, timeout=120, text=True
+    )
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "what"), [(f"log show {LOG}", "shown"), (f"log verify --json {LOG}", "said")]
+)
+def test_results_that_can_go_nowhere_are_an_error_in_one_line(command: str, what: str) -> None:
+    code, said = shell(f"{BACCARAT} {command} >&-")
+    assert code == 2
+    assert said == f"baccarat: standard output is closed; what is {what} needs somewhere to go\n"
+
+
+def test_no_file_takes_the_place_of_a_closed_stream() -> None:
+    code, _ = shell(f"{BACCARAT} log verify {LOG} <&- >/dev/null 2>&-")
+    assert code == 0
+
+
+def test_a_reader_that_goes_is_no_news() -> None:
+    code, said = shell(f"{BACCARAT} log show {LOG} | head -1 >/dev/null; exit ${{PIPESTATUS[0]}}")
+    assert (code, said) == (1, "")
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        ("--coup NOSUCH", 1, "no event names a coup NOSUCH"),
+        ("--from 2 --coup 20261127-01/1 --to 3", 1, "no event between these positions names a"),
+        ("--from 5 --to 3", 2, "--from 5 --to 3: no position lies between them"),
+        ("--from 999999", 1, "none from 999,999 on"),
+    ],
+)
+def test_what_is_not_there_is_said(options: str, code: int, said: str) -> None:
+    ended, told = shell(f"{BACCARAT} log show {options} {LOG}")
+    assert ended == code
+    assert said in told
+    assert told.count("\n") == 1
+
+
+# The command `cage run` with another coroutine in place of the ledger's.
+CHILD = """
+import asyncio, errno, sys
+from baccarat.cli.cage import run
+from baccarat.cli.main import main
+from events.errors import LogRefused
+
+wait, number = sys.argv[1:]
+
+async def serve(place, stop, probe, *, patient):
+    if wait == "ready":
+        await asyncio.sleep(0.01)
+    if number == "LogRefused":
+        raise LogRefused("the log was cut")
+    async with asyncio.TaskGroup() as parts:
+        parts.create_task(refused(getattr(errno, number)))
+
+async def refused(number):
+    raise OSError(number, "what the system says", "a file")
+
+run.serve = serve
+sys.exit(main(["cage", "run", "--url", "mqtt://127.0.0.1/site/t1"]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("wait", "error", "code", "told"),
+    [
+        ("ready", "ENOENT", 1, [b"READY=1"]),
+        ("ready", "LogRefused", 2, [b"READY=1"]),
+        ("at once", "LogRefused", 2, []),
+    ],
+)
+def test_a_service_that_was_ready_ends_for_good_only_by_what_a_person_must_mend(
+    wait: str, error: str, code: int, told: list[bytes], tmp_path: Path
+) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(tmp_path / "notify"))
+        manager.setblocking(False)
+        ended = subprocess.run(
+            [sys.executable, "-c", CHILD, wait, error],
+            env={**os.environ, "NOTIFY_SOCKET": str(tmp_path / "notify")},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        heard = []
+        with suppress(BlockingIOError):
+            while True:
+                heard.append(manager.recv(100))
+    assert (ended.returncode, heard) == (code, told), ended.stderr
+    (line,) = ended.stderr.splitlines()
+    assert line.startswith("baccarat: ")

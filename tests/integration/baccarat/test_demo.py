@@ -6,7 +6,6 @@ import re
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,8 +15,10 @@ import pytest
 from baccarat.cli.main import main
 from events.log.verify import verify
 from shoe_driver.profiles.catalogue import profile_text
-from tests.kill.game import read_log
+from tests.kill.game import read_coups
 from tests.support.cage.books import source
+from tests.support.log.logs import events_in
+from tests.support.machine.commands import Done, at_work, complaint, here, read_line, run, said
 from tests.support.machine.waiting import until_blocking
 
 FIELDS = [
@@ -27,33 +28,26 @@ FIELDS = [
 ENDS_WITHIN_S = 60
 
 
-def demo(*options: str, data: Path | None = None) -> "subprocess.CompletedProcess[str]":
-    where = ["--data", str(data)] if data else []
-    return subprocess.run(
-        [sys.executable, "-m", "baccarat", "demo", *options, *where],
-        capture_output=True,
-        text=True,
-        timeout=ENDS_WITHIN_S * 2,
-        check=False,
-    )
+def demo(*options: str, data: Path | None = None) -> Done:
+    return run("demo", *options, *(["--data", data] if data else []))
 
 
 @contextmanager
-def endless(data: Path) -> Iterator["subprocess.Popen[str]"]:
-    """A demo that plays on; whatever the test does, it is ended."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "baccarat", "demo", "--speed", "0", "--data", str(data)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    try:
+def endless(data: Path) -> Iterator["subprocess.Popen[bytes]"]:
+    """A demo that plays on, after its first coup."""
+    with at_work("demo", "--speed", "0", "--data", data, stderr=subprocess.STDOUT) as process:
+        while "staked" not in (line := read_line(process)):
+            assert line, "it ended before its first coup"
         yield process
-    finally:
-        process.kill()
-        process.wait()
-        assert process.stdout
-        process.stdout.close()
+
+
+def rest_of(process: "subprocess.Popen[bytes]", code: int) -> str:
+    """What it says until it ends by that code, which is no traceback."""
+    assert process.stdout is not None
+    rest = process.stdout.read().decode()
+    assert process.wait(ENDS_WITHIN_S) == code
+    assert "Traceback" not in rest
+    return rest
 
 
 def of_this_demo(data: Path) -> list[int]:
@@ -80,8 +74,8 @@ def test_the_figures_agree_with_each_other_and_with_the_log(
 ) -> None:
     options = ("--rounds", "30", "--seed", "7", "--speed", "0", "--json")
     ended = demo(*options, "--disclosure", disclosure, data=tmp_path)
-    assert ended.returncode == 0, ended.stderr
-    told = json.loads(ended.stdout)
+    assert ended.code == 0, ended.err
+    told = json.loads(ended.out)
     assert list(told) == FIELDS
     assert told["coups"] == told["settlements"] == told["acknowledged"] == 30
     assert (told["lost"], told["duplicates"], told["misaligned"]) == (0, 0, 0)
@@ -89,7 +83,7 @@ def test_the_figures_agree_with_each_other_and_with_the_log(
     assert told["log"] == str(tmp_path / "table.sqlite")
     assert 0 < told["latency_ms"]["p50"] <= told["latency_ms"]["p99"]
     assert verify(Path(told["log"])).ok
-    coups = read_log(Path(told["log"]), "demo/t1")
+    coups = read_coups(events_in(Path(told["log"])))
     assert len(coups) == 30
     assert told["cards"] == sum(len(coup.cards) for coup in coups.values())
     lines = [line for coup in coups.values() for line in coup.lines]
@@ -113,29 +107,28 @@ def test_a_seed_gives_the_same_cards_outcomes_and_money_in_both_disclosure_modes
 def _coups_of(data: Path, seed: str, disclosure: str) -> list[object]:
     """Cards by place and money by seat, coup by coup."""
     options = ("--rounds", "12", "--seed", seed, "--speed", "0", "--disclosure", disclosure)
-    assert demo(*options, data=data).returncode == 0
+    assert demo(*options, data=data).code == 0
     return [
         (
             sorted((place, card.value) for place, card in coup.cards.items()),
             sorted((line.seat, line.bet, line.stake, line.paid) for line in coup.lines),
         )
-        for coup in read_log(data / "table.sqlite", "demo/t1").values()
+        for coup in read_coups(events_in(data / "table.sqlite")).values()
     ]
 
 
 def test_people_are_told_what_it_did_and_how_to_check_it(tmp_path: Path) -> None:
     ended = demo("--rounds", "3", "--seed", "7", "--speed", "0", data=tmp_path)
-    assert ended.returncode == 0
-    assert ended.stderr == ""
+    said(ended)
     assert (
-        len(re.findall(r"^\d{8}-01/\d .*Player.*Banker.*staked.*paid", ended.stdout, re.MULTILINE))
+        len(re.findall(r"^\d{8}-01/\d .*Player.*Banker.*staked.*paid", ended.out, re.MULTILINE))
         == 3
     )
-    assert "the cage acknowledged 3" in ended.stdout
-    assert f"baccarat log verify {tmp_path / 'table.sqlite'}" in ended.stdout
+    assert "the cage acknowledged 3" in ended.out
+    assert f"baccarat log verify {tmp_path / 'table.sqlite'}" in ended.out
     proof = ["cage", "reconcile", str(tmp_path / "table.sqlite")]
     proof += ["--ledger", str(tmp_path / "ledger.sqlite")]
-    assert f"baccarat {' '.join(proof)}" in ended.stdout
+    assert f"baccarat {' '.join(proof)}" in ended.out
     assert main(proof) == 0
 
 
@@ -145,10 +138,10 @@ def test_a_sites_own_files_are_played_by_as_they_are_found_from_here(tmp_path: P
     profile.write_bytes(profile_text("enq-bcc"))
     named = ("--rulebook", os.path.relpath(rulebook), "--profile", os.path.relpath(profile))
     ended = demo("--rounds", "3", "--speed", "0", "--json", *named, data=tmp_path / "kept")
-    assert ended.returncode == 0, ended.stderr
-    told = json.loads(ended.stdout)
+    assert ended.code == 0, ended.err
+    told = json.loads(ended.out)
     assert (told["coups"], told["lost"], told["duplicates"]) == (3, 0, 0)
-    coups = read_log(Path(told["log"]), "demo/t1").values()
+    coups = read_coups(events_in(Path(told["log"]))).values()
     lines = [line for coup in coups for line in coup.lines if line.bet == "player"]
     assert lines
     assert min(line.stake for line in lines) >= 500
@@ -159,14 +152,8 @@ def test_a_demo_without_rounds_plays_until_it_is_told_to_end_and_leaves_no_proce
     number: signal.Signals, tmp_path: Path
 ) -> None:
     with endless(tmp_path) as process:
-        assert process.stdout
-        while "settled" not in (line := process.stdout.readline()) and "staked" not in line:
-            assert line, "it ended before its first coup"
         process.send_signal(number)
-        rest = process.stdout.read()
-        assert process.wait(ENDS_WITHIN_S) == 0
-    assert "the cage acknowledged" in rest
-    assert "Traceback" not in rest
+        assert "the cage acknowledged" in rest_of(process, 0)
     leaves_no_process(tmp_path)
     assert verify(tmp_path / "table.sqlite").ok
 
@@ -175,14 +162,11 @@ def test_a_demo_that_is_killed_leaves_no_process_and_its_folder_can_be_played_on
     tmp_path: Path,
 ) -> None:
     with endless(tmp_path) as process:
-        assert process.stdout
-        while "staked" not in (line := process.stdout.readline()):
-            assert line, "it ended before its first coup"
         process.kill()
     leaves_no_process(tmp_path)
     ended = demo("--rounds", "3", "--seed", "1", "--speed", "0", "--json", data=tmp_path)
-    assert ended.returncode == 0, ended.stderr
-    assert json.loads(ended.stdout)["coups"] == 3
+    assert ended.code == 0, ended.err
+    assert json.loads(ended.out)["coups"] == 3
     assert verify(tmp_path / "table.sqlite").ok
 
 
@@ -190,11 +174,7 @@ def test_a_port_in_use_is_one_line_and_leaves_no_process(tmp_path: Path) -> None
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         ended = demo("--rounds", "1", "--port", str(port), data=tmp_path)
-    assert ended.returncode == 2
-    assert ended.stdout == ""
-    (line,) = ended.stderr.splitlines()
-    assert str(port) in line
-    assert "in use" in line
+    assert re.search(f"{port}.* in use", complaint(ended))
     leaves_no_process(tmp_path)
 
 
@@ -219,37 +199,23 @@ def test_a_port_in_use_is_one_line_and_leaves_no_process(tmp_path: Path) -> None
     ],
 )
 def test_bad_input_is_one_line_that_names_it(options: list[str], names: str) -> None:
-    ended = demo("--json", "--rounds", "1", *options)
-    assert ended.returncode == 2
-    assert ended.stdout == ""
-    (line,) = ended.stderr.splitlines()
-    assert line.startswith("baccarat: ")
-    assert names in line
+    assert names in complaint(here("demo", "--json", "--rounds", "1", *options))
 
 
 def test_a_folder_in_which_a_demo_plays_is_no_other_demos(tmp_path: Path) -> None:
     with endless(tmp_path) as process:
-        assert process.stdout
-        while "staked" not in (line := process.stdout.readline()):
-            assert line, "it ended before its first coup"
         other = demo("--rounds", "1", "--json", data=tmp_path)
         assert process.poll() is None
-    assert other.returncode == 2
-    assert "another demo plays there" in other.stderr
+    assert other.code == 2
+    assert "another demo plays there" in other.err
     leaves_no_process(tmp_path)
 
 
 def test_a_demo_whose_broker_is_killed_says_so_and_ends(tmp_path: Path) -> None:
     with endless(tmp_path) as process:
-        assert process.stdout
-        while "staked" not in (line := process.stdout.readline()):
-            assert line, "it ended before its first coup"
         (broker,) = (pid for pid in of_this_demo(tmp_path) if _is_broker(pid))
         os.kill(broker, signal.SIGKILL)
-        rest = process.stdout.read()
-        assert process.wait(ENDS_WITHIN_S) == 2
-    assert "the broker has ended" in rest
-    assert "Traceback" not in rest
+        assert "the broker has ended" in rest_of(process, 2)
     leaves_no_process(tmp_path)
 
 
@@ -258,30 +224,19 @@ def _is_broker(pid: int) -> bool:
 
 
 def test_a_reader_that_goes_away_ends_the_demo_without_a_word(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "baccarat", "demo", "--speed", "0", "--data", str(tmp_path)]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+    with at_work("demo", "--speed", "0", "--data", tmp_path) as process:
         assert process.stdout
         assert process.stderr
-        process.stdout.readline()
+        assert read_line(process)
         process.stdout.close()
-        assert process.stderr.read() == ""
+        assert process.stderr.read() == b""
         assert process.wait(ENDS_WITHIN_S) == 1
     leaves_no_process(tmp_path)
 
 
 def test_a_full_disk_behind_stdout_is_one_line(tmp_path: Path) -> None:
-    with Path("/dev/full").open("w") as full:
-        ended = subprocess.run(
-            [sys.executable, "-m", "baccarat", "demo", "--rounds", "1", "--data", str(tmp_path)],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            timeout=ENDS_WITHIN_S,
-            check=False,
-        )
-    assert ended.returncode == 2
-    (line,) = ended.stderr.splitlines()
-    assert "No space left" in line
+    options = ("--rounds", "1", "--data", tmp_path)
+    with Path("/dev/full").open("w") as full, at_work("demo", *options, stdout=full) as process:
+        _, told = process.communicate(timeout=ENDS_WITHIN_S)
+    assert "No space left" in complaint(Done(process.returncode, "", told.decode()))
     leaves_no_process(tmp_path)

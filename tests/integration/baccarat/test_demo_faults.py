@@ -1,13 +1,11 @@
 """The demo with everything going wrong: real processes, broker and terminal, and it still adds up.
 
 What settled is held against cards and rules that the product does not know of: the simulated shoe's
-own cards, a dealer by the printed rules, and the odds of the seeds written out here.
+own cards, a dealer by the printed rules, and the odds of the seeds by the auditor of the world.
 """
 
 import asyncio
 import json
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,20 +16,18 @@ import pytest
 from baccarat.demo.counters import DemoStatistics, Summary
 from baccarat.demo.machine import DemoOptions, Machine
 from baccarat.demo.play import play
-from events.cards import Card, Winner
-from events.log.store import EventLog
 from events.log.verify import verify
-from events.types.envelope import decode_data, decode_envelope
 from events.types.irregularities import CoupRealigned
 from events.types.table import CoupMisaligned, CoupSettled, CoupVoided, Settlement, TableEvent
-from simulators.device.printed_rules import PrintedOutcome
 from simulators.faults.registry import ALL, parse_faults
 from simulators.people.dealer_and_patrons import PlayedCoup
+from simulators.world.auditor.rules import Hands, settle_wager
 from table_core.fold.dispatch import fold_all
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.state.table import TableState
-from tests.integration.baccarat.test_demo import leaves_no_process
+from tests.integration.baccarat.test_demo import demo, leaves_no_process
 from tests.support.cage.ledgers import accounts_of, agrees
+from tests.support.log.logs import events_in
 from tests.support.table.auditor import Auditor
 
 A_SHOE_AND_MORE = 160
@@ -86,9 +82,7 @@ def game(
     ledger = DemoStatistics()
     with Machine(options) as machine:
         played = asyncio.run(play(options, machine, ledger, Onlooker()))
-        table = machine.table
-    with EventLog.open(table.log_path, table.origin) as log:
-        events = [decode_data(decode_envelope(stored.stored)) for stored in log.read()]
+    events = events_in(machine.table.log_path)
     return Game(played.summary, ledger.played, events, rulebook, data)
 
 
@@ -99,47 +93,6 @@ def in_force(events: Sequence[TableEvent]) -> dict[tuple[str, int], Settlement]:
         for event in events
         if isinstance(event, CoupSettled)
     }
-
-
-def pays(rulebook: str, bet: str, outcome: PrintedOutcome, stake: int) -> int:
-    """What comes back of a main wager or of Perfect Pairs, from the seeds' text.
-
-    Seed 2: Player pays 1 to 1, tie 8 to 1, both push on a tie; Banker 1 to 1 less 5 per cent, or
-    even money but 1 to 2 on a winning six. Seed 1: the scales of Perfect Pairs. EZ: no commission,
-    a winning three-card seven pushes.
-    """
-    if bet == "perfect_pairs":
-        odds = _perfect_pairs(outcome.player, SCALES[rulebook])
-        return stake * (1 + odds) if odds else 0
-    if bet == "tie":
-        return 9 * stake if outcome.winner is Winner.TIE else 0
-    if outcome.winner is Winner.TIE:
-        return stake
-    if outcome.winner.value != bet:
-        return 0
-    return 2 * stake if bet == "player" else _banker_pays(rulebook, outcome, stake)
-
-
-SCALES = {"nz-scale-one": (5, 10, 30), "nz-scale-two": (6, 12, 25)}
-
-
-def _perfect_pairs(hand: Sequence[Card], scale: tuple[int, int, int]) -> int:
-    first, second = hand[:2]
-    if first.rank != second.rank:
-        return 0
-    mixed, coloured, perfect = scale
-    if first.suit == second.suit:
-        return perfect
-    return coloured if (first.suit in "HD") == (second.suit in "HD") else mixed
-
-
-def _banker_pays(rulebook: str, outcome: PrintedOutcome, stake: int) -> int:
-    if rulebook == "ez":
-        three_card_seven = outcome.banker_total == 7 and len(outcome.banker) == 3
-        return stake if three_card_seven else 2 * stake
-    if rulebook == "au-even-money":
-        return stake + (-(-stake // 2) if outcome.banker_six else stake)
-    return 2 * stake - stake * 5 // 100
 
 
 def _every_settlement_is_that_of_the_cards_that_fell(game: Game) -> None:
@@ -162,9 +115,9 @@ def _every_settlement_is_that_of_the_cards_that_fell(game: Game) -> None:
         first = settlements.get((coup.coup, 1))
         for line in (*last.lines, *(first.lines if first else ())):
             bets[line.bet] += 1
-            if line.bet in {"player", "banker", "tie", "perfect_pairs"}:
-                expected = pays(game.rulebook, line.bet, called, line.stake)
-                assert line.paid == expected, f"{coup.coup} seat {line.seat} {line.bet}"
+            lie = Hands(called.player, called.banker)
+            right = settle_wager(game.rulebook, line.bet, line.stake, lie).paid
+            assert line.paid == right, f"{coup.coup} seat {line.seat} {line.bet}"
     assert bets.keys() == load_rulebook(game.rulebook).bets.keys(), "every bet was settled"
 
 
@@ -256,15 +209,9 @@ def test_a_result_that_never_comes_is_noticed_and_confirmed(tmp_path: Path) -> N
 def test_the_command_takes_faults_by_name_and_tells_what_came(tmp_path: Path) -> None:
     words = ("--rounds", "6", "--seed", "4", "--speed", "0", "--json")
     chosen = ("--faults", "unplug,late_wager,wrong_result", "--rulebook", "mini-lucky8")
-    ended = subprocess.run(
-        [sys.executable, "-m", "baccarat", "demo", *words, *chosen, "--data", str(tmp_path)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert ended.returncode == 0, ended.stderr
-    told = json.loads(ended.stdout)
+    ended = demo(*words, *chosen, data=tmp_path)
+    assert ended.code == 0, ended.err
+    told = json.loads(ended.out)
     assert set(told["faults"]) == {"unplug", "late_wager", "wrong_result"}
     assert told["done"]["confirm_result"] == told["faults"]["wrong_result"]
     assert told["refused"]["betting_closed"] == told["faults"]["late_wager"]

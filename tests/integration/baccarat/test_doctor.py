@@ -5,7 +5,6 @@ import os
 import shutil
 import sqlite3
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -16,14 +15,21 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from baccarat.cli.main import main
+from baccarat.config.table import load_config
+from baccarat.site.doctor import examine_broker
 from baccarat.site.pki import Pki
+from events.clock import SystemClock, rfc3339
 from events.log.store import EventLog
+from events.mqtt.presence import Status, encode_status
 from events.proof.chain import next_hash
 from table_core.rulebooks.shipped import shipped_source
+from tests.support.brokers.brokers import Broker
 from tests.support.brokers.tls_broker import secured_broker
+from tests.support.machine.commands import at_work, run
 from tests.support.machine.ports import free_port
 from tests.support.machine.waiting import until_blocking
 from tests.support.service.secured_table import SecuredTable, secured_table
+from tests.support.service.small_table import TOPICS, small_table
 from tests.support.shoe.shoe_line import ShoePort
 
 _CONFIG: Final = """\
@@ -54,6 +60,9 @@ class Machine(NamedTuple):
     config: Path
     shoe: ShoePort
 
+    def file(self, name: str) -> Path:
+        return self.folder / name
+
     def change(self, old: str, new: str) -> None:
         """Edit the configuration."""
         text = self.config.read_text()
@@ -80,10 +89,9 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
 
 def examined(config: Path, *options: str, within: Sequence[str] = ()) -> dict[str, dict[str, str]]:
     """What the doctor says, by check; a process of its own, as it sets up a process's logs."""
-    command = [*within, sys.executable, "-m", "baccarat", "doctor", str(config), "--json", *options]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    said = json.loads(done.stdout)
-    assert done.returncode == (0 if said["ok"] else 1)
+    done = run("doctor", config, "--json", *options, within=within)
+    said = json.loads(done.out)
+    assert done.code == (0 if said["ok"] else 1)
     assert all(each["remedy"] for each in said["checks"] if each["verdict"] != "ok")
     return {each["check"]: each for each in said["checks"]}
 
@@ -107,50 +115,10 @@ def _copied_log(machine: Machine, change: Callable[[sqlite3.Connection], object]
         db.commit()
 
 
-def _config_fault(machine: Machine) -> None:
-    machine.change('site = "harbour"', 'site = "Harbour 1"')
-
-
-def _no_port(machine: Machine) -> None:
-    machine.shoe.link.unlink()
-
-
-def _no_such_users(machine: Machine) -> None:
-    machine.change("[cage]\n", '[displays]\nusers = "people.toml"\n[cage]\n')
-
-
-def _open_secret(machine: Machine) -> None:
-    (machine.folder / "secret").chmod(0o644)
-
-
-def _empty_secret(machine: Machine) -> None:
-    (machine.folder / "secret").write_text("\n")
-
-
-def _open_key(machine: Machine) -> None:
-    (machine.folder / "signing.key").chmod(0o644)
-
-
-def _no_key(machine: Machine) -> None:
-    (machine.folder / "signing.key").unlink()
-
-
-def _unsigned(machine: Machine) -> None:
-    machine.change('[checkpoints]\nkey = "signing.key"\n', "")
-
-
-def _expired(machine: Machine) -> None:
-    Pki(machine.folder / "pki", datetime.now(UTC) - timedelta(days=20)).issue(
-        "b7", days=10, replace=True
-    )
-
-
-def _ends_soon(machine: Machine) -> None:
-    Pki(machine.folder / "pki", datetime.now(UTC)).issue("b7", days=10, replace=True)
-
-
-def _newer_log(machine: Machine) -> None:
-    _copied_log(machine, lambda db: db.execute("PRAGMA user_version = 99"))
+def _issue(machine: Machine, days_ago: int) -> None:
+    """A certificate for ten days."""
+    then = datetime.now(UTC) - timedelta(days=days_ago)
+    Pki(machine.folder / "pki", then).issue("b7", days=10, replace=True)
 
 
 def _broken_chain(machine: Machine) -> None:
@@ -161,10 +129,6 @@ def _broken_chain(machine: Machine) -> None:
 def _other_log(machine: Machine) -> None:
     _copied_log(machine, lambda _: None)
     machine.change('table = "b7"', 'table = "b8"')
-
-
-def _no_log_at_all(machine: Machine) -> None:
-    (machine.folder / "table.sqlite").write_bytes(b"not a database" * 100)
 
 
 def _clock_back(machine: Machine) -> None:
@@ -184,24 +148,12 @@ def _clock_back(machine: Machine) -> None:
     _copied_log(machine, append)
 
 
-def _no_broker(_: Machine) -> None:
-    """As it is: nothing listens."""
-
-
 def _old_backup(machine: Machine) -> None:
     copy = machine.folder / "copies" / "b7-20261101T000000Z.sqlite"
     copy.parent.mkdir()
     copy.touch()
     before = time.time() - 86_400
     os.utime(copy, (before, before))
-
-
-def _no_backup(machine: Machine) -> None:
-    (machine.folder / "copies").mkdir()
-
-
-def _no_folder(machine: Machine) -> None:
-    machine.change("[checkpoints]", '[data]\njournal = "gone/journal"\n[checkpoints]')
 
 
 def _another_key(machine: Machine) -> None:
@@ -216,47 +168,100 @@ def _another_screens_key(machine: Machine) -> None:
     machine.change("[cage]\n", screens)
 
 
-# The fault, the check that must name it, a word of what it says, a word of what to do.
-_FAULTS: Final[list[tuple[Callable[[Machine], None], str, str, str]]] = [
-    (_config_fault, "configuration: site", "lower-case", "harbour"),
-    (_no_such_users, "configuration: displays.users", "people.toml", "change"),
-    (_no_port, "shoe port", "does not exist", "shoe list"),
-    (_open_secret, "bus.password_file", "read by others", "chmod 600"),
-    (_empty_secret, "bus.password_file", "is empty", "write the password"),
-    (_open_key, "signing key", "0644", "does not start"),
-    (_no_key, "signing key", "No such file", "does not start"),
-    (_unsigned, "signing key", "no checkpoint is signed", "keys new"),
-    (_expired, "bus.cert", "has expired", "pki renew"),
-    (_ends_soon, "bus.cert", "holds until", "pki renew"),
-    (_another_key, "broker", "b7.key is not the key of", "copied again"),
-    (_another_screens_key, "displays.key", "ca.key is not the key of", "made together"),
-    (_newer_log, "log", "newer", "leave the file"),
-    (_broken_chain, "log", "position 7", "restore a verified backup"),
-    (_other_log, "log", "is the log of", "not harbour/b8"),
-    (_no_log_at_all, "log", "table.sqlite", "backup"),
-    (_clock_back, "clock", "behind the log's newest event", "set it"),
-    (_no_broker, "broker", "refused", "start the broker"),
-    (_old_backup, "backup", "24.0 hours", "timer"),
-    (_no_backup, "backup", "no copy", "timer"),
-    (_no_folder, "disk of the journal", "gone/journal", "make it"),
-]
+class _Fault(NamedTuple):
+    """What is done to a machine that is well, the check that must name it, and in which words.
+
+    Args:
+        check: its name.
+        says: a word of what it says.
+        remedy: a word of what to do.
+        seed: does it.
+    """
+
+    check: str
+    says: str
+    remedy: str
+    seed: Callable[[Machine], object]
 
 
-@pytest.mark.parametrize(
-    ("seed", "check", "says", "remedy"), _FAULTS, ids=[each[0].__name__ for each in _FAULTS]
-)
-def test_a_fault_is_named(
-    machine: Machine,
-    seed: Callable[[Machine], None],
-    check: str,
-    says: str,
-    remedy: str,
-) -> None:
-    seed(machine)
-    found = examined(machine.config, "--backups", str(machine.folder / "copies"))
-    assert found[check]["verdict"] in {"fail", "warn"}
-    assert says in found[check]["says"]
-    assert remedy in found[check]["remedy"]
+_UNSIGNED: Final = '[checkpoints]\nkey = "signing.key"\n'
+_JOURNAL: Final = '[data]\njournal = "gone/journal"\n[checkpoints]'
+_SCREENS: Final = '[displays]\nusers = "people.toml"\n[cage]\n'
+_FAULTS: Final = {
+    "config": _Fault(
+        "configuration: site",
+        "lower-case",
+        "harbour",
+        lambda on: on.change('site = "harbour"', 'site = "Harbour 1"'),
+    ),
+    "no users": _Fault(
+        "configuration: displays.users",
+        "people.toml",
+        "change",
+        lambda on: on.change("[cage]\n", _SCREENS),
+    ),
+    "no port": _Fault("shoe port", "does not exist", "shoe list", lambda on: on.shoe.link.unlink()),
+    "open secret": _Fault(
+        "bus.password_file",
+        "read by others",
+        "chmod 600",
+        lambda on: on.file("secret").chmod(0o644),
+    ),
+    "empty secret": _Fault(
+        "bus.password_file",
+        "is empty",
+        "write the password",
+        lambda on: on.file("secret").write_text("\n"),
+    ),
+    "open key": _Fault(
+        "signing key", "0644", "does not start", lambda on: on.file("signing.key").chmod(0o644)
+    ),
+    "no key": _Fault(
+        "signing key", "No such file", "does not start", lambda on: on.file("signing.key").unlink()
+    ),
+    "unsigned": _Fault(
+        "signing key", "no checkpoint is signed", "keys new", lambda on: on.change(_UNSIGNED, "")
+    ),
+    "expired": _Fault("bus.cert", "has expired", "pki renew", lambda on: _issue(on, days_ago=20)),
+    "ends soon": _Fault("bus.cert", "holds until", "pki renew", lambda on: _issue(on, days_ago=0)),
+    "another key": _Fault("broker", "b7.key is not the key of", "copied again", _another_key),
+    "another screens' key": _Fault(
+        "displays.key", "ca.key is not the key of", "made together", _another_screens_key
+    ),
+    "newer log": _Fault(
+        "log",
+        "newer",
+        "leave the file",
+        lambda on: _copied_log(on, lambda db: db.execute("PRAGMA user_version = 99")),
+    ),
+    "broken chain": _Fault("log", "position 7", "restore a verified backup", _broken_chain),
+    "other log": _Fault("log", "is the log of", "not harbour/b8", _other_log),
+    "no log at all": _Fault(
+        "log",
+        "table.sqlite",
+        "backup",
+        lambda on: on.file("table.sqlite").write_bytes(b"not a database" * 100),
+    ),
+    "clock back": _Fault("clock", "behind the log's newest event", "set it", _clock_back),
+    "no broker": _Fault("broker", "refused", "start the broker", lambda _: "as it is"),
+    "old backup": _Fault("backup", "24.0 hours", "timer", _old_backup),
+    "no backup": _Fault("backup", "no copy", "timer", lambda on: on.file("copies").mkdir()),
+    "no folder": _Fault(
+        "disk of the journal",
+        "gone/journal",
+        "make it",
+        lambda on: on.change("[checkpoints]", _JOURNAL),
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", _FAULTS.values(), ids=_FAULTS)
+def test_a_fault_is_named(machine: Machine, fault: _Fault) -> None:
+    fault.seed(machine)
+    found = examined(machine.config, "--backups", str(machine.folder / "copies"))[fault.check]
+    assert found["verdict"] in {"fail", "warn"}
+    assert fault.says in found["says"]
+    assert fault.remedy in found["remedy"]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
@@ -292,18 +297,9 @@ def test_a_rulebook_that_the_tables_service_may_not_read_is_named(machine: Machi
 
 
 def test_a_port_that_another_program_has_is_named(machine: Machine) -> None:
-    command = ["shoe", "capture", str(machine.shoe.link), str(machine.folder / "x.raw")]
-    with subprocess.Popen(
-        [sys.executable, "-m", "baccarat", *command],
-        stderr=subprocess.DEVNULL,
-    ) as other:
-        try:
-            until_blocking(
-                lambda: examined(machine.config)["shoe port"]["verdict"] == "fail", "held"
-            )
-            said = examined(machine.config)["shoe port"]
-        finally:
-            other.terminate()
+    with at_work("shoe", "capture", machine.shoe.link, machine.folder / "x.raw") as other:
+        until_blocking(lambda: examined(machine.config)["shoe port"]["verdict"] == "fail", "held")
+        said = examined(machine.config)["shoe port"]
     assert f"in use by process {other.pid}" in said["says"]
 
 
@@ -368,10 +364,65 @@ def test_a_ca_that_did_not_issue_the_brokers_certificate_is_named(running: Secur
 def test_noise_on_the_line_is_named(running: SecuredTable) -> None:
     """As a wrong baud rate makes it."""
 
-    def told() -> dict[str, Any]:
+    def told() -> dict[str, str] | None:
         running.shoe.say(bytes(range(128, 256)) * 4)
-        return examined(running.config)["shoe link"]
+        link = examined(running.config)["shoe link"]
+        return link if link["verdict"] != "ok" else None
 
-    until_blocking(lambda: told()["verdict"] != "ok", "the driver tells of noise")
-    said = told()
+    said = until_blocking(told, "the driver tells of noise")
     assert "baud" in said["says"] + said["remedy"]
+
+
+CONFIG = """\
+site = "site"
+table = "t1"
+rulebook = "au-commission"
+[shoe]
+url = "pty:{shoe}"
+[bus]
+port = {port}
+[cage]
+"""
+
+
+async def test_a_table_that_is_just_starting_is_asked_again(broker: Broker, tmp_path: Path) -> None:
+    """Its first question was lost: nobody had subscribed to it yet."""
+    path = tmp_path / "t1.toml"
+    path.write_text(CONFIG.format(shoe=tmp_path / "shoe", port=broker.port))
+    asked: list[str] = []
+
+    async def answer(user: str, command: str, body: bytes) -> dict[str, Any] | None:
+        assert (user, command) == ("cage", "replay")
+        asked.append(json.loads(body)["transaction"])
+        return {"transaction": asked[-1], "result": "accepted"} if len(asked) > 1 else None
+
+    async with small_table(broker.port, answer) as table:
+        there = Status(state="online", session=1, ts=rfc3339(SystemClock().utc_ns()))
+        await table.publish(TOPICS.status("table"), encode_status(there), retain=True)
+        for topic in (TOPICS.state, TOPICS.link_shoe):
+            await table.publish(topic, b"{}", retain=True)
+        found, _ = await examine_broker(load_config(path))
+    (cage,) = [each for each in found if each.check == "login of cage"]
+    assert cage.verdict == "ok", cage
+    assert len(set(asked)) == 1 < len(asked)
+
+
+async def test_a_service_that_died_with_its_broker_is_not_there(
+    mosquitto: Broker, tmp_path: Path
+) -> None:
+    """Its last word was kept and says that it is online; nothing newer comes."""
+    path = tmp_path / "t1.toml"
+    path.write_text(CONFIG.format(shoe=tmp_path / "shoe", port=mosquitto.port))
+
+    async def silent(*_: object) -> None:
+        return None
+
+    async with small_table(mosquitto.port, silent) as table:
+        for service, state in (("table", "online"), ("shoe", "online"), ("cage", "offline")):
+            said = Status(state=state, session=9, ts="2026-11-28T00:00:00.000000000Z")  # type: ignore[arg-type] # one of the two
+            await table.publish(TOPICS.status(service), encode_status(said), retain=True)
+        found, has_driver = await examine_broker(load_config(path))
+    gone = {each.check: (each.verdict, each.says) for each in found if "service" in each.check}
+    since = ("fail", "is gone since 2026-11-28T00:00:00Z")
+    assert gone == {"service table": since, "service shoe": since, "service cage": since}
+    assert not has_driver

@@ -1,8 +1,13 @@
 """The next build touches what it ships: yesterday's coups are still judged and proved."""
 
+import asyncio
 import json
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -10,16 +15,76 @@ from typing import Final
 import pytest
 from msgspec.structs import replace
 
-from events.commands.corrections import CorrectHands
 from events.commands.queries import ProveCoup
 from events.log.editions import PROFILES, RULEBOOKS, read_editions, write_editions
 from events.proof.keys import make_signing_key
 from events.types.shoe_reports import UnknownReport
-from tests.support.brokers.brokers import Broker
-from tests.support.machine.builds import Build
+from tests.support.machine.processes import ROOT
 from tests.support.machine.waiting import until
-from tests.support.service.table_service import Table1, connected, play
-from tests.support.table.coups import COUP, cards, shoe_event
+from tests.support.service.table_service import Table1, play
+from tests.support.table.coups import COUP, shoe_event
+from tests.support.table.settled_coups import hands
+from tests.tools.broken_builds import copy_of
+
+_PATIENCE_S: Final = 120
+
+
+class Build:
+    """What is installed somewhere, run as people run it.
+
+    Args:
+        folder: where its rooms are.
+    """
+
+    def __init__(self, folder: Path = ROOT) -> None:
+        self.folder = folder
+        self._env = {**os.environ, "PYTHONPATH": str(folder)}
+
+    @classmethod
+    def next(cls, folder: Path) -> "Build":
+        """The next one, so far without a difference."""
+        return cls(copy_of(folder))
+
+    def touch(self, file: str, change: tuple[bytes, bytes] = (b"", b"")) -> None:
+        """Change a shipped file: one text in it for another, and a line at its end."""
+        path = self.folder / file
+        old, new = change
+        source = path.read_bytes()
+        assert source.count(old) == 1 or not old, f"{old!r} is not in {file} once"
+        path.write_bytes(source.replace(old, new) + b"# touched\n")
+
+    def add(self, file: str, older: str, change: tuple[bytes, bytes]) -> None:
+        """Ship one more file, made of an older one."""
+        shutil.copyfile(self.folder / older, self.folder / file)
+        self.touch(file, change)
+
+    def said(self, *words: object) -> str:
+        """What the command says that ends well."""
+        command, env = self._command(*words), self._env
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=_PATIENCE_S,
+            env=env, cwd=self.folder,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    @asynccontextmanager
+    async def serving(self, config: Path, service: str) -> AsyncIterator[None]:
+        """One service of a table, in a process of its own."""
+        process = await asyncio.create_subprocess_exec(
+            *self._command("run", config, "--only", service), env=self._env, cwd=self.folder
+        )
+        try:
+            yield
+        finally:
+            if process.returncode is None:
+                process.terminate()
+            async with asyncio.timeout(_PATIENCE_S):
+                assert await process.wait() == 0
+
+    def _command(self, *words: object) -> list[str]:
+        return [sys.executable, "-m", "baccarat", *map(str, words)]
+
 
 _CONFIG: Final = """\
 site = "site"
@@ -46,21 +111,15 @@ def hash_of(file: str) -> str:
 
 
 @pytest.fixture
-async def everybody(mosquitto: Broker) -> AsyncIterator[Table1]:
-    async with connected(mosquitto.port) as made:
-        yield made
-
-
-@pytest.fixture
-async def config(everybody: Table1, tmp_path: Path) -> Path:
+async def config(one: Table1, tmp_path: Path) -> Path:
     """Of a table that has played one coup by this build, and was stopped."""
     make_signing_key(tmp_path / "t1.key", "site/t1")
     (tmp_path / "log").mkdir()
     path = tmp_path / "t1.toml"
-    path.write_text(_CONFIG.format(port=everybody.port), "utf-8")
+    path.write_text(_CONFIG.format(port=one.port), "utf-8")
     async with THIS.serving(path, "table"):
-        await everybody.driver_comes()
-        await play(everybody)
+        await one.driver_comes()
+        await play(one)
     return path
 
 
@@ -74,26 +133,19 @@ def later(tmp_path: Path) -> Build:
 
 
 async def test_a_coup_of_the_build_before_is_corrected_and_proved_by_what_it_was_played_by(
-    everybody: Table1, config: Path, later: Build
+    one: Table1, config: Path, later: Build
 ) -> None:
-    everybody.acks.clear()
+    one.acks.clear()
     async with later.serving(config, "table"):
-        await everybody.driver_comes()
-        assert everybody.states[-1].rulebook.hash != hash_of(_BOOK)  # what it plays by from now on
-        proof = await everybody.ask_past("supervisor", ProveCoup(transaction="p", coup=COUP))
+        await one.driver_comes()
+        assert one.states[-1].rulebook.hash != hash_of(_BOOK)  # what it plays by from now on
+        proof = await one.ask_past("supervisor", ProveCoup(transaction="p", coup=COUP))
         assert proof.code is None
-        asked = CorrectHands(
-            transaction="h",
-            coup=COUP,
-            player=cards("4S 4H"),
-            banker=cards("2D 5C"),
-            reason="camera 4",
-        )
-        before = len(everybody.settlements)
-        assert (await everybody.ask("supervisor", asked)).code is None
-        await until(lambda: len(everybody.settlements) > before, "it was not issued again")
-        await a_driver_reads_by_its_own_edition(everybody, config.parent)
-    again = json.loads(bytes(everybody.settlements[-1].data))["settlement"]
+        before = len(one.settlements)
+        await one.must("supervisor", hands("4S 4H", "2D 5C"))
+        await until(lambda: len(one.settlements) > before, "it was not issued again")
+        await a_driver_reads_by_its_own_edition(one, config.parent)
+    again = json.loads(bytes(one.settlements[-1].data))["settlement"]
     assert (again["rulebook_hash"], again["revision"]) == (hash_of(_BOOK), 2)
 
 
@@ -140,13 +192,13 @@ async def test_a_build_that_ships_both_editions_finds_the_older_one_by_its_hash(
     assert json.loads(settled)["settlements"][0]["commission"] == 600
 
 
-async def a_driver_reads_by_its_own_edition(everybody: Table1, folder: Path) -> None:
+async def a_driver_reads_by_its_own_edition(one: Table1, folder: Path) -> None:
     """A journal is read to its end by what it began with, whatever the table's build ships."""
     (digest,) = write_editions(folder / "journal" / PROFILES, [b"# as the journal has it"])
-    everybody.acks.clear()
+    one.acks.clear()
     event = replace(shoe_event(8, UnknownReport(raw="5A")), profile_hash=digest)
-    await everybody.say(event)
-    await until(lambda: any(ack.seq == 8 for ack in everybody.acks), "it was not appended")
+    await one.say(event)
+    await until(lambda: any(ack.seq == 8 for ack in one.acks), "it was not appended")
     assert digest in read_editions(folder / "log" / PROFILES).sources
 
 

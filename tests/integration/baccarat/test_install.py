@@ -1,7 +1,6 @@
 """The install script in a root of its own, and a table brought up there by its units' commands."""
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -14,7 +13,7 @@ import pytest
 
 from baccarat.processes.children import Child
 from tests.support.machine.ports import free_port
-from tests.support.machine.units import Unit, in_root
+from tests.support.machine.units import Unit, assert_tight, in_root
 from tests.support.machine.waiting import until_blocking
 from tests.support.shoe.shoe_line import ShoePort
 
@@ -25,8 +24,6 @@ pytestmark = [
 
 _DEPLOY: Final = Path("deploy").absolute()
 _UNITS: Final = ("shoe", "table", "displays", "scoreboard", "cage", "metrics", "backup")
-# By `systemd-analyze security`, where 10 is a program with everything and 0 one with nothing.
-_EXPOSED_MOST: Final = 1.6
 _DIALOUT: Final = 20
 _CONF: Final = "/etc/baccarat/broker/mosquitto.conf"
 _CONFIG: Final = """\
@@ -105,12 +102,7 @@ def listing(root: Path) -> set[str]:
 
 @pytest.mark.parametrize("unit", _UNITS)
 def test_a_units_sandbox_is_tight(unit: str) -> None:
-    path = str(_DEPLOY / f"systemd/baccarat-{unit}@.service")
-    command = ["systemd-analyze", "security", "--offline=true", path]
-    said = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
-    found = re.search(r"Overall exposure level for \S+: ([0-9.]+)", said)
-    assert found, said
-    assert float(found[1]) <= _EXPOSED_MOST, said
+    assert_tight(_DEPLOY / f"systemd/baccarat-{unit}@.service")
 
 
 def test_systemd_finds_nothing_wrong_with_the_units(root: Path) -> None:

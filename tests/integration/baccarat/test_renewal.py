@@ -91,17 +91,7 @@ def site(
 
 def test_neither_a_renewal_nor_a_broker_that_refuses_costs_a_coup(site: Site) -> None:
     table, connected = site.table, 'baccarat_bus_connected{table="b7"}'
-    until_blocking(
-        lambda: table.ask("supervisor", "load_shoe", shoe="20261128-01")["result"] != "refused",
-        "the shoe is loaded",
-    )
-    table.play("S, D first 2C:1, D burn JD:1, D burn 2C:0", "burn_recorded")
-    until_blocking(
-        lambda: table.ask("dealer", "open_betting")["result"] == "accepted", "betting opens"
-    )
-    wager = {"seat": 1, "bet": "banker", "stake": 10_000}
-    placed = table.ask("wagers", "place_wager", transaction="w1", wagers=[wager])
-    assert placed["result"] == "accepted"
+    table.first_wager()
     assert table.ask("dealer", "close_betting")["result"] == "accepted"
     site.draw("D P1 9S, D B1 7D", 4, 2)
     site.until_all("bus_connected", 1)

@@ -6,7 +6,6 @@ import re
 import shutil
 import struct
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -23,49 +22,34 @@ from table_core.rulebooks.shipped import shipped_source
 from table_core.rules.rulebook_file import parse_rulebook
 from tests.house.sources import texts
 from tests.support.log.logs import contents
-from tests.support.service.table_service import Table1, play, service
+from tests.support.machine.commands import complaint, here, run, said
+from tests.support.service.table_service import Table1, played
 from tests.support.table.coups import COUP
 from tests.support.table.stories import KeptWorld, disputed_and_corrected
 
-REPLAY = (sys.executable, "-m", "baccarat", "replay")
 ROUNDS = 12
-_SESSION = re.compile(r"^```\n\$ (.*?)\n(.*?)```", re.MULTILINE | re.DOTALL)
 
 
-def replay(*arguments: object) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [*REPLAY, *map(str, arguments)], capture_output=True, text=True, timeout=60, check=False
-    )
-
-
-def said(*arguments: object) -> str:
-    done = replay(*arguments)
-    assert (done.returncode, done.stderr) == (0, ""), done
-    return done.stdout
+def told(*arguments: object) -> str:
+    return said(run("replay", *arguments))
 
 
 def document(*arguments: object) -> Any:
-    return json.loads(said(*arguments, "--json"))
+    return json.loads(told(*arguments, "--json"))
 
 
 def refused(*arguments: object) -> str:
-    done = replay(*arguments)
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done
-    assert done.stderr.startswith("baccarat: ")
-    return done.stderr
+    return complaint(here("replay", *arguments))
 
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     """The log of a game in which all sorts of things went wrong, and what the demo says of it."""
     folder = tmp_path_factory.mktemp("demo")
-    done = subprocess.run(
-        [sys.executable, "-m", "baccarat", "demo", "--rounds", str(ROUNDS), "--seed", "7",
-         "--speed", "0", "--faults", "all", "--data", str(folder), "--json"],
-        capture_output=True, text=True, timeout=100, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return folder / "table.sqlite", json.loads(done.stdout)
+    words = ("--rounds", ROUNDS, "--seed", "7", "--speed", "0", "--faults", "all", "--json")
+    done = run("demo", *words, "--data", folder)
+    assert done.code == 0, done.err
+    return folder / "table.sqlite", json.loads(done.out)
 
 
 @pytest.fixture
@@ -86,7 +70,7 @@ def test_the_list_adds_up_to_what_the_cage_has_booked(demo: tuple[Path, dict[str
     states = [coup["state"] for coup in found["coups"]]
     assert states.count("void") == summary.get("voided", 0)
     assert set(states) <= {"settled", "void"}
-    lines = said(log).splitlines()
+    lines = told(log).splitlines()
     assert [line.split()[0] for line in lines[:ROUNDS]] == [c["coup"] for c in found["coups"]]
 
 
@@ -97,12 +81,12 @@ def test_every_coup_is_told_as_text_as_json_and_as_a_page(
     for coup in document(log)["coups"][:4]:
         story = document(log, "--coup", coup["coup"])
         assert (story["coup"], story["first"]) == (coup["coup"], coup["first"])
-        text = said(log, "--coup", coup["coup"])
+        text = told(log, "--coup", coup["coup"])
         for line in story["lines"]:
             assert line["says"] in text
             assert line["raw"] is None or " ".join(pairs(line["raw"]["hex"])) in text
         page = tmp_path / "coup.html"
-        assert said(log, "--coup", coup["coup"], "--html", page) == ""
+        assert told(log, "--coup", coup["coup"], "--html", page) == ""
         assert f"<h1>Coup {coup['coup']}</h1>" in page.read_text(encoding="utf-8")
 
 
@@ -113,30 +97,28 @@ def pairs(digits: str) -> list[str]:
 def test_replay_changes_nothing_and_has_no_effect(demo: tuple[Path, dict[str, Any]]) -> None:
     log, _ = demo
     before = contents(log.parent)
-    said(log)
+    told(log)
     coup = document(log)["coups"][-1]
-    said(log, "--coup", coup["coup"])
-    said(log, "--at", coup["last"])
+    told(log, "--coup", coup["coup"])
+    told(log, "--at", coup["last"])
     assert contents(log.parent) == before
 
 
 async def test_the_replayed_state_is_every_state_that_the_live_table_published(
     table: Table1, tmp_path: Path
 ) -> None:
-    async with service(table.port, tmp_path):
-        await table.driver_comes()
-        await play(table)
+    async with played(table, tmp_path):
         published = list(table.states)
         # Its writer is at work on it, and it is read beside it.
         books = available_rulebooks(tmp_path / "table.sqlite").books
         with reading(tmp_path / "table.sqlite") as log:
-            for told in published:
-                if told.position and not told.catching_up:
-                    assert view_of(state_at(log, told.position), log, books) == told
-    compared = {told.position for told in published if told.position and not told.catching_up}
+            for each in published:
+                if each.position and not each.catching_up:
+                    assert view_of(state_at(log, each.position), log, books) == each
+    compared = {each.position for each in published if each.position and not each.catching_up}
     assert len(compared) > 2
     last = published[-1]
-    written = said(tmp_path / "table.sqlite", "--at", last.position, "--json")
+    written = told(tmp_path / "table.sqlite", "--at", last.position, "--json")
     assert written.encode().rstrip() == msgspec.json.encode(last)
 
 
@@ -144,7 +126,7 @@ async def test_the_replayed_state_is_every_state_that_the_live_table_published(
 
 
 def test_a_coup_that_was_disputed_and_corrected(corrected: Path) -> None:
-    text = said(corrected, "--coup", COUP)
+    text = told(corrected, "--coup", COUP)
     for line in (
         "! the table: The shoe's own result is not that of the cards",
         "> supervisor: The result was confirmed by hand",
@@ -157,7 +139,7 @@ def test_a_coup_that_was_disputed_and_corrected(corrected: Path) -> None:
 
 
 def test_what_if_names_its_coup_by_its_position(corrected: Path) -> None:
-    text = said(corrected, "--what-if", "12=2S")
+    text = told(corrected, "--what-if", "12=2S")
     assert "Player's first card: 2♠ instead of 9♠" in text
     assert "Nothing in the log is changed." in text
     found = document(corrected, "--what-if", "12=8S", "--what-if", "14=8D", "--coup", COUP)
@@ -169,7 +151,7 @@ def test_the_table_at_a_time(corrected: Path) -> None:
     by_time = document(corrected, "--at", "2026-11-28T08:00:10+11:00")
     assert by_time == document(corrected, "--at", "10")
     assert by_time["coup"]["phase"] == "closed"
-    assert "Coup  20261127-01/1, closed" in said(corrected, "--at", "10")
+    assert "Coup  20261127-01/1, closed" in told(corrected, "--at", "10")
 
 
 @pytest.mark.parametrize(
@@ -205,7 +187,7 @@ def test_what_is_no_log_gets_one_line(tmp_path: Path) -> None:
 def test_an_empty_log_says_so(tmp_path: Path) -> None:
     path = tmp_path / "table.sqlite"
     EventLog.open(path, "sydney/t1").close()
-    assert "No coup has begun in this log." in said(path)
+    assert "No coup has begun in this log." in told(path)
     assert document(path)["coups"] == []
     assert "it has no events" in refused(path, "--at", "2026-11-27T00:00:00Z")
     assert "there are 0: none" in refused(path, "--coup", COUP)
@@ -223,9 +205,9 @@ def test_a_sites_own_rulebook_is_named(tmp_path: Path) -> None:
     log = world.write(tmp_path / "table.sqlite")
     assert "name its file with --rulebook" in refused(log, "--at", "5")
     assert "name its file with --rulebook" in refused(log, "--what-if", "12=8S")
-    assert "the rulebook that is not at hand" in said(log, "--coup", COUP)
+    assert "the rulebook that is not at hand" in told(log, "--coup", COUP)
     assert document(log, "--at", "5", "--rulebook", file)["rulebook"]["id"] == "house"
-    assert "house (Baccarat)" in said(log, "--coup", COUP, "--rulebook", file)
+    assert "house (Baccarat)" in told(log, "--coup", COUP, "--rulebook", file)
 
 
 # ---- the document ----
@@ -244,12 +226,12 @@ def test_the_document_about_disputes_shows_what_the_command_says(
 ) -> None:
     program, name, log, *options = command.split()
     assert (program, name, log) == ("baccarat", "replay", "table.sqlite")
-    told = said(corrected, *options).splitlines()
+    lines_told = told(corrected, *options).splitlines()
     at = 0
     for part in shown.split("...\n"):  # what is left out
         lines = part.splitlines()
-        while lines and told[at : at + len(lines)] != lines:
-            assert at < len(told), (command, part)
+        while lines and lines_told[at : at + len(lines)] != lines:
+            assert at < len(lines_told), (command, part)
             at += 1
         at += len(lines)
 
@@ -275,7 +257,7 @@ def chromium(page: Path, *options: str) -> None:
 
 def test_a_browser_prints_the_page(corrected: Path, tmp_path: Path) -> None:
     page, pdf, picture = (tmp_path / name for name in ("coup.html", "coup.pdf", "phone.png"))
-    said(corrected, "--coup", COUP, "--html", page, "--what-if", "12=8S", "--json")
+    told(corrected, "--coup", COUP, "--html", page, "--what-if", "12=8S", "--json")
     chromium(page, f"--print-to-pdf={pdf}")
     printed = pdf.read_bytes()
     assert printed.startswith(b"%PDF")

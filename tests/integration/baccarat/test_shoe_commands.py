@@ -1,47 +1,31 @@
-"""`baccarat shoe list`, `capture` and `monitor`, as people run them on a real pseudo-terminal."""
+"""`baccarat shoe list`, `capture`, `monitor` and `profiles`, on a real pseudo-terminal."""
 
 import fcntl
 import json
 import os
 import pty
+import re
 import select
 import signal
-import subprocess
-import sys
 import termios
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from baccarat.cli.main import main
 from baccarat.cli.shoe.list import found_ports
 from shoe_driver.journal.files import read_records
 from shoe_driver.journal.records import RecordKind
+from shoe_driver.profiles.catalogue import profile_names, profile_text
+from simulators.device.profiles import PROFILES
 from tests.integration.shoe_driver.test_driver import held_by_another
+from tests.support.machine.commands import at_work, documents, read_line, run
 from tests.support.machine.processes import environment
 from tests.support.machine.waiting import until_blocking
 from tests.support.shoe.shoe_bytes import frames, stream
 from tests.support.shoe.shoe_line import ShoePort
 
 COUP = "D P1 9H, D B1 2D, D P2 8S, D B2 KC, G player"
-COMMAND = (sys.executable, "-m", "baccarat", "shoe")
-
-
-@contextmanager
-def at_work(*arguments: str | Path) -> Iterator["subprocess.Popen[bytes]"]:
-    """The command, running."""
-    with subprocess.Popen(
-        [*COMMAND, *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment(),
-        bufsize=0,
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
 
 
 def listens(file: Path) -> bool:
@@ -63,20 +47,12 @@ def shown_until(screen: int, shown: bytes, *words: bytes) -> bytes:
     raise AssertionError(f"{words} never came: {shown[-500:]!r}")
 
 
-def done(*arguments: str | Path) -> tuple[int, str, str]:
-    """The command, run to its end."""
-    ran = subprocess.run(
-        [*COMMAND, *arguments], capture_output=True, check=False, timeout=60, env=environment()
-    )
-    return ran.returncode, ran.stdout.decode(), ran.stderr.decode()
-
-
 @pytest.mark.parametrize("url", [True, False], ids=["url", "path"])
 def test_a_capture_ends_with_ctrl_c_and_can_be_decoded(
     url: bool, shoe: ShoePort, tmp_path: Path
 ) -> None:
     file = tmp_path / "evening.raw"
-    with at_work("capture", shoe.url if url else shoe.link, file) as process:
+    with at_work("shoe", "capture", shoe.url if url else shoe.link, file) as process:
         until_blocking(lambda: listens(file), "the line is open")
         shoe.say(stream(COUP))
         last = frames(COUP)[-1]
@@ -86,9 +62,8 @@ def test_a_capture_ends_with_ctrl_c_and_can_be_decoded(
         assert process.returncode == 0
     assert err.decode().startswith(f"{file}: 117 bytes in ")
     assert "15 valid frames, 5 reports, 0 rejected" in err.decode()
-    code, out, _ = done("decode", "--profile", "enq-bcc", "--json", file)
-    found = [json.loads(line) for line in out.splitlines()]
-    assert code == 0
+    found = documents(done := run("shoe", "decode", "--profile", "enq-bcc", "--json", file))
+    assert done.code == 0
     assert [d["kind"] for d in found][:3] == ["link_open", "link_up", "card_drawn"]
     assert found[-1]["reason"] == "capture ended"
     assert found[2]["utc"].startswith("20")
@@ -98,7 +73,7 @@ def test_a_capture_ends_after_its_seconds_and_says_what_looks_wrong(
     shoe: ShoePort, tmp_path: Path
 ) -> None:
     file = tmp_path / "noise.raw"
-    with at_work("capture", shoe.url, file, "--seconds", "5") as process:
+    with at_work("shoe", "capture", shoe.url, file, "--seconds", "5") as process:
         until_blocking(lambda: listens(file), "the line is open")
         shoe.say(b"\xf0\x0f" * 200)
         _, err = process.communicate(timeout=20)
@@ -110,7 +85,7 @@ def test_a_capture_that_is_torn_from_its_port_keeps_what_it_has(
     shoe: ShoePort, tmp_path: Path
 ) -> None:
     file = tmp_path / "evening.raw"
-    with at_work("capture", shoe.url, file) as process:
+    with at_work("shoe", "capture", shoe.url, file) as process:
         until_blocking(lambda: listens(file), "the line is open")
         shoe.say(frames("D P1 9H")[0])
         until_blocking(lambda: frames("D P1 9H")[0] in file.read_bytes(), "it is stored")
@@ -119,7 +94,7 @@ def test_a_capture_that_is_torn_from_its_port_keeps_what_it_has(
     assert process.returncode == 2
     assert "1 valid frames" in err.decode()
     assert "baccarat: port " in err.decode().splitlines()[-1]
-    assert "card_drawn" in done("decode", "--profile", "enq-bcc", file)[1]
+    assert "card_drawn" in run("shoe", "decode", "--profile", "enq-bcc", file)[1]
 
 
 def test_a_capture_never_replaces_a_file_and_leaves_none_where_there_is_no_port(
@@ -127,28 +102,25 @@ def test_a_capture_never_replaces_a_file_and_leaves_none_where_there_is_no_port(
 ) -> None:
     file = tmp_path / "evening.raw"
     file.write_bytes(b"precious")
-    code, _, err = done("capture", shoe.url, file)
+    code, _, err = run("shoe", "capture", shoe.url, file)
     assert (code, file.read_bytes()) == (2, b"precious")
     assert err == f"baccarat: {file}: exists already; a capture never replaces a file\n"
     other = tmp_path / "other.raw"
-    code, _, err = done("capture", f"pty:{tmp_path}/none", other)
+    code, _, err = run("shoe", "capture", f"pty:{tmp_path}/none", other)
     assert (code, other.exists()) == (2, False)
     assert f"port {tmp_path}/none: does not exist" in err
     with held_by_another(shoe) as holder:
-        code, _, err = done("capture", shoe.url, other)
+        code, _, err = run("shoe", "capture", shoe.url, other)
         assert (code, other.exists()) == (2, False)
         assert f"in use by process {holder.pid} (python" in err
 
 
 def test_a_monitor_tells_each_event_and_writes_nothing(shoe: ShoePort) -> None:
-    with at_work("monitor", shoe.url, "--profile", "enq-bcc") as process:
-        assert process.stdout is not None
-        assert json.loads(process.stdout.readline())["kind"] == "link_open"
+    with at_work("shoe", "monitor", shoe.url, "--profile", "enq-bcc") as process:
+        assert json.loads(read_line(process))["kind"] == "link_open"
         shoe.say(stream("D P1 9H"))
-        assert [json.loads(process.stdout.readline())["kind"] for _ in range(2)] == [
-            "link_up",
-            "card_drawn",
-        ]
+        told = [json.loads(read_line(process))["kind"] for _ in range(2)]
+        assert told == ["link_up", "card_drawn"]
         assert fcntl.ioctl(shoe.master, termios.FIONREAD, b"\0" * 4) == b"\0" * 4
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=20)
@@ -159,21 +131,14 @@ def test_a_monitor_tells_each_event_and_writes_nothing(shoe: ShoePort) -> None:
 
 def test_a_monitor_in_a_terminal_shows_how_the_line_stands(shoe: ShoePort) -> None:
     screen, terminal = pty.openpty()
-    process = subprocess.Popen(
-        [*COMMAND, "monitor", shoe.url, "--profile", "enq-bcc"],
-        stdout=terminal,
-        stderr=subprocess.DEVNULL,
-        env=environment() | {"TERM": "xterm", "COLUMNS": "160"},
-    )
-    os.close(terminal)
-    try:
+    wide = environment() | {"TERM": "xterm", "COLUMNS": "160"}
+    words = ("shoe", "monitor", shoe.url, "--profile", "enq-bcc")
+    with at_work(*words, stdout=terminal, env=wide):
+        os.close(terminal)
         shown = shown_until(screen, b"", b"link_open")
         shoe.say(stream("D P1 9H"))
         shown = shown_until(screen, shown, b"face=9H", b"1 reports")
-    finally:
-        process.kill()
-        process.wait()
-        os.close(screen)
+    os.close(screen)
     assert b"card_drawn" in shown
     assert b"link up" in shown
 
@@ -181,10 +146,9 @@ def test_a_monitor_in_a_terminal_shows_how_the_line_stands(shoe: ShoePort) -> No
 def test_a_monitor_of_a_replay_ends_with_it(tmp_path: Path) -> None:
     file = tmp_path / "evening.raw"
     file.write_bytes(stream(COUP))
-    code, out, err = done("monitor", f"file:{file}?speed=0", "--profile", "enq-bcc")
-    assert code == 0
-    assert [json.loads(line)["kind"] for line in out.splitlines()][-1] == "device_result"
-    assert "15 frames, 5 reports" in err
+    done = run("shoe", "monitor", f"file:{file}?speed=0", "--profile", "enq-bcc")
+    assert (done.code, documents(done)[-1]["kind"]) == (0, "device_result")
+    assert "15 frames, 5 reports" in done.err
 
 
 def test_ports_are_listed_by_their_stable_names(shoe: ShoePort, tmp_path: Path) -> None:
@@ -201,6 +165,64 @@ def test_ports_are_listed_by_their_stable_names(shoe: ShoePort, tmp_path: Path) 
 
 
 def test_the_list_is_made_of_documents() -> None:
-    code, out, _ = done("list", "--json")
+    assert all("url" in each for each in documents(run("shoe", "list", "--json")))
+
+
+PAGE = Path("docs/shoe-link.md").read_text("utf-8")
+# The page's own table: a cell says more behind its first word.
+SHIPPED = {
+    name: tuple(re.findall(r"\| `([^`]+)`", rest))
+    for name, rest in re.findall(r"^\| `([a-z-]+)` (\| `.+)$", PAGE, re.MULTILINE)
+    if name in profile_names()
+}
+
+
+def profiles(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    code = main(["shoe", "profiles", *arguments])
+    return code, capsys.readouterr().out
+
+
+def test_what_ships_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out = profiles(capsys)
+    head, *rows = (tuple(line.split()) for line in out.splitlines())
     assert code == 0
-    assert all("url" in json.loads(line) for line in out.splitlines())
+    assert head == ("id", "framer", "check", "loss_detection", "disclosure", "result")
+    assert {name: tuple(rest) for name, *rest in rows} == SHIPPED
+    assert SHIPPED.keys() == set(profile_names()) == set(PROFILES)
+    simulators = Path("docs/simulators.md").read_text("utf-8")
+    assert [name for name in SHIPPED if f"`{name}`" not in simulators] == []
+    code, out = profiles(capsys, "--json")
+    documents = json.loads(out)
+    assert {each["id"]: tuple(each[key] for key in head[1:]) for each in documents} == SHIPPED
+    bauds = {each["id"]: each["baud"] for each in documents}
+    assert bauds == {name: simulated.baud for name, simulated in PROFILES.items()}
+
+
+def test_a_sites_own_file_is_checked(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "site.toml"
+    path.write_bytes(profile_text("text-line"))
+    code, out = profiles(capsys, "--check", str(path))
+    assert (code, out.split(", ")[:3]) == (0, [f"{path}: ok", "text-line", "line"])
+    code, out = profiles(capsys, "--check", str(path), "--json")
+    assert (code, json.loads(out)["profile"]["id"]) == (0, "text-line")
+
+
+def test_every_mistake_is_a_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "site.toml"
+    text = profile_text("text-line").replace(b"baud = 9600", b"baud = true")
+    path.write_bytes(text.replace(b'check = "none"', b'chek = "none"'))
+    code, out = profiles(capsys, "--check", str(path))
+    keys = "id, framer, check, loss_detection, disclosure, result, serial, limits, repeat, resend"
+    wanted = [
+        f"{path}: chek: no such key; there are {keys}, line, codes",
+        f"{path}: check is missing",
+        f"{path}: serial.baud: Expected `int`, got `bool`",
+    ]
+    assert (code, sorted(out.splitlines())) == (1, sorted(wanted))
+    code, out = profiles(capsys, "--check", str(path), "--json")
+    assert (code, json.loads(out)["ok"], len(json.loads(out)["wrong"])) == (1, False, 3)
+
+
+def test_a_file_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["shoe", "profiles", "--check", "/nowhere/site.toml"]) == 2
+    assert "/nowhere/site.toml: cannot be read" in capsys.readouterr().err

@@ -1,19 +1,18 @@
-"""`baccarat shoe decode` as people run it: files, pipes, journals, and what is wrong with them."""
+"""`baccarat shoe decode` as people run it: files, pipes, journals, and what is wrong with them.
 
-import json
+At the end captures of every profile, typed by hand, bare and in a journal.
+"""
+
 import os
 import random
 import resource
-import shlex
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from baccarat.cli.main import main
 from events.clock import SystemClock
 from events.errors import LogRefused
 from shoe_driver.decode import Decoder
@@ -21,27 +20,25 @@ from shoe_driver.journal.files import Journal
 from shoe_driver.journal.records import MAGIC, Record, RecordKind
 from shoe_driver.profiles.catalogue import load_profile, profile_names, profile_text
 from shoe_driver.service.journal_segments import JournalChain
+from tests.support.machine.commands import (
+    Done,
+    at_work,
+    complaint,
+    documents,
+    here,
+    read_line,
+    run,
+)
 from tests.support.shoe.shoe_bytes import NOISE, cut, frames, stream
 
 SEED = 20261127
-COMMAND = (sys.executable, "-m", "baccarat", "shoe", "decode")
+DECODE = ("shoe", "decode", "--profile", "enq-bcc")
 REPORTS = "S, D first 2C:1, D P1 --, D B1 KC, I P1 8S, E 2, G six PP"
 CAPTURE = NOISE + stream(REPORTS)
 
 
-def decode(*arguments: str | Path, stdin: bytes = b"") -> tuple[int, str, str]:
-    done = subprocess.run(
-        [*COMMAND, "--profile", "enq-bcc", *arguments],
-        input=stdin,
-        capture_output=True,
-        check=False,
-        timeout=60,
-    )
-    return done.returncode, done.stdout.decode(), done.stderr.decode()
-
-
-def documents(text: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in text.splitlines()]
+def decode(*arguments: object, stdin: bytes = b"") -> Done:
+    return run(*DECODE, *arguments, stdin=stdin)
 
 
 def test_the_documented_line_byte_for_byte() -> None:
@@ -63,7 +60,7 @@ def test_a_capture_from_a_file_and_from_a_pipe_are_the_same(tmp_path: Path) -> N
     path.write_bytes(CAPTURE)
     from_file = decode("--json", path)
     assert from_file == decode("--json", "-", stdin=CAPTURE)
-    kinds = [document["kind"] for document in documents(from_file[1])]
+    kinds = [document["kind"] for document in documents(from_file)]
     assert kinds == [
         "frame_rejected",
         "shoe_booted",
@@ -74,7 +71,7 @@ def test_a_capture_from_a_file_and_from_a_pipe_are_the_same(tmp_path: Path) -> N
         "error_raised",
         "device_result",
     ]
-    assert documents(from_file[1])[-1] == {
+    assert documents(from_file)[-1] == {
         "seq": 8,
         "kind": "device_result",
         "winner": "banker",
@@ -88,23 +85,15 @@ def test_a_capture_from_a_file_and_from_a_pipe_are_the_same(tmp_path: Path) -> N
 def test_lines_come_with_the_bytes_that_make_them_and_never_depend_on_the_split() -> None:
     """Live: each report is there before the next is sent, a byte at a time."""
     wanted = decode("--json", "-", stdin=CAPTURE)[1].splitlines()
-    with subprocess.Popen(
-        [*COMMAND, "--profile", "enq-bcc", "--json", "-"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        bufsize=0,
-    ) as process:
+    with at_work(*DECODE, "--json", "-", stdin=subprocess.PIPE) as process:
         assert process.stdin is not None
-        assert process.stdout is not None
         lines = []
         for byte in cut(NOISE + frames("S")[0], range(99)):
             process.stdin.write(byte)
-        lines += [process.stdout.readline().decode().rstrip() for _ in range(2)]
+        lines += [read_line(process).rstrip() for _ in range(2)]
         for piece in cut(CAPTURE[len(NOISE) + 6 :], range(0, 999, 5)):
             process.stdin.write(piece)
-        process.stdin.close()
-        lines += process.stdout.read().decode().splitlines()
+        lines += process.communicate()[0].decode().splitlines()
     assert lines == wanted
 
 
@@ -138,8 +127,8 @@ def journal(folder: Path) -> Path:
 
 def test_a_journal_is_decoded_with_its_link_and_its_times(tmp_path: Path) -> None:
     path = journal(tmp_path)
-    code, out, err = decode("--json", path)
-    found = documents(out)
+    code, out, err = done = decode("--json", path)
+    found = documents(done)
     assert code == 0
     assert found[0] == {
         "seq": 1,
@@ -154,7 +143,7 @@ def test_a_journal_is_decoded_with_its_link_and_its_times(tmp_path: Path) -> Non
     assert found[-1]["offset"] == len(CAPTURE)
     assert err.count("\n") == 1
     assert "edition" not in err
-    bare = documents(decode("--json", "-", stdin=CAPTURE)[1])
+    bare = documents(decode("--json", "-", stdin=CAPTURE))
     of_frames = [document for document in found if not document["kind"].startswith("link")]
     assert [(d["kind"], d["offset"], d["raw"]) for d in of_frames] == [
         (d["kind"], d["offset"], d["raw"]) for d in bare
@@ -185,9 +174,9 @@ def segments(folder: Path) -> list[Path]:
 
 def test_a_journal_in_several_files_is_one_journal(tmp_path: Path) -> None:
     files = segments(tmp_path)
-    code, out, err = decode("--json", *files)
+    code, out, err = done = decode("--json", *files)
     assert code == 0
-    found = documents(out)
+    found = documents(done)
     assert [document["seq"] for document in found] == list(range(1, 16))
     assert "report_lost" not in out
     assert err.startswith("15 events from 351 bytes: 45 valid frames, 15 reports, 0 rejected, 0")
@@ -197,9 +186,9 @@ def test_a_journal_in_several_files_is_one_journal(tmp_path: Path) -> None:
 
 def test_files_out_of_order_are_said_to_be(tmp_path: Path) -> None:
     first, _, third = segments(tmp_path)
-    code, out, err = decode("--json", first, third)
+    code, _, err = done = decode("--json", first, third)
     assert code == 0
-    assert [d["seq"] for d in documents(out)] == [*range(1, 6), *range(11, 16)]
+    assert [d["seq"] for d in documents(done)] == [*range(1, 6), *range(11, 16)]
     assert f"{third}: file 3 of its journal follows 1: one is missing" in err
 
 
@@ -243,9 +232,7 @@ def test_a_damaged_journal_is_shown_up_to_the_damage(tmp_path: Path) -> None:
         assert err.count("\n") == 1
 
 
-def test_what_the_driver_refuses_is_refused_and_nothing_else(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_the_driver_refuses_is_refused_and_nothing_else(tmp_path: Path) -> None:
     whole = journal(tmp_path).read_bytes()
     path = tmp_path / "damaged.journal"
     refused = 0
@@ -254,8 +241,7 @@ def test_what_the_driver_refuses_is_refused_and_nothing_else(
         *(whole[:end] for end in range(8, len(whole), 29)),
     ):
         path.write_bytes(content)
-        code = main(["shoe", "decode", "--profile", "enq-bcc", str(path)])
-        said = capsys.readouterr().err
+        code, _, said = here(*DECODE, path)
         if code == 0:
             Journal(path).close()
             continue
@@ -269,13 +255,8 @@ def test_what_the_driver_refuses_is_refused_and_nothing_else(
 
 @pytest.mark.parametrize(("closed", "what"), [("<&-", "input"), (">&-", "output")])
 def test_a_closed_stream_is_one_line(closed: str, what: str) -> None:
-    command = shlex.join([*COMMAND, "--profile", "enq-bcc", "-"])
-    done = subprocess.run(
-        ["/bin/sh", "-c", f"{command} {closed}"], input=b"", capture_output=True, check=False
-    )
-    assert (done.returncode, done.stdout) == (2, b"")
-    assert done.stderr.count(b"\n") == 1
-    assert f"standard {what} is closed" in done.stderr.decode()
+    shell = ("/bin/sh", "-c", f'exec "$@" {closed}', "sh")
+    assert f"standard {what} is closed" in complaint(run(*DECODE, "-", within=shell))
 
 
 def test_another_edition_of_the_profile_is_noted(tmp_path: Path) -> None:
@@ -307,17 +288,14 @@ def test_a_journal_is_read_by_its_own_edition_unless_a_file_is_named(tmp_path: P
     by_id = decode("--json", path)
     assert by_id[:2] == (0, told)
     assert "edition" not in by_id[2]
-    alone = subprocess.run(
-        [*COMMAND, "--json", str(path)], capture_output=True, text=True, check=False, timeout=60
-    )
-    assert (alone.returncode, alone.stdout) == (0, told)
+    assert run("shoe", "decode", "--json", path)[:2] == (0, told)
 
 
-def test_bare_bytes_need_a_profile(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_bare_bytes_need_a_profile(tmp_path: Path) -> None:
     file = tmp_path / "capture.raw"
     file.write_bytes(CAPTURE)
-    assert main(["shoe", "decode", str(file)]) == 2
-    assert "name it by --profile" in capsys.readouterr().err
+    assert "name it by --profile" in complaint(here("shoe", "decode", file))
+    assert "--profile" in complaint(run("shoe", "decode", "-"))
 
 
 WRONG = {
@@ -347,13 +325,6 @@ def test_bad_usage_is_one_line_and_exit_code_two(arguments: list[str], complaint
     assert decode(*arguments) == (2, "", f"{complaint}\n")
 
 
-def test_a_profile_must_be_named() -> None:
-    done = subprocess.run([*COMMAND, "-"], input=b"", capture_output=True, check=False, timeout=60)
-    assert done.returncode == 2
-    assert done.stderr.decode().count("\n") == 1
-    assert b"--profile" in done.stderr
-
-
 @pytest.mark.cold_start
 @pytest.mark.parametrize("kind", ["garbage", "reports"])
 def test_memory_stays_bounded_whatever_comes(kind: str) -> None:
@@ -370,12 +341,8 @@ def _megabyte() -> bytes:
 
 
 def _peak_kb(block: bytes, times: int) -> int:
-    with subprocess.Popen(
-        [*COMMAND, "--profile", "enq-bcc", "--json", "-"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    ) as process:
+    nowhere = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with at_work(*DECODE, "--json", "-", stdin=subprocess.PIPE, **nowhere) as process:
         assert process.stdin is not None
         for _ in range(times):
             process.stdin.write(block)
@@ -396,3 +363,82 @@ def test_decoding_is_much_faster_than_any_line() -> None:
     assert code == 0
     assert out.count("\n") == len(data) // 24
     assert rate > 0.05, f"{rate:.1f} MB/s, the start of the process included"
+
+
+# Each typed from the page, and what it means by the page.
+CAPTURES: dict[str, tuple[bytes, list[dict[str, Any]]]] = {
+    "enq-bcc": (
+        bytes.fromhex("05 30 53 03 36 3005 31 44 81 B8 03 34 4605 31 44 81 B8 03 34 46"),
+        [
+            {"kind": "shoe_booted"},
+            {"kind": "card_drawn", "hand": "player", "number": 1, "face": "8S"},
+        ],
+    ),
+    "text-line": (
+        b"[Manual Burn Cards]<Card:H3>\r\n[Game]<Card:4S>\r\n[Game]<Game>\r\n[Game]<Card:10D>\r\n",
+        [
+            {"kind": "mode_changed", "mode": "Manual Burn Cards"},
+            {"kind": "burn_card", "face": "3H"},
+            {"kind": "mode_changed", "mode": "Game"},
+            {"kind": "card_drawn", "face": "4S"},
+            {"kind": "card_unreadable"},
+            {"kind": "card_drawn", "face": "TD"},
+        ],
+    ),
+    "text-line-scan": (
+        b"0001\r\n0001\r\n00520\r\n0052\r\n",
+        [
+            {"kind": "card_drawn", "face": "AS"},
+            {"kind": "card_drawn", "face": "AS"},
+            {"kind": "card_unreadable"},
+            {"kind": "card_drawn", "face": "KC"},
+        ],
+    ),
+    "ref-crc": (
+        bytes.fromhex(
+            "00 05 01 01 02 A7 01 01 01 01 02 0C 03 A1 F8 00"
+            "00 05 01 14 02 A7 02 02 01 08 17 70 02 01 3B 42 AF 00"  # number 2 before number 1
+            "00 05 01 0F 02 A7 02 01 01 04 17 70 04 01 01 04 01 A0 1F 00"
+            "00 05 01 10 02 A7 02 01 01 08 13 88 02 11 18 03 F4 00"
+            "00 05 01 10 02 A7 02 01 01 08 13 88 02 11 18 03 F4 00"
+        ),
+        [
+            {"kind": "shoe_booted"},
+            {"kind": "card_drawn", "hand": "player", "number": 1, "face": "8S"},
+            {"kind": "burn_card", "face": "JD", "left": 1},
+        ],
+    ),
+}
+
+
+def meant(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    stamps = {"seq", "offset", "raw", "utc"}
+    return [{k: v for k, v in each.items() if k not in stamps} for each in found]
+
+
+@pytest.mark.parametrize("profile", CAPTURES)
+def test_a_bare_capture_of_every_profile(profile: str) -> None:
+    capture, meaning = CAPTURES[profile]
+    found = documents(run("shoe", "decode", "--json", "--profile", profile, "-", stdin=capture))
+    assert meant(found) == meaning
+    assert [each["seq"] for each in found] == list(range(1, len(meaning) + 1))
+    for each in found:
+        raw = bytes.fromhex(each["raw"])
+        assert capture[each["offset"] :].startswith(raw)
+        assert raw
+
+
+@pytest.mark.parametrize("profile", CAPTURES)
+def test_a_journal_of_every_profile(profile: str, tmp_path: Path) -> None:
+    capture, meaning = CAPTURES[profile]
+    made = Journal.create(tmp_path, "j20261127t000000-1", profile_text(profile), SystemClock())
+    records = [Record(RecordKind.OPEN, 0, 0, b"pty:x")]
+    records += [
+        Record(RecordKind.DATA, place, place * 1000, capture[place : place + 1])
+        for place in range(len(capture))
+    ]
+    made.append(records)
+    made.close()
+    found = documents(run("shoe", "decode", "--json", "--profile", profile, made.path))
+    opened = [{"kind": "link_open", "transport": "pty:x"}, {"kind": "link_up"}]
+    assert meant(found) == [*opened, *meaning]

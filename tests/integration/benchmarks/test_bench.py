@@ -2,18 +2,30 @@
 
 import importlib
 import json
-import subprocess
-import sys
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import msgspec
+import psycopg
 import pytest
 
+from baccarat.history.log_facts import replay
 from benchmarks.command import figures_of
 from benchmarks.driver.framing import measure as framing_row
 from benchmarks.instruments.figures import FLOOR_P50_MOST_MS, Figure, latency, memory
 from benchmarks.instruments.measure import MemoryUse, Samples
+from benchmarks.instruments.postgres import Postgres
+from benchmarks.ledger import ledger_figures
 from benchmarks.rows import ROWS, BenchOptions, BenchRow, Unmeasurable, rows_named
+from benchmarks.table import replay as bench_replay
+from benchmarks.table.replay import MEMORY_MOST_MB, Pass, passes, peer_figure, stretch
+from events.errors import InputError
+from events.log.reader import reading
+from events.log.store import EventLog
+from events.log.verify import verify
+from tests.support.machine.commands import Done, complaint, documents, here, run
+from tests.support.table.stories import KeptWorld, disputed_and_corrected
 
 FIELDS = {
     "name",
@@ -33,21 +45,27 @@ FIELDS = {
 }
 
 
-def bench(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-m", "baccarat", "bench", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
+def bench(*arguments: object) -> Done:
+    return run("bench", *arguments, timeout=150)
+
+
+def lines_of(*arguments: object) -> list[dict[str, Any]]:
+    """The figures, as JSON."""
+    done = bench(*arguments, "--json")
+    assert done.code == 0, done.err
+    return documents(done)
+
+
+def beside_floors(*lines: dict[str, Any]) -> None:
+    """Each has percentiles, and a floor with as many."""
+    for line in lines:
+        assert 0 < line["p50"] <= line["p99"]
+        assert 0 < line["floor_p50"] <= line["floor_p99"]
 
 
 def test_the_figures_come_as_lines_with_their_floors(tmp_path: Path) -> None:
     rows = ("settlement", "framing")
-    run = bench(*rows, "--samples", "3", "--events", "50000", "--data", str(tmp_path), "--json")
-    assert run.returncode == 0, run.stderr
-    lines = [json.loads(line) for line in run.stdout.splitlines()]
+    lines = lines_of(*rows, "--samples", "3", "--events", "50000", "--data", tmp_path)
     *others, first, last = [(line["name"], line["unit"]) for line in lines]
     assert (first, last) == (("latency", "ms"), ("memory", "MB"))
     assert [name for name, _ in others] == ["framing-enq", "framing-line", "framing-cobs"]
@@ -55,8 +73,7 @@ def test_the_figures_come_as_lines_with_their_floors(tmp_path: Path) -> None:
         assert set(line) == FIELDS
         assert "Linux" in line["run"]["machine"]
         assert "synchronous=FULL" in line["run"]["fsync"]
-        assert 0 < line["p50"] <= line["p99"]
-        assert 0 < line["floor_p50"] <= line["floor_p99"]
+        beside_floors(line)
         assert line["ratio_p50"] == pytest.approx(line["p50"] / line["floor_p50"], rel=0.02)
     *_, seconds, megabytes = lines
     assert seconds["samples"] == 3
@@ -111,26 +128,21 @@ def test_no_two_rows_share_a_name() -> None:
 
 
 def test_one_figure_for_a_person() -> None:
-    run = bench("memory", "--samples", "1")
-    assert run.returncode == 0, run.stderr
-    assert "memory" in run.stdout
-    assert "latency" not in run.stdout
-    assert "1 coups" in run.stderr
+    done = bench("memory", "--samples", "1")
+    assert (done.code, "memory" in done.out, "latency" in done.out) == (0, True, False), done.err
+    assert "1 coups" in done.err
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    ("arguments", "named"),
     [
         (("beauty",), "'latency', 'memory'"),
         (("--samples", "0"), "--samples"),
         (("--data", "/nowhere/at/all"), "--data"),
     ],
 )
-def test_bad_usage_is_one_line(arguments: tuple[str, ...], complaint: str) -> None:
-    run = bench(*arguments)
-    assert (run.returncode, run.stdout) == (2, "")
-    assert complaint in run.stderr
-    assert len(run.stderr.splitlines()) == 1
+def test_bad_usage_is_one_line(arguments: tuple[str, ...], named: str) -> None:
+    assert named in complaint(here("bench", *arguments))
 
 
 def counted(scale: float = 1.0) -> list[float]:
@@ -182,10 +194,116 @@ def test_memory_is_counted_resident(megabytes: float, met: bool) -> None:
 
 
 def test_openings_are_measured_when_they_are_named(tmp_path: Path) -> None:
-    short = ("--events", "2000", "--samples", "2", "--data", str(tmp_path), "--json")
-    run = bench("open", *short)
-    assert run.returncode == 0, run.stderr
-    (line,) = map(json.loads, run.stdout.splitlines())
+    short = ("--events", "2000", "--samples", "2", "--data", tmp_path)
+    (line,) = lines_of("open", *short)
     assert set(line) == FIELDS
     assert (line["name"], line["unit"], line["samples"]) == ("open", "ms", 2)
     assert not list(tmp_path.iterdir()), "it leaves something behind"
+
+
+def test_the_drivers_figures_come_as_lines_with_their_floors(tmp_path: Path) -> None:
+    options = ("--samples", "3", "--events", "6000", "--data", tmp_path)
+    arrival, used, idle = lines_of("driver", *options)
+    assert (arrival["name"], arrival["unit"], arrival["samples"]) == ("driver", "ms", 3)
+    beside_floors(arrival, used, idle)
+    added = arrival["detail"]["added_p99"]
+    assert added == round(added, 3)
+    # The two that are no matter of the machine's mood.
+    assert used["detail"]["frames"] == 6000
+    assert (used["p99"] < 60, used["met"]) == (True, True)
+    assert (idle["p50"] < 2, idle["met"]) == (True, True)
+    assert not list(tmp_path.iterdir()), "it leaves something behind"
+
+
+def test_the_screens_figures_come_as_lines_with_their_floors(tmp_path: Path) -> None:
+    pixels, costs = lines_of("screens", "--samples", "3", "--data", tmp_path)
+    assert (pixels["name"], pixels["unit"], pixels["samples"]) == ("screens", "ms", 3)
+    assert pixels["detail"]["screens"] == 50
+    beside_floors(pixels, costs)
+    # Clocks of one machine, told to half of a question's way there and back.
+    assert pixels["detail"]["clock_ms"] < 50
+    # What is no matter of the machine's mood: a screen is kilobytes, and the core knows of none.
+    assert (costs["p99"] < 1_000, costs["met"]) == (True, True)
+    alone, watched = (costs["detail"][f"core_ms_a_coup_{how}"] for how in ("unwatched", "watched"))
+    assert watched < 2 * alone + 20
+    assert not list(tmp_path.iterdir()), "it leaves something behind"
+
+
+def test_the_cages_figure_stands_beside_both_floors_and_cleans_up(postgres: Postgres) -> None:
+    server, done = postgres.database(), list[int]()
+    figures = ledger_figures(server, 200, 2, done.append)
+    assert done == [1, 2]
+    assert [figure.name for figure in figures] == ["cage_copy", "cage_insert"]
+    for figure in figures:
+        assert figure.samples == 2
+        assert min(figure.p50, figure.p99, figure.floor_p50, figure.floor_p99) > 0
+        assert figure.p99 <= figure.p50
+        assert figure.met is (figure.p99 >= 1_000)
+    with psycopg.connect(server) as connection:
+        left = connection.execute("SELECT datname FROM pg_database WHERE datname LIKE 'baccarat%'")
+        assert left.fetchall() == []
+
+
+def test_the_figure_comes_as_a_line_with_its_floor(tmp_path: Path) -> None:
+    line, peer = lines_of("replay", "--events", "2000", "--data", tmp_path)
+    assert (line["name"], line["unit"], line["detail"]["events"]) == ("replay", "us", 2000.0)
+    assert 0 < line["p50"] <= line["p99"]
+    assert line["ratio_p50"] == pytest.approx(line["p50"] / line["floor_p50"], rel=0.05)
+    # An interpreter with the product in it, and not a log's worth more.
+    assert 20 < line["detail"]["peak_mb"] < MEMORY_MOST_MB
+    assert not list(tmp_path.iterdir()), "it leaves something behind"
+    if find_spec("eventsourcing") is None:
+        assert peer["void"].startswith("eventsourcing is not installed")
+    else:
+        assert (peer["void"], peer["detail"]["events"]) == (None, 2000.0)
+
+
+@pytest.mark.parametrize(("seconds", "met"), [(30.0, True), (29.9, False)])
+def test_the_goal_is_thirty_times_the_peer(seconds: float, met: bool) -> None:
+    product = [Pass(seconds=10.0, events=10_000_000, peak_mb=50.0)] * 3
+    found = peer_figure(product, [Pass(seconds=seconds, events=1_000_000, peak_mb=50.0)] * 3)
+    assert (found.met, found.p50, found.floor_p50) == (met, 1.0, seconds)
+
+
+def test_a_log_is_made_long_by_playing_its_shoe_again_under_other_names(tmp_path: Path) -> None:
+    world = disputed_and_corrected()
+    short, long = world.write(tmp_path / "short.sqlite"), tmp_path / "long.sqlite"
+    stretch(short, long, 1_000)
+    with reading(long) as log:
+        made = list(replay(log))
+    assert len(made) == 1_000
+    shoes = [m.fact.event.shoe for m in made if m.fact.event.TYPE == "shoe_loaded"]  # type: ignore[attr-defined]  # by its type
+    assert len(shoes) == len(set(shoes)) > 30
+    # It would be a whole log, but for the requests, which nobody made.
+    assert "request" in str(verify(long).reason)
+
+
+def test_a_log_without_a_shoe_cannot_be_made_long(tmp_path: Path) -> None:
+    path = tmp_path / "table.sqlite"
+    EventLog.open(path, "sydney/t1").close()
+    with pytest.raises(InputError, match="no shoe was loaded"):
+        stretch(path, tmp_path / "long.sqlite", 10)
+
+
+def test_floor_and_product_pass_over_the_same_events(tmp_path: Path) -> None:
+    world = KeptWorld()
+    world.ready()
+    path = world.write(tmp_path / "table.sqlite")
+    told: list[int] = []
+    product, floor = passes(path, told.append)
+    assert {each.events for each in (*product, *floor)} == {len(world.facts)}
+    assert told[-1] == len(product) == len(floor)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "peak", "met"),
+    [(2.0, 99.0, True), (2.01, 99.0, False), (2.0, 100.0, False)],
+    ids=["at its limits", "slower than twice the floor", "too much memory"],
+)
+def test_the_goal_is_twice_the_floor_in_little_memory(
+    seconds: float, peak: float, met: bool
+) -> None:
+    product = [Pass(seconds=seconds, events=1_000_000, peak_mb=peak)] * 3
+    floor = [Pass(seconds=1.0, events=1_000_000, peak_mb=40.0)] * 3
+    found = bench_replay.figure(product, floor)
+    assert (found.met, found.p50, found.floor_p50) == (met, seconds, 1.0)

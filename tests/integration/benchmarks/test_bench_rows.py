@@ -18,6 +18,7 @@ from events.types.registry import TABLE_EVENTS
 from table_core.decide.decision import DecisionContext
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from tests.integration.benchmarks.test_bench import bench
+from tests.support.machine.commands import complaint, here
 
 
 def is_whole(figure: Figure) -> bool:
@@ -91,31 +92,26 @@ def test_without_node_the_judge_is_void(monkeypatch: pytest.MonkeyPatch, tmp_pat
 def test_runs_are_drawn_one_beside_the_other(tmp_path: Path) -> None:
     options = ("core", "--samples", "1", "--events", "5")
     first = bench(*options, "--json")
-    assert first.returncode == 0, first.stderr
+    assert first.code == 0, first.err
     earlier, drawn = tmp_path / "trend.jsonl", tmp_path / "chart.svg"
-    earlier.write_text(first.stdout)
+    earlier.write_text(first.out)
     second = bench(*options, "--json", "--chart", str(drawn), "--earlier", str(earlier))
-    assert second.returncode == 0, second.stderr
+    assert second.code == 0, second.err
     picture = drawn.read_text()
     assert picture.count("core, us") == 1
     assert picture.count("<polyline") == 2  # product and floor
     assert picture.count("<circle") == 4  # two runs of each
-    assert f"{json.loads(second.stdout)['p50']:,.4g}" in picture
+    assert f"{json.loads(second.out)['p50']:,.4g}" in picture
 
 
 def test_a_picture_that_could_not_be_written_is_said_before_the_work(tmp_path: Path) -> None:
-    run = bench("core", "--chart", str(tmp_path / "nowhere/c.svg"))
-    assert (run.returncode, run.stdout) == (2, "")
-    assert "nowhere is no folder" in run.stderr
+    done = here("bench", "core", "--chart", tmp_path / "nowhere/c.svg")
+    assert "nowhere is no folder" in complaint(done)
 
 
-@pytest.mark.parametrize(
-    ("text", "complaint"), [("{}", "not what"), ("nothing", "not what")], ids=["another", "junk"]
-)
-def test_lines_that_are_none_are_said(tmp_path: Path, text: str, complaint: str) -> None:
+@pytest.mark.parametrize("text", ["{}", "nothing"], ids=["another", "junk"])
+def test_lines_that_are_none_are_said(tmp_path: Path, text: str) -> None:
     wrong = tmp_path / "lines"
     wrong.write_text(text)
-    run = bench("core", "--chart", str(tmp_path / "c.svg"), "--earlier", str(wrong))
-    assert run.returncode == 2
-    assert complaint in run.stderr
-    assert len(run.stderr.splitlines()) == 1
+    done = here("bench", "core", "--chart", tmp_path / "c.svg", "--earlier", wrong)
+    assert "not what" in complaint(done)

@@ -1,4 +1,4 @@
-"""`baccarat cage ...` as scripts outside use it: names, options, JSON, exit codes."""
+"""`baccarat cage` on ledgers and logs: reports, reconciliations of any length, and refusals."""
 
 import csv
 import io
@@ -6,22 +6,63 @@ import json
 import subprocess
 import sys
 from collections import Counter
-from contextlib import closing, redirect_stderr, redirect_stdout
+from collections.abc import Iterator
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, Final
 
 import pytest
+from msgspec.structs import replace
 
-from baccarat.cli.main import main
+from benchmarks.ledger import settled_coup
 from cage.ledger.database import parse_ledger_url
 from cage.ledger.store import LedgerStore
-from events.types.table import CoupSettled, CoupVoided, TableEvent
+from events.types.table import CoupSettled, CoupVoided, SeatDifference, TableEvent
 from table_core.odds.exact import exact_odds
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.rules.rulebook_file import full_shoe
-from tests.support.cage.ledgers import STREAM, facts_of, play_log
+from tests.house.sources import texts
+from tests.support.cage.ledgers import STREAM, book_log, facts_of, play_log
+from tests.support.machine.commands import Done, complaint, documents, here, run, said
 from tests.support.machine.processes import ROOT, environment
+from tests.support.property.logs import write_log
+from tests.support.table.chip_day import FLOAT, chip_day
+
+REVISED: Final = 10
+_COUPS_A_SHOE: Final = 80
+_SHOES_A_DAY: Final = 99
+
+
+def long_log(coups: int) -> Iterator[TableEvent]:
+    """Seven seats wager the same each time; Banker wins, and in a revision Player has won."""
+    for number in range(coups):
+        shoe, coup = divmod(number, _COUPS_A_SHOE)
+        day, shoe = divmod(shoe, _SHOES_A_DAY)
+        name = f"{20260101 + day}-{shoe + 1:02}/{coup + 1}"
+        yield from settled_coup(name)
+        if number % REVISED == 0:
+            yield _revised(name)
+
+
+def _revised(name: str) -> CoupSettled:
+    first = settled_coup(name)[-1].settlement
+    revised = settled_coup(name, winner="player")[-1].settlement
+    moved = zip(first.lines, revised.lines, strict=True)
+    return CoupSettled(
+        coup=name,
+        settlement=replace(
+            revised,
+            settlement_id=f"t1/{name}/2/2",
+            revision=2,
+            reverses=first.settlement_id,
+            difference=tuple(
+                SeatDifference(seat=was.seat, staked=0, paid=now.paid - was.paid, commission=0)
+                for was, now in moved
+            ),
+        ),
+    )
+
 
 SEED = 5
 
@@ -30,37 +71,18 @@ SEED = 5
 def played(tmp_path: Path, ledger: str) -> list[TableEvent]:
     log = tmp_path / "table.sqlite"
     events = play_log(log, seed=SEED, coups=25, book="au-commission")
-    with closing(LedgerStore.open(parse_ledger_url(ledger), STREAM)) as store:
-        store.book(facts_of(log))
+    book_log(ledger, log)
     return events
 
 
-class Done(NamedTuple):
-    returncode: int
-    stdout: str
-    stderr: str
+def cage(*args: object) -> Done:
+    return here("cage", *args)
 
 
-def run(*args: str | Path) -> Done:
-    """In this process: the interpreter's start would be most of the time."""
-    out, err = io.StringIO(newline=""), io.StringIO()
-    with redirect_stdout(out), redirect_stderr(err):
-        code = main(["cage", *map(str, args)])
-    return Done(code, out.getvalue(), err.getvalue())
-
-
-def run_apart(*args: str) -> Done:
-    command = [sys.executable, "-m", "baccarat", "cage", *args]
-    done = subprocess.run(
-        command, check=False, capture_output=True, text=True, env=environment(), cwd=ROOT
-    )
-    return Done(done.returncode, done.stdout, done.stderr)
-
-
-def lines(*args: str | Path) -> list[dict[str, object]]:
-    done = run(*args, "--json")
-    assert (done.returncode, done.stderr) == (0, "")
-    return [json.loads(line) for line in done.stdout.splitlines()]
+def lines(*args: object) -> list[dict[str, Any]]:
+    done = cage(*args, "--json")
+    said(done)
+    return documents(done)
 
 
 def standing(events: list[TableEvent]) -> dict[str, CoupSettled]:
@@ -80,33 +102,31 @@ def test_balances_come_to_the_settlements_in_force(played: list[TableEvent], led
     (whole,) = lines("balance", "--ledger", ledger)
     assert whole["table"] == STREAM
     accounts = whole["accounts"]
-    assert isinstance(accounts, dict)
     assert accounts["win"] == won
     assert accounts["commission"] == -sum(line.commission for line in lines_in_force)
     assert sum(accounts.values()) == 0
     for by in ("shoe", "day", "seat", "bet"):
         parts: Counter[str] = Counter()
         for row in lines("balance", "--ledger", ledger, "--by", by):
-            assert isinstance(row["accounts"], dict)
             parts.update(row["accounts"])
         assert {k: v for k, v in parts.items() if v} == {k: v for k, v in accounts.items() if v}
-    told = run("balance", "--ledger", ledger)
-    assert f"{won:,}" in told.stdout
+    told = cage("balance", "--ledger", ledger)
+    assert f"{won:,}" in told.out
 
 
 def test_exports_and_statements_hold_every_posting(played: list[TableEvent], ledger: str) -> None:
     rows = lines("export", "--ledger", ledger)
-    done = run("export", "--ledger", ledger, "--csv")
-    table = list(csv.DictReader(io.StringIO(done.stdout)))
+    done = cage("export", "--ledger", ledger, "--csv")
+    table = list(csv.DictReader(io.StringIO(done.out)))
     assert [{k: str(v) for k, v in row.items()} for row in rows] == table
     entries = lines("statement", "--ledger", ledger)
-    postings = [p for entry in entries for p in entry["postings"]]  # type: ignore[attr-defined]  # a list
+    postings = [p for entry in entries for p in entry["postings"]]
     assert len(postings) == len(rows) > 100
     coup = next(e.coup for e in played if isinstance(e, CoupSettled) and e.settlement.lines)
-    told = run("statement", "--ledger", ledger, "--coup", coup)
-    assert f"{coup}" in told.stdout
-    assert "wagers_placed" in told.stdout
-    assert run("export", "--ledger", ledger).returncode == 2
+    told = cage("statement", "--ledger", ledger, "--coup", coup)
+    assert f"{coup}" in told.out
+    assert "wagers_placed" in told.out
+    assert cage("export", "--ledger", ledger).code == 2
 
 
 def test_a_report_of_a_shoe_says_what_it_came_to(played: list[TableEvent], ledger: str) -> None:
@@ -122,43 +142,43 @@ def test_a_report_of_a_shoe_says_what_it_came_to(played: list[TableEvent], ledge
         house += event.settlement.staked - event.settlement.paid
     reports = lines("report", "--ledger", ledger)
     settled = {e.settlement.coup for e in in_force.values() if e.settlement.phase == 2}
-    assert sum(each["handle"] for each in reports) == handle  # type: ignore[misc]  # integers
-    assert sum(each["house"] for each in reports) == house  # type: ignore[misc]  # integers
+    assert sum(each["handle"] for each in reports) == handle
+    assert sum(each["house"] for each in reports) == house
     (report,) = reports  # 25 coups are one shoe
     assert report["key"] == "20261127-01"
     assert report["theoretical"] == round(theoretical)
     voids = {event.coup for event in played if isinstance(event, CoupVoided)}
     assert report["voids"] == len(voids)
-    assert len(settled - voids) <= report["coups"] <= len(settled)  # type: ignore[operator]  # integers
+    assert len(settled - voids) <= report["coups"] <= len(settled)
     kept = [report[name] for name in ("collected", "outstanding", "uncollected", "recovered")]
-    assert report["accrued"] - report["reversed_"] == sum(kept)  # type: ignore[operator,arg-type]  # integers
+    assert report["accrued"] - report["reversed_"] == sum(kept)
 
 
 def test_reconcile_agrees_and_then_names_what_is_missing(
     played: list[TableEvent], ledger: str, tmp_path: Path
 ) -> None:
     log = tmp_path / "table.sqlite"
-    done = run("reconcile", log, "--ledger", ledger)
-    assert done.returncode == 0
-    assert "agrees with the log to the unit" in done.stdout
+    done = cage("reconcile", log, "--ledger", ledger)
+    assert done.code == 0
+    assert "agrees with the log to the unit" in done.out
     (document,) = lines("reconcile", log, "--ledger", ledger)
     assert (document["agrees"], document["read"]) == (True, len(played))
     longer = tmp_path / "longer.sqlite"
     more = play_log(longer, seed=SEED, coups=27, book="au-commission")
     unbooked = sum(isinstance(event, CoupSettled) for event in more[len(played) :])
-    done = run("reconcile", longer, "--ledger", ledger)
-    assert done.returncode == 1
-    assert f"{unbooked} settlements are not booked yet" in done.stdout
+    done = cage("reconcile", longer, "--ledger", ledger)
+    assert done.code == 1
+    assert f"{unbooked} settlements are not booked yet" in done.out
     play_log(tmp_path / "cut.sqlite", seed=SEED, coups=20, book="au-commission")
-    done = run("reconcile", tmp_path / "cut.sqlite", "--ledger", ledger)
-    assert done.returncode == 1
-    assert "it was cut" in done.stdout
-    done = run("reconcile", tmp_path / "none.sqlite", "--ledger", ledger)
-    assert done.returncode == 2
+    done = cage("reconcile", tmp_path / "cut.sqlite", "--ledger", ledger)
+    assert done.code == 1
+    assert "it was cut" in done.out
+    done = cage("reconcile", tmp_path / "none.sqlite", "--ledger", ledger)
+    assert done.code == 2
 
 
 @pytest.mark.parametrize(
-    ("args", "said"),
+    ("args", "wrong"),
     [
         (("run",), "name the table's CONFIG, or its broker by --url"),
         (("run", "--url", "http://x/a/b"), "--url: write mqtt://"),
@@ -171,8 +191,127 @@ def test_reconcile_agrees_and_then_names_what_is_missing(
         ),
     ],
 )
-def test_bad_usage_is_one_line_and_exit_code_two(args: tuple[str, ...], said: str) -> None:
-    done = run_apart(*args)
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+def test_bad_usage_is_one_line_and_exit_code_two(args: tuple[str, ...], wrong: str) -> None:
+    assert wrong in complaint(run("cage", *args))
+
+
+@pytest.fixture(scope="module")
+def books(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("day")
+    write_log(folder / "table.sqlite", STREAM, chip_day())
+    url = str(folder / "cage.sqlite")
+    book_log(url, folder / "table.sqlite")
+    return url
+
+
+def report(books: str, *args: object) -> Done:
+    return here("cage", "report", "--ledger", books, *args)
+
+
+def test_the_day_as_json_has_patrons_and_floats(books: str) -> None:
+    day = json.loads(said(report(books, "--by", "day", "--json")))
+    assert (day["key"], day["house"], day["theoretical"]) == ("2026-11-27", 465_000, 14_227)
+    assert [each["patron"] or each["seat"] for each in day["patrons"]] == ["p-17", "p-4", 7]
+    (found,) = day["floats"]
+    assert (found["float_id"], found["drop"], found["difference"]) == (FLOAT, 1_190_000, -10_000)
+
+
+def test_each_table_of_it_as_csv(books: str) -> None:
+    rows = {}
+    for what in ("totals", "patrons", "floats"):
+        out = said(report(books, "--by", "day", "--csv", what))
+        assert "\r\n" in out
+        rows[what] = list(csv.DictReader(io.StringIO(out)))
+    assert [len(found) for found in rows.values()] == [1, 3, 1]
+    assert rows["totals"][0]["handle"] == "1060000"
+    assert sum(int(row["turnover"]) for row in rows["patrons"]) == 1_060_000
+    assert rows["floats"][0]["hold"] == "0.3824"
+
+
+def test_the_page_is_written_and_nothing_else_is_said(books: str, tmp_path: Path) -> None:
+    page = tmp_path / "day.html"
+    assert report(books, "--by", "day", "--html", page) == (0, "", "")
+    source = page.read_text("utf-8")
+    assert "12,000.00" in source
+    assert "38.24 %" in source
+    assert "Amounts in AUD" in source
+    page.write_text("something else", "utf-8")
+    code, _, err = report(books, "--by", "day", "--html", page)
+    assert (code, "that is not overwritten" in err) == (2, True)
+    other = tmp_path / "euro.html"
+    assert report(books, "--by", "shoe", "--currency", "JPY", "--html", other)[0] == 0
+    assert "1,060,000" in other.read_text("utf-8")
+
+
+def test_as_text_every_figure_is_there(books: str) -> None:
+    out = said(report(books, "--by", "day"))
+    for figure in ("1,060,000", "14,227", "-735,000", "38.24 %", "p-17"):
+        assert figure in out
+    assert report(books, "--json", "--csv", "totals")[0] == 2
+    assert report(books, "--by", "day", "--day", "2026-01-01") == (0, "", "")
+
+
+def test_the_day_that_the_document_works_is_this_one() -> None:
+    """docs/cage.md, "Drop and hold": its right-hand column, sum by sum."""
+    section = texts()["docs/cage.md"].partition("## Drop and hold")[2].partition("\n## ")[0]
+    worked = {row[0]: row[-1] for row in map(_cells, section.splitlines()) if len(row) == 3}
+    for name, sum_ in worked.items():
+        formula, equals, result = sum_.rpartition(" = ")
+        if not equals:
+            continue
+        value = eval(formula.replace(",", "").replace(" x ", " * "))  # noqa: S307 - our own document
+        written = float(result.rstrip(" %").replace(",", ""))
+        assert abs(value * (100 if "%" in result else 1) - written) < 0.01, name
+    assert worked["difference"].endswith("= -100")
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else []
+
+
+# Each settlement that is kept costs several kilobytes, so this many are not to be overlooked.
+SHORT, LONG = 400, 2_400
+MOST_KB = 4_096
+
+# The command, and then the most memory that it ever had.
+COMMAND = """\
+import os, sys
+from baccarat.cli.main import main
+from tests.support.machine.processes import peak_kilobytes
+code = main(sys.argv[1:])
+print(peak_kilobytes(os.getpid()))
+sys.exit(code)
+"""
+
+
+@pytest.mark.cold_start
+def test_a_reconciliation_takes_no_more_memory_for_a_longer_ledger(
+    ledger: str, tmp_path: Path
+) -> None:
+    log = tmp_path / "table.sqlite"
+    events = list(long_log(LONG))
+    write_log(log, STREAM, events)
+    facts = facts_of(log)
+    peaks, asked = [], ["cage", "reconcile", str(log), "--ledger", ledger, "--json"]
+    with closing(LedgerStore.open(parse_ledger_url(ledger), STREAM)) as store:
+        for coups in (SHORT, LONG):
+            end = 3 * coups + coups // REVISED
+            for first in range(store.position, end, 500):
+                store.book(facts[first : min(first + 500, end)])
+            done = subprocess.run(
+                [sys.executable, "-c", COMMAND, *asked],
+                check=False,
+                capture_output=True,
+                text=True,
+                cwd=ROOT,
+                env=environment(),
+            )
+            document, peak = done.stdout.splitlines()
+            said = json.loads(document)
+            assert said["difference"] is None
+            assert said["settlements"] == coups + coups // REVISED
+            assert said["coups"] == coups
+            peaks.append(int(peak))
+    print(peaks)  # noqa: T201 - the figures
+    assert done.returncode == 0
+    assert peaks[1] - peaks[0] < MOST_KB

@@ -20,7 +20,8 @@ from events.commands.chips import ChipCommand, CloseFloat, CountDrop, Fill, Open
 from events.errors import LedgerError
 from events.types.chips import ChipsCorrected, ChipsFilled, FloatOpened, Pieces
 from events.types.table import TableEvent
-from tests.support.cage.ledgers import STREAM, agrees, facts_of, held_against, play_log, write_log
+from tests.support.cage.ledgers import STREAM, agrees, book_log, facts_of, held_against, play_log
+from tests.support.property.logs import write_log
 from tests.support.table.chip_day import FLOAT, chip_day
 from tests.support.table.money_game import BOOKS, Game, random_coup
 
@@ -37,9 +38,8 @@ SIGNED = ("s-1", "d-4")
 
 
 def booked(ledger: str, log: Path, events: list[TableEvent], every_s: int = 1) -> None:
-    write_log(log, events, every_s=every_s)
-    with closing(LedgerStore.open(parse_ledger_url(ledger), STREAM)) as store:
-        store.book(facts_of(log))
+    write_log(log, STREAM, events, every_s=every_s)
+    book_log(ledger, log)
     agrees(ledger, log)
 
 
@@ -146,9 +146,8 @@ def test_a_float_that_is_open_is_taken_as_of_its_last_count(ledger: str, tmp_pat
     assert (found.opening, found.fills, found.credits) == (40_000_00, 20_000_00, 2_500_00)
     assert {each.closing for each in found.denominations} == {None}
     other = tmp_path / "longer.sqlite"
-    write_log(other, events[: names.index("float_closed")])
-    with closing(LedgerStore.open(parse_ledger_url(ledger), STREAM)) as store:
-        store.book(facts_of(other))
+    write_log(other, STREAM, events[: names.index("float_closed")])
+    book_log(ledger, other)
     (found,) = by_day(ledger)[0].floats
     assert (found.closed, found.closing) == (False, 52_500_00)
     # 52,500 + 2,500 - 40,000 - 20,000 = -5,000; two coups had won -500 + 50 - 1,900.

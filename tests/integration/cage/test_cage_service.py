@@ -1,24 +1,24 @@
 """The ledger behind real brokers: each settlement once, whatever is lost, doubled or killed."""
 
 import asyncio
-import os
 import random
-import signal
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from benchmarks.instruments.postgres import Postgres
 from cage.ledger.database import parse_ledger_url
 from cage.ledger.reading import open_ledger
 from events.errors import LedgerError
 from tests.support.brokers.brokers import Broker
 from tests.support.cage.cages import cage
-from tests.support.cage.feed_table import FeedTable, disorder, feed_table
+from tests.support.cage.feed_table import FeedTable, disorder, feed_table, killed_again_and_again
 from tests.support.cage.ledgers import STREAM, accounts_of, agrees, messages_of, play_log
-from tests.support.machine.processes import ROOT, environment
-from tests.support.property.postgres import Postgres
-from tests.support.service.small_table import HOST, LIMIT_S, TOPICS, until
+from tests.support.machine.seeds import seeded
+from tests.support.machine.waiting import PATIENCE_SECONDS, until
+from tests.support.service.small_table import HOST, TOPICS
 
 SEED = 20261127
 
@@ -35,6 +35,12 @@ def log(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture
+def messages(log: Path) -> dict[int, bytes]:
+    """The log as it is published."""
+    return messages_of(log)
+
+
 def committed(ledger: str) -> int:
     """What another connection sees."""
     with open_ledger(parse_ledger_url(ledger)) as found:
@@ -43,18 +49,12 @@ def committed(ledger: str) -> int:
     return place[0]
 
 
-def seeded() -> random.Random:
-    seed = random.randrange(2**32)
-    print(f"seed {seed}")  # noqa: T201 - shown when the test fails
-    return random.Random(seed)
-
-
 async def test_lost_doubled_and_late_events_come_to_the_log_to_the_unit(
-    broker: Broker, ledger: str, log: Path
+    broker: Broker, ledger: str, log: Path, messages: dict[int, bytes]
 ) -> None:
-    messages, rng = messages_of(log), seeded()
+    rng = seeded()
     async with feed_table(broker, messages) as table, cage(broker, ledger) as made:
-        await until(lambda: bool(table.replays))
+        await until(lambda: table.replays, "it asks for a replay")
         await table.append(disorder(rng, messages))
         table.head = len(messages)
         await table.append([len(messages)])
@@ -67,18 +67,20 @@ async def test_lost_doubled_and_late_events_come_to_the_log_to_the_unit(
 
 
 async def test_nothing_is_acknowledged_before_it_is_committed(
-    nats: Broker, ledger: str, log: Path
+    nats: Broker, ledger: str, messages: dict[int, bytes]
 ) -> None:
-    messages, steps = messages_of(log), list[str]()
+    steps = list[str]()
     async with (
         feed_table(nats, messages) as table,
         cage(nats, ledger, steps.append) as made,
     ):
-        await until(lambda: bool(table.replays))
+        await until(lambda: table.replays, "it asks for a replay")
         for position in messages:
             await table.append([position])
             if position % 100 == 0:
-                await until(lambda: table.acks != [] and made.acknowledged == table.acks[-1])
+                await until(
+                    lambda: table.acks and made.acknowledged == table.acks[-1], "it acknowledges"
+                )
                 assert committed(ledger) >= table.acks[-1]
         await made.caught_up(len(messages))
     booked = acknowledged = 0
@@ -109,17 +111,18 @@ async def test_a_cage_that_was_away_for_a_day_catches_up_by_itself(
     agrees(ledger, log)
 
 
-async def test_a_broker_killed_and_wiped_costs_nothing(pair: tuple[Broker, str], log: Path) -> None:
+async def test_a_broker_killed_and_wiped_costs_nothing(
+    pair: tuple[Broker, str], log: Path, messages: dict[int, bytes]
+) -> None:
     broker, ledger = pair
-    messages = messages_of(log)
     half = len(messages) // 2
     async with feed_table(broker, messages) as table, cage(broker, ledger) as made:
-        await until(lambda: bool(table.replays))
+        await until(lambda: table.replays, "it asks for a replay")
         await table.append(range(1, half))
         await made.caught_up(half - 1)
         broker.kill()
         small = table.bus
-        await until(lambda: small is not None and small.client is None)
+        await until(lambda: small is not None and small.client is None, "the broker is away")
         table.head = len(messages)
         broker.restart(wipe=True)
         await made.caught_up(len(messages))
@@ -127,9 +130,8 @@ async def test_a_broker_killed_and_wiped_costs_nothing(pair: tuple[Broker, str],
 
 
 async def test_a_last_event_that_is_lost_is_missed_by_the_tables_own_screen(
-    broker: Broker, sqlite: str, log: Path
+    broker: Broker, sqlite: str, log: Path, messages: dict[int, bytes]
 ) -> None:
-    messages = messages_of(log)
     last = len(messages)
     async with feed_table(broker, messages, head=last - 1) as table, cage(broker, sqlite) as made:
         assert table.bus is not None
@@ -144,18 +146,18 @@ async def test_a_last_event_that_is_lost_is_missed_by_the_tables_own_screen(
 
 
 async def test_a_database_that_is_killed_is_waited_for(
-    nats: Broker, own_postgres: Postgres, log: Path
+    nats: Broker, own_postgres: Postgres, log: Path, messages: dict[int, bytes]
 ) -> None:
-    messages, ledger = messages_of(log), own_postgres.database()
+    ledger = own_postgres.database()
     third = len(messages) // 3
     async with feed_table(nats, messages) as table, cage(nats, ledger) as made:
-        await until(lambda: bool(table.replays))
+        await until(lambda: table.replays, "it asks for a replay")
         await table.append(range(1, third))
-        await until(lambda: made.booked > 0)
+        await until(lambda: made.booked > 0, "something is booked")
         own_postgres.kill()
         try:
             await table.append(range(third, 2 * third))
-            await until(lambda: made.counts.outages > 0)
+            await until(lambda: made.counts.outages > 0, "the database is missed")
             assert max(table.acks, default=0) < third
         finally:
             own_postgres.start()
@@ -173,20 +175,9 @@ async def test_a_cage_killed_again_and_again_books_everything_once(
     messages = messages_of(log)
     url = f"mqtt://{HOST}:{broker.port}/{TOPICS.site}/{TOPICS.table}"
     command = [sys.executable, "-m", "baccarat", "cage", "run", "--url", url, "--ledger", ledger]
-    killed: list[int] = []
-    async with feed_table(broker, messages) as table, asyncio.timeout(2 * LIMIT_S):
-        playing = asyncio.create_task(_play(table, rng, killed))
-        while not playing.done():
-            child = await asyncio.create_subprocess_exec(
-                *command, env=environment(), cwd=ROOT, stderr=asyncio.subprocess.DEVNULL
-            )
-            heard = len(table.acks)
-            await until(lambda heard=heard: len(table.acks) > heard or playing.done())  # type: ignore[misc]  # binds the loop's value
-            await asyncio.sleep(rng.uniform(0, 0.05))
-            os.kill(child.pid, signal.SIGKILL)
-            await child.wait()
-            killed.append(child.pid)
-        await playing
+    async with feed_table(broker, messages) as table, asyncio.timeout(2 * PATIENCE_SECONDS):
+        play = partial(_play, table, rng)
+        killed = await killed_again_and_again(command, play, table.acks, rng, 0.05)
         async with cage(broker, ledger) as made:
             await made.caught_up(len(messages))
     assert len(killed) >= 2
@@ -201,16 +192,16 @@ async def _play(table: FeedTable, rng: random.Random, killed: list[int]) -> None
         await table.append([position])
         if position in {third, 2 * third}:
             due = position // third
-            await until(lambda due=due: len(killed) >= due, 2 * LIMIT_S)  # type: ignore[misc]  # binds the loop's value
+            await until(lambda due=due: len(killed) >= due, "two cages came", 2 * PATIENCE_SECONDS)
         if position % 10 == 0:
             await asyncio.sleep(rng.uniform(0, 60 / len(table.log)))
 
 
 async def test_a_rewritten_log_stops_the_cage_before_anything_of_it_is_booked(
-    nats: Broker, sqlite: str, log: Path, tmp_path: Path
+    nats: Broker, sqlite: str, messages: dict[int, bytes], tmp_path: Path
 ) -> None:
     play_log(tmp_path / "other.sqlite", seed=SEED + 1, coups=30)
-    messages, others = messages_of(log), messages_of(tmp_path / "other.sqlite")
+    others = messages_of(tmp_path / "other.sqlite")
     async with feed_table(nats, messages, head=60) as table:
         async with cage(nats, sqlite) as made:
             await made.caught_up(60)
@@ -225,9 +216,8 @@ async def test_a_rewritten_log_stops_the_cage_before_anything_of_it_is_booked(
 
 
 async def test_an_event_of_a_newer_build_stops_the_cage_where_it_stands(
-    nats: Broker, sqlite: str, log: Path
+    nats: Broker, sqlite: str, messages: dict[int, bytes]
 ) -> None:
-    messages = messages_of(log)
     place = next(n for n, each in messages.items() if b'"coup_settled"' in each)
     messages[place] = messages[place].replace(b'"v":1', b'"v":9')
     async with feed_table(nats, messages, head=len(messages)) as table:

@@ -15,6 +15,7 @@ from sqlalchemy import text
 from cage.ledger.database import create_ledger_engine, parse_ledger_url
 from cage.ledger.entries import Posting
 from cage.ledger.reading import Filter, open_ledger
+from cage.ledger.received_event import LedgerEvent
 from cage.ledger.sql_tables import METADATA
 from cage.ledger.store import LedgerStore
 from events.errors import InputError, LedgerError, LedgerUnavailable
@@ -25,6 +26,7 @@ from tests.support.cage.ledgers import (
     MemoryLedger,
     accounts_of,
     agrees,
+    book_log,
     facts_of,
     held_against,
     play_log,
@@ -37,6 +39,20 @@ SEED = 20261127
 def opened(url: str, stream: str = STREAM) -> Iterator[LedgerStore]:
     with closing(LedgerStore.open(parse_ledger_url(url), stream)) as store:
         yield store
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """A short game's."""
+    path = tmp_path / "table.sqlite"
+    play_log(path, seed=SEED, coups=8)
+    return path
+
+
+@pytest.fixture
+def facts(log: Path) -> list[LedgerEvent]:
+    """Its events."""
+    return facts_of(log)
 
 
 def position_in(url: str) -> int:
@@ -70,9 +86,7 @@ def test_a_game_with_everything_in_it_is_booked_to_the_unit(ledger: str, tmp_pat
     assert accounts_of(ledger) == {name: amount for name, amount in sums.items() if amount}
 
 
-def test_what_comes_again_changes_nothing(ledger: str, tmp_path: Path) -> None:
-    play_log(tmp_path / "table.sqlite", seed=SEED, coups=8)
-    facts = facts_of(tmp_path / "table.sqlite")
+def test_what_comes_again_changes_nothing(ledger: str, facts: list[LedgerEvent]) -> None:
     with opened(ledger) as store:
         store.book(facts)
         before = accounts_of(ledger)
@@ -81,9 +95,7 @@ def test_what_comes_again_changes_nothing(ledger: str, tmp_path: Path) -> None:
     assert accounts_of(ledger) == before
 
 
-def test_a_gap_books_nothing_of_its_batch(ledger: str, tmp_path: Path) -> None:
-    play_log(tmp_path / "table.sqlite", seed=SEED, coups=8)
-    facts = facts_of(tmp_path / "table.sqlite")
+def test_a_gap_books_nothing_of_its_batch(ledger: str, facts: list[LedgerEvent], log: Path) -> None:
     with opened(ledger) as store:
         store.book(facts[:10])
         before = accounts_of(ledger)
@@ -92,14 +104,12 @@ def test_a_gap_books_nothing_of_its_batch(ledger: str, tmp_path: Path) -> None:
         assert store.position == 10
         assert accounts_of(ledger) == before
         assert store.book(facts).position == len(facts)
-    agrees(ledger, tmp_path / "table.sqlite")
+    agrees(ledger, log)
 
 
 def test_a_settlement_that_comes_twice_under_two_positions_is_not_booked_twice(
-    ledger: str, tmp_path: Path
+    ledger: str, facts: list[LedgerEvent]
 ) -> None:
-    play_log(tmp_path / "table.sqlite", seed=SEED, coups=8)
-    facts = facts_of(tmp_path / "table.sqlite")
     with opened(ledger) as store:
         store.book(facts)
         before = accounts_of(ledger)
@@ -114,34 +124,35 @@ def test_a_settlement_that_comes_twice_under_two_positions_is_not_booked_twice(
     assert accounts_of(ledger) == before
 
 
-def test_another_past_is_not_gone_on_from(ledger: str, tmp_path: Path) -> None:
-    play_log(tmp_path / "one.sqlite", seed=SEED, coups=8)
+def test_another_past_is_not_gone_on_from(
+    ledger: str, tmp_path: Path, facts: list[LedgerEvent]
+) -> None:
     play_log(tmp_path / "other.sqlite", seed=SEED + 1, coups=8)
     with opened(ledger) as store:
-        store.book(facts_of(tmp_path / "one.sqlite")[:40])
+        store.book(facts[:40])
         with pytest.raises(LedgerError, match="event 41 does not follow what is booked"):
             store.book(facts_of(tmp_path / "other.sqlite"))
         assert store.position == 40
 
 
-def test_another_tables_events_are_refused(ledger: str, tmp_path: Path) -> None:
-    play_log(tmp_path / "table.sqlite", seed=SEED, coups=1)
+def test_another_tables_events_are_refused(ledger: str, facts: list[LedgerEvent]) -> None:
     with (
         opened(ledger, "site/t2") as store,
         pytest.raises(LedgerError, match="is of site/t1, and the book is site/t2's"),
     ):
-        store.book(facts_of(tmp_path / "table.sqlite"))
+        store.book(facts)
 
 
-def test_two_tables_keep_their_books_in_one_ledger(ledger: str, tmp_path: Path) -> None:
-    play_log(tmp_path / "table.sqlite", seed=SEED, coups=3)
+def test_two_tables_keep_their_books_in_one_ledger(
+    ledger: str, facts: list[LedgerEvent], log: Path
+) -> None:
     with opened(ledger) as store, opened(ledger, "site/t2") as other:
-        store.book(facts_of(tmp_path / "table.sqlite"))
+        store.book(facts)
         assert other.book([]).position == 0
     with open_ledger(parse_ledger_url(ledger)) as found:
         assert found.tables() == ["site/t1", "site/t2"]
         assert list(found.entries(Filter(table="site/t2"))) == []
-    agrees(ledger, tmp_path / "table.sqlite")
+    agrees(ledger, log)
 
 
 def test_a_second_writer_is_refused(ledger: str) -> None:
@@ -151,10 +162,10 @@ def test_a_second_writer_is_refused(ledger: str) -> None:
         assert store.position == 0
 
 
-def test_a_writer_whose_cursor_was_moved_books_nothing(ledger: str, tmp_path: Path) -> None:
+def test_a_writer_whose_cursor_was_moved_books_nothing(
+    ledger: str, facts: list[LedgerEvent]
+) -> None:
     """As when its lock was lost with a connection, and another came before it."""
-    play_log(tmp_path / "table.sqlite", seed=SEED, coups=3)
-    facts = facts_of(tmp_path / "table.sqlite")
     with opened(ledger) as store:
         store.book(facts[:5])
         run_sql(ledger, "UPDATE book SET position = 6")
@@ -172,13 +183,11 @@ def test_a_writer_whose_cursor_was_moved_books_nothing(ledger: str, tmp_path: Pa
         "DELETE FROM entry",
     ],
 )
-def test_what_is_booked_cannot_be_edited(ledger: str, tmp_path: Path, statement: str) -> None:
-    play_log(tmp_path / "table.sqlite", seed=SEED, coups=8)
-    with opened(ledger) as store:
-        store.book(facts_of(tmp_path / "table.sqlite"))
+def test_what_is_booked_cannot_be_edited(ledger: str, log: Path, statement: str) -> None:
+    book_log(ledger, log)
     with pytest.raises(Exception, match="the ledger is never edited: book a reversal"):
         run_sql(ledger, statement)
-    agrees(ledger, tmp_path / "table.sqlite")
+    agrees(ledger, log)
 
 
 def test_the_migrations_make_what_the_code_reads(ledger: str) -> None:
@@ -231,10 +240,10 @@ def test_a_url_of_no_ledger_is_refused(url: str, said: str) -> None:
         parse_ledger_url(url)
 
 
-def test_a_batch_that_dies_in_the_middle_leaves_nothing(ledger: str, tmp_path: Path) -> None:
+def test_a_batch_that_dies_in_the_middle_leaves_nothing(
+    ledger: str, facts: list[LedgerEvent], log: Path
+) -> None:
     """A posting that no column can hold: whatever stood before it in the batch is not there."""
-    play_log(tmp_path / "table.sqlite", seed=SEED, coups=8)
-    facts = facts_of(tmp_path / "table.sqlite")
     with opened(ledger) as store:
         store.book(facts[:5])
         broken = list(facts[5:])
@@ -245,14 +254,13 @@ def test_a_batch_that_dies_in_the_middle_leaves_nothing(ledger: str, tmp_path: P
             store.book(broken)
         assert accounts_of(ledger) == {}
         assert store.book(facts).position == len(facts)
-    agrees(ledger, tmp_path / "table.sqlite")
+    agrees(ledger, log)
 
 
 def test_reconcile_names_the_first_difference(ledger: str, tmp_path: Path) -> None:
-    log = tmp_path / "table.sqlite"
+    log = tmp_path / "longer.sqlite"
     play_log(log, seed=SEED, coups=20)
-    with opened(ledger) as store:
-        store.book(facts_of(log))
+    book_log(ledger, log)
     unsealed = (
         ("DROP TRIGGER posting_UPDATE",)
         if "postgres" not in ledger

@@ -1,45 +1,28 @@
-"""The ledger beside a whole table: real processes that are killed, and the same to the unit."""
+"""Ledgers beside a whole table of processes that are killed: the log, to the unit."""
 
 import asyncio
-import random
 from collections import Counter
 from pathlib import Path
 
 import msgspec
 
-from baccarat.config.table import load_config
-from baccarat.processes.children import Child
-from baccarat.services.registry import service_command
+from benchmarks.instruments.postgres import Postgres
 from cage.service import CageService
-from events.commands.corrections import CorrectHands, CorrectWager
+from events.commands.corrections import CorrectWager
 from events.commands.coup import VoidCoup
 from events.commands.wagers import WagerRequest
-from simulators.device.pty_port import INSTANT, PtyPort
-from simulators.people.dealer_and_patrons import Croupier, Game
-from simulators.shoe.dealing import DealingShoe
-from simulators.shoe.player import ShoeSimulator
-from table_core.rulebooks.shipped import load_rulebook
 from tests.support.brokers.brokers import Broker
+from tests.support.cage.cage_game import play_cage_game, proved
 from tests.support.cage.cages import cage
 from tests.support.cage.ledgers import accounts_of, agrees, held_against
+from tests.support.machine.seeds import drawn_seed, seeded
+from tests.support.machine.tasks import background
 from tests.support.machine.waiting import until
+from tests.support.service.live_table import LiveTable
 from tests.support.service.table_service import TOPICS, Table1, connected, play, service
-from tests.support.table.coups import COUP, cards
+from tests.support.table.coups import COUP
+from tests.support.table.settled_coups import hands
 
-CONFIG = """\
-site = "site"
-table = "t1"
-rulebook = "au-commission"
-
-[shoe]
-url = "pty:{link}*"
-
-[bus]
-port = {port}
-
-[cage]
-ledger = "{ledger}"
-"""
 COUPS = 24
 
 
@@ -47,60 +30,29 @@ async def test_a_whole_table_whose_every_process_is_killed_is_booked_to_the_unit
     pair: tuple[Broker, str], tmp_path: Path
 ) -> None:
     broker, ledger = pair
-    seed = random.randrange(2**32)
-    print(f"seed {seed}")  # noqa: T201 - shown when the test fails
-    rng, config = random.Random(seed), tmp_path / "table.toml"
-    link = tmp_path / "line" / "shoe"
-    config.write_text(CONFIG.format(link=link, port=broker.port, ledger=ledger))
-    loaded, port = load_config(config), PtyPort(link, pace=INSTANT)
-    port.plug_in()
-    children = {name: _start(config, name) for name in ("shoe", "table", "cage")}
+    rng = seeded()
+    live = LiveTable(tmp_path, broker.port, seed=7, more=f'[cage]\nledger = "{ledger}"')
     kills: Counter[str] = Counter()
-    croupier = Croupier(
-        loaded.bus_settings("croupier"),
-        loaded.topics,
-        ShoeSimulator(port, DealingShoe(seed=7), first_shoe="20261127-01", speed=0),
-        seed=7,
-        game=Game(rulebook=load_rulebook("au-commission")),
-        speed=0,
-    )
-    at_the_table = asyncio.create_task(croupier.run())
-    try:
-        async with asyncio.timeout(60):
-            playing = asyncio.create_task(croupier.play(COUPS))
-            victims = ["cage", "table", "broker", "cage"]
-            while victims:
+    async with live.at_play("shoe", "table", "cage") as croupier, asyncio.timeout(60):
+        async with background(croupier.play(COUPS)) as (playing,):
+            for victim in ("cage", "table", "broker", "cage"):
                 begun = croupier.tally.coups
                 await until(
-                    lambda begun=begun: croupier.tally.coups > begun + 2 or playing.done(),  # type: ignore[misc]  # binds the loop's value
+                    lambda begun=begun: croupier.tally.coups > begun + 2 or playing.done(),
                     "the game stands still",
                 )
                 await asyncio.sleep(rng.uniform(0, 0.1))
-                victim = victims.pop(0)
                 kills[victim] += 1
                 if victim == "broker":
                     broker.kill()
                     broker.restart(wipe=True)
                 else:
-                    children[victim].kill()
-                    children[victim] = _start(config, victim)
+                    live.start(victim)
             await playing
-        log = loaded.log_path
-        await until(lambda: _all_booked(ledger, log), "the ledger never caught up")
-    finally:
-        at_the_table.cancel()
-        await asyncio.wait({at_the_table})
-        for child in children.values():
-            child.stop()
-        port.unplug()
+        await until(lambda: _all_booked(ledger, live.log), "the ledger never caught up")
     assert kills == {"cage": 2, "table": 1, "broker": 1}
-    found = agrees(ledger, log)
+    found = agrees(ledger, live.log)
     assert found.coups >= COUPS - 1  # a kill may cost a coup that a person then voids
-
-
-def _start(config: Path, name: str) -> Child:
-    output = config.with_name(f"{name}.log")
-    return Child.start(service_command(config, name), name=name, output=output)
 
 
 def _all_booked(ledger: str, log: Path) -> bool:
@@ -119,15 +71,14 @@ async def test_corrections_and_a_void_after_the_settlement_move_the_difference_o
             await _booked(table, made)
             assert accounts_of(ledger) == {"seat": -1000, "win": 1000}
         # The cage is away. Banker really won; then it was 4,000 on Banker, less 5 per cent.
-        answer = await table.ask("supervisor", _hands("a", "8S KH", "7D 2C"))
-        assert answer.result == "accepted"
+        await table.must("supervisor", hands("8S KH", "7D 2C"))
         async with cage(broker, ledger) as made:
             await _booked(table, made)
             assert accounts_of(ledger) == {"seat": 1000, "win": -1000}
             (wager,) = _wagers(table)
             to = WagerRequest(seat=1, bet="banker", stake=4000)
             more = CorrectWager(transaction="b", coup=COUP, wager=wager, to=to, reason="the slip")
-            assert (await table.ask("supervisor", more)).result == "accepted"
+            await table.must("supervisor", more)
             await _booked(table, made)
             assert accounts_of(ledger) == {
                 "seat": -4000,
@@ -142,21 +93,11 @@ async def test_corrections_and_a_void_after_the_settlement_move_the_difference_o
             await until(lambda: made.inflow.repeated >= 2 * len(sent), "no copies came")
             assert accounts_of(ledger)["seat"] == -4000
             void = VoidCoup(transaction="v", coup=COUP, reason="a card of another shoe")
-            assert (await table.ask("supervisor", void)).result == "accepted"
+            await table.must("supervisor", void)
             await _booked(table, made)
             assert accounts_of(ledger) == {}
     found = agrees(ledger, tmp_path / "table.sqlite")
     assert (found.settlements, found.coups) == (4, 1)
-
-
-def _hands(transaction: str, player: str, banker: str) -> CorrectHands:
-    return CorrectHands(
-        transaction=transaction,
-        coup=COUP,
-        player=cards(player),
-        banker=cards(banker),
-        reason="camera 4",
-    )
 
 
 def _wagers(table: Table1) -> list[str]:
@@ -169,3 +110,37 @@ async def _booked(table: Table1, made: CageService) -> None:
     head = max(table.answers[-1][1].position or 0, table.settlements[-1].position)
     await until(lambda: table.events and table.events[-1].position >= head, "not all was said")
     await made.caught_up(table.events[-1].position)
+
+
+MANY = 120
+FAULTS = {
+    "cage": 2,
+    "auditor": 2,
+    "table": 2,
+    "broker": 1,
+    "wiped": 3,
+    "postgres": 1,
+    "cut": 5,
+}
+
+
+async def test_two_ledgers_are_the_log_to_the_unit_whatever_is_killed_wiped_lost_or_doubled(
+    nats: Broker, own_postgres: Postgres, tmp_path: Path
+) -> None:
+    game = await play_cage_game(
+        tmp_path,
+        nats,
+        own_postgres,
+        seed=drawn_seed(),
+        coups=MANY,
+        faults=FAULTS,
+        rulebook="au-commission",
+    )
+    print(game)  # noqa: T201 - the same
+    assert game.coups == MANY
+    assert game.done == FAULTS
+    for user, ledger in game.ledgers.items():
+        settlements = proved(ledger, game.log, user)
+        assert len({each.coup for each in settlements}) > MANY // 2
+        assert any(each.revision > 1 for each in settlements)
+    assert {"down: lost", "down: twice", "down: late", "up: lost", "up: twice"} <= game.road.keys()

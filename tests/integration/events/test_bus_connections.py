@@ -16,7 +16,7 @@ from events.mqtt.connection import ACK_SECONDS
 from events.mqtt.messages import Message, Publication
 from tests.support.brokers.brokers import Broker, freeze, thaw
 from tests.support.brokers.mqtt_packets import CONNECT, PUBLISH, SUBSCRIBE
-from tests.support.brokers.peers import EVENT, STATE, STATUS, Peer, at_work
+from tests.support.brokers.peers import EVENT, STATE, STATUS, Peer, at_work, reader_and_writer
 from tests.support.brokers.rude_broker import CONNACK, Line, rude_broker
 from tests.support.machine.waiting import until
 
@@ -79,10 +79,10 @@ async def test_a_killed_broker_comes_back_and_finds_everybody_again(
             await until(lambda: not core.bus.connected, "the loss is noticed")
             assert not core.bus.post(STATE, b"lost", retain=True)
             broker.restart(wipe=wipe)
-            await until(lambda n=round_: core.connects > n and driver.connects > n, "both return")  # type: ignore[misc] # mypy infers no lambda defaults
+            await until(lambda n=round_: core.connects > n and driver.connects > n, "both return")
             assert core.disconnects == round_
             assert await driver.bus.publish(EVENT, b"%d" % round_)
-            await until(lambda n=round_: len(core.got) == n, "the subscription is back")  # type: ignore[misc] # mypy infers no lambda defaults
+            await until(lambda n=round_: len(core.got) == n, "the subscription is back")
         display = Peer(broker.port, "display", STATE)
         async with at_work(display):
             await until(lambda: display.got, "the retained birth is back")
@@ -187,8 +187,7 @@ async def test_a_broker_that_acknowledges_nothing_fills_the_window_and_is_left(
 async def test_the_window_is_bounded_in_bytes_and_keeps_order_when_the_socket_is_full(
     broker: Broker,
 ) -> None:
-    reader, writer = Peer(broker.port, "core", EVENT), Peer(broker.port, "driver")
-    async with at_work(reader, writer):
+    async with reader_and_writer(broker.port) as (reader, writer):
         freeze(broker)
         sent = 0
         while writer.bus.post(EVENT, b"%04d" % sent + bytes(1024 * 1024 - 4)):

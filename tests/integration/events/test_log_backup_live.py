@@ -1,7 +1,6 @@
 """Backups beside a table that writes, and such as are killed: a proved copy, or no file at all."""
 
 import os
-import random
 import subprocess
 import sys
 import time
@@ -15,6 +14,7 @@ from events.log.store import EventLog
 from events.log.verify import verify
 from table_core.service.snapshots import inspect_log
 from tests.support.log.logs import NAME, ORIGIN, keep_alarms
+from tests.support.machine.seeds import seeded
 
 TIMEOUT_S = 60
 KILLS = 12
@@ -84,9 +84,7 @@ def test_a_backup_beside_a_writer_is_the_log_as_of_one_moment(
 def test_a_backup_that_is_killed_leaves_no_file_of_that_name_or_a_whole_one(
     writing: Path, tmp_path: Path
 ) -> None:
-    seed = int.from_bytes(os.urandom(4))
-    sys.stdout.write(f"seed {seed}\n")
-    rng = random.Random(seed)
+    rng = seeded()
     file = tmp_path / "b.sqlite"
     for _ in range(KILLS):
         with backup(writing, file) as child:
@@ -114,9 +112,7 @@ def test_a_backup_that_is_killed_leaves_no_file_of_that_name_or_a_whole_one(
 def test_a_restore_that_is_killed_leaves_the_old_log_or_the_new_one_and_never_an_empty_one(
     tmp_path: Path,
 ) -> None:
-    seed = int.from_bytes(os.urandom(4))
-    sys.stdout.write(f"seed {seed}\n")
-    rng = random.Random(seed)
+    rng = seeded()
     file, path = tmp_path / "backup.sqlite", tmp_path / NAME
     for place, events in ((file, 4_000), (path, 40)):
         with EventLog.open(place, ORIGIN) as log:

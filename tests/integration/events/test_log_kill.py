@@ -1,7 +1,8 @@
-"""SIGKILL at any instant: what was acknowledged is there, and nothing is there by half."""
+"""A log whose writer is killed, while it appends and while it goes on in another file."""
 
 import os
 import random
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,10 +13,17 @@ from typing import IO
 
 import pytest
 
+from events.log.rotation import next_file_of
+from events.log.segments import archive_folder, segments_in
 from events.log.store import EventLog
 from events.log.verify import verify
 from events.types.envelope import decode_envelope
+from table_core.service.snapshots import inspect_log
+from tests.support.log.closed_books import ORIGIN as CHAINED
+from tests.support.log.closed_books import chain, events_of
 from tests.support.log.logs import NAME, ORIGIN, grow
+from tests.support.machine.seeds import seeded
+from tests.support.table.money_game import BOOKS
 
 KILLS = 16
 TIMEOUT_S = 20
@@ -78,9 +86,7 @@ def assert_whole(path: Path, at_least: int) -> int:
 
 @pytest.mark.timeout(90)
 def test_after_any_kill_the_log_is_whole_and_holds_what_was_acknowledged(tmp_path: Path) -> None:
-    seed = int.from_bytes(os.urandom(4))
-    sys.stdout.write(f"seed {seed}\n")
-    rng = random.Random(seed)
+    rng = seeded()
     path = tmp_path / NAME
     position = 0
     for kill in range(KILLS):
@@ -130,3 +136,48 @@ def test_a_second_writer_is_refused_until_the_first_is_dead(tmp_path: Path) -> N
         assert verify(path).ok  # beside a writer that never stops
     with EventLog.open(path, ORIGIN) as log:
         assert log.position > 0
+
+
+STEPS = (
+    "turn.begun",
+    "turn.made",
+    "turn.indexed",
+    "turn.wal_gone",
+    "turn.linked",
+    "turn.renamed",
+    "turn.done",
+)
+_DIE = """
+import os, signal, sys
+from pathlib import Path
+from events.log.store import EventLog
+def probe(step):
+    if step == sys.argv[2]:
+        os.kill(os.getpid(), signal.SIGKILL)
+with EventLog.open(Path(sys.argv[1]), "site/t1") as log:
+    log.move_cursor("cage", 5)
+    log.new_file(probe)
+"""
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("shoes", [1, 2])
+def test_a_kill_at_any_step_leaves_one_whole_log(tmp_path: Path, step: str, shoes: int) -> None:
+    made = chain(tmp_path, BOOKS["au-commission"](), 40 + shoes, shoes=shoes)
+    before, root = len(made.files), verify(made.path).root
+    died = subprocess.run([sys.executable, "-c", _DIE, made.path, step], check=False, timeout=30)
+    assert died.returncode == -signal.SIGKILL
+    done = step in {"turn.renamed", "turn.done"}
+    assert verify(made.path).root == root  # as the kill has left it
+    assert events_of(made.path) == made.rows
+    files = segments_in(archive_folder(made.path), CHAINED)
+    assert len(files) == before + done
+    assert all(each.path.stat().st_mode & 0o777 == 0o444 for each in files)
+    assert not next_file_of(made.path).exists()
+    assert inspect_log(made.path) is None
+    with EventLog.open(made.path, CHAINED) as log:
+        assert log.cursor("cage") == 5
+        assert (log.new_file() is None) is done
+        assert [(each.position, each.stored, each.hash) for each in log.read()] == list(made.rows)
+    assert verify(made.path).root == root
+    assert made.path.stat().st_nlink == 1

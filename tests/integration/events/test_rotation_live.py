@@ -1,6 +1,5 @@
 """A table in play whose log goes on in a new file behind each shoe."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -16,44 +15,32 @@ from events.log.segments import archive_folder, segments_in
 from events.log.store import EventLog
 from events.log.verify import verify
 from table_core.service.snapshots import inspect_log
-from tests.support.brokers.brokers import Broker
 from tests.support.log.closed_books import ORIGIN
 from tests.support.machine.waiting import until
-from tests.support.service.table_service import Table1, connected, play, service
+from tests.support.service.table_service import Table1, played, service
 from tests.support.table.coups import SHOE
-
-
-@pytest.fixture
-async def one(mosquitto: Broker) -> AsyncIterator[Table1]:
-    """Everybody at the table but the core; the broker's kind does not matter."""
-    async with connected(mosquitto.port) as made:
-        yield made
 
 
 async def three_shoes(table: Table1, folder: Path) -> None:
     archive = archive_folder(folder / "table.sqlite")
-    async with service(table.port, folder, inspection=inspect_in_background, new_file="shoe"):
-        await table.driver_comes()
-        await play(table)
+    async with played(table, folder, inspection=inspect_in_background, new_file="shoe"):
         for number in (1, 2, 3):
             if number > 1:
                 load = LoadShoe(transaction=f"l{number}", shoe=f"{SHOE[:-1]}{number}")
-                assert (await table.ask("dealer", load)).result == "accepted"
+                await table.must("dealer", load)
             end = EndShoe(transaction=f"e{number}", reason="done")
-            assert (await table.ask("dealer", end)).result == "accepted"
+            await table.must("dealer", end)
             if number < 3:
                 await until(lambda: len(segments_in(archive, ORIGIN)) == number, "no new file")  # noqa: B023 - used at once
         head = table.states[-1].position
-        answer = await table.ask("display", Replay(transaction="r", start=1))
-        assert answer.result == "accepted"
+        await table.must("display", Replay(transaction="r", start=1))
         await until(lambda: table.replayed and table.replayed[-1].position >= head, "not all")
         positions = [event.position for event in table.replayed]
         assert positions == list(range(1, positions[-1] + 1))
         wager = WagerRequest(seat=1, bet="player", stake=1000)
         again = await table.ask("wagers", PlaceWager(transaction="w", wagers=(wager,)))
         assert again.result == "exists"
-        shown = await table.ask("supervisor", ShowCoup(transaction="s", coup=f"{SHOE}/1"))
-        assert shown.result == "accepted"
+        await table.must("supervisor", ShowCoup(transaction="s", coup=f"{SHOE}/1"))
 
 
 async def test_a_consumer_that_was_away_since_the_first_shoe_catches_up(

@@ -7,14 +7,13 @@ import signal
 import string
 import time
 from collections.abc import AsyncIterator, Iterator
-from functools import partial
 from pathlib import Path
 from typing import Final
 
 import msgspec
 import pytest
 
-from baccarat.processes.children import Child
+from benchmarks.instruments.postgres import Postgres, postgres_cluster
 from events.proof.chain import next_hash
 from events.types.table import TableEvent
 from property.archive.database import connect_archive
@@ -33,10 +32,9 @@ from property.hub.subjects import (
     split_origin,
 )
 from property.hub.uplink_status import UplinkStatus
-from tests.support.property.archive_site import ArchiveSite, until_true
+from tests.support.property.archive_site import ArchiveSite
 from tests.support.property.logs import archived, carried_in, dealt, differences, write_log
 from tests.support.property.nats_hub import Hub, made_streams, running_hub
-from tests.support.property.postgres import Postgres, postgres_cluster
 
 _TABLES: Final = 6
 _MOVES_WITHIN_S: Final = 10.0  # what is promised
@@ -89,8 +87,7 @@ async def test_what_the_hub_has_is_archived_byte_by_byte(
     site: ArchiveSite, logs: list[Path]
 ) -> None:
     site.worker()
-    for log in logs:
-        await site.say(carried_in(log))
+    await site.say(*(carried_in(log) for log in logs))
     await site.until_archived(*logs)
     months = site.ask("SELECT DISTINCT month FROM property.event")
     assert [str(row["month"]) for row in months] == ["2026-11-01"]
@@ -103,18 +100,16 @@ async def test_a_worker_killed_at_any_step_stores_nothing_twice(
     events = [carried_in(log) for log in logs]
     for number, step in enumerate(_STEPS):
         part = slice(number * 40, (number + 1) * 40)
-        for each in events:
-            await site.say(each[part])
+        await site.say(*(each[part] for each in events))
         child = site.worker(step=step, nth=2, how="die")
-        await until_true(partial(_over, child), f"dies at {step}")
+        await site.until_over(child, f"it dies at {step}")
         assert child.code == -signal.SIGKILL
         # What is there is a beginning of each log, and its head says which.
         for log, each in zip(logs, events, strict=True):
             head, rows = archived(site.url, each[0].origin)
             assert [row.hash for row in rows] == [e.hash for e in carried_in(log)[: head.position]]
     site.worker()
-    for each in events:
-        await site.say(each[len(_STEPS) * 40 :])
+    await site.say(*(each[len(_STEPS) * 40 :] for each in events))
     await site.until_archived(*logs)
 
 
@@ -128,8 +123,7 @@ async def test_workers_share_and_the_share_of_one_that_dies_hangs_or_leaves_move
     await site.until_shared(PARTITIONS // 2, PARTITIONS // 2)
     site.worker()
     await site.until_shared(4, 6, 6)
-    for each in events:
-        await site.say(each[:100])
+    await site.say(*(each[:100] for each in events))
     for _ in range(_TRIES):
         first.kill()
         began = time.monotonic()
@@ -139,18 +133,16 @@ async def test_workers_share_and_the_share_of_one_that_dies_hangs_or_leaves_move
             break
         first = site.worker()
         await site.until_shared(4, 6, 6)
-    for each in events:
-        await site.say(each[100:150])
-    await until_true(lambda: _count(site) == 150 * _TABLES, "archived")
+    await site.say(*(each[100:150] for each in events))
+    await site.until(lambda: site.count() == 150 * _TABLES, "archived")
     assert took < _MOVES_WITHIN_S, f"{took:.1f} s"
     os.kill(second.pid, signal.SIGSTOP)
     await site.until_shared(PARTITIONS)
     os.kill(second.pid, signal.SIGCONT)
     await site.until_shared(PARTITIONS // 2, PARTITIONS // 2)
     os.kill(second.pid, signal.SIGTERM)
-    for each in events:
-        await site.say(each[150:])
-    await until_true(partial(_over, second), "ends")
+    await site.say(*(each[150:] for each in events))
+    await site.until_over(second, "it ends")
     assert second.code == 0
     await site.until_shared(PARTITIONS)
     await site.until_archived(*logs)
@@ -166,11 +158,9 @@ async def test_a_database_that_is_killed_is_waited_for(
             events = [carried_in(log) for log in logs]
             await site.until_shared(PARTITIONS // 2, PARTITIONS // 2)
             for part in (slice(0, 100), slice(100, None)):
-                for each in events[:3]:
-                    await site.say(each[part])
+                await site.say(*(each[part] for each in events[:3]))
                 server.kill()
-                for each in events[3:]:
-                    await site.say(each[part])
+                await site.say(*(each[part] for each in events[3:]))
                 server.start()
             await site.until_archived(*logs)
             assert [child.code for child in children] == [None, None]
@@ -182,14 +172,12 @@ async def test_a_wiped_hub_is_read_again_from_the_beginning(
 ) -> None:
     events = [carried_in(log) for log in logs]
     worker = site.worker()
-    for each in events:
-        await site.say(each[:80])
-    await until_true(lambda: _count(site) == 80 * _TABLES, "archived")
+    await site.say(*(each[:80] for each in events))
+    await site.until(lambda: site.count() == 80 * _TABLES, "archived")
     os.kill(worker.pid, signal.SIGSTOP)  # it sees a stream that is longer than the one it knows
     await made_streams(site.hub, anew=True)
     # The uplinks fill it again, in another order than before; one has not come back.
-    for each in reversed(events[1:]):
-        await site.say(each)
+    await site.say(*reversed(events[1:]))
     os.kill(worker.pid, signal.SIGCONT)
     await site.until_archived(*logs[1:])
     await site.say(events[0])
@@ -203,9 +191,8 @@ async def test_forged_replayed_reordered_and_gapped_events_are_named_and_harm_no
 ) -> None:
     forged, forked, replayed, reordered, gapped, sound = (carried_in(log) for log in logs)
     site.worker()
-    for each in (forged, forked, replayed, reordered, gapped, sound):
-        await site.say(each[:50])
-    await until_true(lambda: _count(site) == 50 * _TABLES, "archived")
+    await site.say(*(each[:50] for each in (forged, forked, replayed, reordered, gapped, sound)))
+    await site.until(lambda: site.count() == 50 * _TABLES, "archived")
 
     await site.say([_forged(forged[50]), *forged[51:]])
     other = forked[49]._replace(hash=forked[48].hash)
@@ -233,7 +220,7 @@ async def test_forged_replayed_reordered_and_gapped_events_are_named_and_harm_no
     # Of the reordered one the gap was there for a moment: it is over, and on record.
     asked = 'SELECT kind, cleared_at FROM property.feed_alarm WHERE "table" = ANY (%s)'
     names = [each[0].origin.split("/")[1] for each in (reordered, gapped)]
-    await until_true(lambda: all(row["cleared_at"] for row in site.ask(asked, names)), "cleared")
+    await site.until(lambda: all(row["cleared_at"] for row in site.ask(asked, names)), "cleared")
     assert {row["kind"] for row in site.ask(asked, names)} == {"gap"}
 
 
@@ -257,6 +244,11 @@ async def test_a_rewritten_past_is_a_fork_wherever_it_begins(
     assert differences(site.url, logs[:1]) == []
 
 
+async def _released(site: ArchiveSite, origin: str) -> bool:
+    async with await connect_archive(site.url) as db:
+        return await release(site.url, db, origin, "s-1")
+
+
 async def test_a_stopped_feed_goes_on_when_a_person_has_released_it(
     site: ArchiveSite, logs: list[Path]
 ) -> None:
@@ -267,17 +259,13 @@ async def test_a_stopped_feed_goes_on_when_a_person_has_released_it(
     await site.until_alarm(events[0].origin, "forged")
     await purge_table((await site.keeper()).jetstream(), events[0].origin)
     await site.say(events)
-    db = await connect_archive(site.url)
-    try:
-        assert await release(site.url, db, events[0].origin, "s-1")
-        assert not await release(site.url, db, events[0].origin, "s-1")
-    finally:
-        await db.close()
+    assert await _released(site, events[0].origin)
+    assert not await _released(site, events[0].origin)
     await site.until_archived(logs[0])
     rows = site.ask("SELECT kind, cleared_by FROM property.feed_alarm")
     assert [tuple(row.values()) for row in rows] == [("forged", "s-1")]
     running = "SELECT * FROM property.head WHERE state = 'running'"
-    await until_true(lambda: site.ask(running), "runs")
+    await site.until(lambda: site.ask(running), "runs")
 
 
 async def test_an_uplink_that_has_stopped_is_an_alarm_until_it_is_set_right(
@@ -293,21 +281,18 @@ async def test_an_uplink_that_has_stopped_is_an_alarm_until_it_is_set_right(
     alarm = await site.until_alarm(events[0].origin, "uplink")
     assert (alarm["position"], alarm["reason"]) == (9, "fork: another event")
     await site.until_archived(logs[0])  # what the hub holds goes on into the archive
-    db = await connect_archive(site.url)
-    try:  # nobody can say in an uplink's stead that it runs
-        assert not await release(site.url, db, events[0].origin, "s-1")
-    finally:
-        await db.close()
+    # Nobody can say in an uplink's stead that it runs.
+    assert not await _released(site, events[0].origin)
     assert await site.until_alarm(events[0].origin, "uplink") == alarm
     # Another uplink of the same table does not set it right; the newest reason stands.
     other = UplinkStatus(state="stopped", position=12, code="gap", reason="12 is not there")
     for word in (UplinkStatus(state="running"), UplinkStatus(state="ended"), other):
         await site.say_raw(feed_subject(*origin), msgspec.json.encode(word), {})
     newest = "SELECT 1 FROM property.feed_alarm WHERE position = 12 AND cleared_at IS NULL"
-    await until_true(lambda: site.ask(newest), "the newest reason stands")
+    await site.until(lambda: site.ask(newest), "the newest reason stands")
     await publish_uplink_ended((await site.keeper()).jetstream(), events[0].origin, "s-1")
     ended = "SELECT kind, reason, cleared_by FROM property.feed_alarm WHERE cleared_at > raised_at"
-    await until_true(lambda: site.ask(ended), "the alarm is cleared")
+    await site.until(lambda: site.ask(ended), "the alarm is cleared")
     assert [tuple(row.values()) for row in site.ask(ended)] == [
         ("uplink", "gap: 12 is not there", "s-1")
     ]
@@ -320,7 +305,7 @@ async def test_what_a_restored_hub_has_before_the_place_is_asked_for(
     events = carried_in(logs[0])
     worker = site.worker()
     await site.say(events[:50])
-    await until_true(lambda: _count(site) == 50, "archived")
+    await site.until(lambda: site.count() == 50, "archived")
     worker.stop()
     await site.say(events[50:100])
     place = {"sequence": 100, "hash": events[99].hash}
@@ -330,7 +315,7 @@ async def test_what_a_restored_hub_has_before_the_place_is_asked_for(
     await site.until_archived(logs[0])
     rows = site.ask("SELECT kind, cleared_at FROM property.feed_alarm")
     assert [row["kind"] for row in rows] == ["gap"]
-    await until_true(
+    await site.until(
         lambda: site.ask("SELECT 1 FROM property.feed_alarm WHERE cleared_at > raised_at"),
         "cleared",
     )
@@ -359,8 +344,7 @@ async def test_what_a_database_cannot_hold_stops_one_table_alone(
     ]
     nul = _odd(nul, b'{"x":"\\u0000"}', actor=b"a\\u0000")
     site.worker()
-    for each in (*odd, nul, sound, named):
-        await site.say(each)
+    await site.say(*odd, nul, sound, named)
     # No event, honestly hashed; what is said of it holds the NUL.
     odd.append(_odd(named, b'{},"a\\u0000":1'))
     last = {POSITION: str(odd[-1][-1].position), HASH: odd[-1][-1].hash.hex()}
@@ -370,7 +354,7 @@ async def test_what_a_database_cannot_hold_stops_one_table_alone(
     await site.say(carried_in(logs[3])[30:])
     await site.until_archived(logs[3])
     asked = "SELECT data, actor, bytes FROM property.event WHERE hash = %s"
-    await until_true(lambda: site.ask(asked, nul[-1].hash), "what has a NUL")
+    await site.until(lambda: site.ask(asked, nul[-1].hash), "what has a NUL")
     (row,) = site.ask(asked, nul[-1].hash)
     assert (row["data"], row["actor"]) == ({"x": r"\u0000"}, r"a\u0000")
     assert bytes(row["bytes"]) == nul[-1].stored
@@ -383,15 +367,6 @@ async def test_what_a_database_cannot_hold_stops_one_table_alone(
         assert [row.stored for row in rows] == [e.stored for e in each[: head.position]]
     assert r"\u0000" in (await site.until_alarm(named[0].origin, "unreadable"))["reason"]
     assert (await site.until_alarm(sound[0].origin, "nonsense"))["position"] == 0
-
-
-def _over(child: Child) -> bool:
-    return child.code is not None
-
-
-def _count(site: ArchiveSite) -> int:
-    rows = site.ask("SELECT count(*) AS n FROM property.event")
-    return int(rows[0]["n"]) if rows else 0
 
 
 async def _emptied(site: ArchiveSite) -> None:

@@ -1,9 +1,9 @@
-"""`baccarat property` on a hub and a database: what a person runs and asks, and is answered."""
+"""`baccarat property` on a hub and a database: what is run and asked, and its board."""
 
 import asyncio
 import json
-import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -12,20 +12,26 @@ import httpx
 import msgspec
 import psycopg
 import pytest
+from psycopg import sql
 
 from baccarat.cli.main import main
 from baccarat.config.property import load_property
 from baccarat.property.status import property_status
+from benchmarks.instruments.postgres import Postgres
 from events.clock import Clock, SystemClock
+from events.errors import ArchiveError
 from events.log.editions import RULEBOOKS, editions_folder, write_editions
 from events.log.store import EventLog
 from events.proof.checkpoint import Checkpoint, signed_checkpoint
 from events.proof.note import SigningKey, parse_note
 from events.types.integrity import CheckpointKeyChanged
 from events.types.table import CoupSettled
-from property.archive.database import migrate
-from property.hub.connection import connect
-from property.hub.subjects import FEEDS, feed_subject, split_origin
+from property.archive.client import ArchiveClient
+from property.archive.database import connect_archive, migrate
+from property.archive.store import Archive
+from property.board.feed import BoardUpdater
+from property.hub.replicated_event import Head, ReplicatedEvent
+from property.hub.subjects import FEEDS, PARTITIONS, feed_subject, split_origin
 from property.hub.uplink_status import UplinkStatus
 from property.witness.cosignature import cosign, cosigned_at, witness_key
 from property.witness.store import read_book
@@ -33,14 +39,21 @@ from shoe_driver.profiles.catalogue import shipped_texts
 from table_core.rulebooks.shipped import shipped_sources
 from tests.support.cage.books import source
 from tests.support.clock import FakeClock
-from tests.support.property.logs import dealt, entries_in, into_archive, played, write_log
-from tests.support.property.nats_hub import Hub, made_streams, running_hub
-from tests.support.property.postgres import Postgres
+from tests.support.machine.tasks import background
+from tests.support.machine.waiting import PATIENCE_SECONDS, until, until_blocking
+from tests.support.property.logs import (
+    carried_in,
+    dealt,
+    entries_in,
+    into_archive,
+    played,
+    write_log,
+)
+from tests.support.property.nats_hub import Hub, made_streams, running_hub, signed_in
 from tests.support.property.site import PropertySite, health
 
 B7 = SigningKey("harbour/b7", b"7" * 32)
 ORIGINS = ("harbour/b7", "harbour/b8")
-PATIENCE_S = 60.0
 _STOPS_S = 30.0  # it stops its services one after another
 NOBODY = "postgresql://nobody@127.0.0.1:1/property"
 _NOW = SystemClock()
@@ -74,30 +87,23 @@ def settled(log: Path) -> dict[str, CoupSettled]:
 
 def until_well(site: PropertySite) -> dict[str, Any]:
     """The standing of a property once nothing stands and nothing is on its way."""
-    deadline = time.monotonic() + PATIENCE_S
-    while True:
+
+    def well() -> dict[str, Any]:
         code, told = site.status()
         arrived = [each["lag"] == 0 and each["position"] for each in told["tables"]]
-        if code == 0 and len(arrived) == len(ORIGINS) and all(arrived):
-            return told
-        assert time.monotonic() < deadline, told
+        return told if code == 0 and len(arrived) == len(ORIGINS) and all(arrived) else {}
+
+    return until_blocking(well, lambda: f"the property is well: {site.status()}")
 
 
 def until_cosigned(site: PropertySite, origin: str) -> None:
     """The witness has cosigned what a table signs, which it reads beside the archive."""
-    deadline = time.monotonic() + PATIENCE_S
-    while (told := site.ask("checkpoint", origin)).code:
-        assert time.monotonic() < deadline, told
-        time.sleep(0.05)
+    until_blocking(lambda: not site.ask("checkpoint", origin).code, "it is cosigned", every=0.05)
 
 
 def until_archived(site: PropertySite, digest: str) -> list[dict[str, Any]]:
     """An edition that lies beside a log alone, once an uplink has carried it."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not (found := site.rows("editions", "--hash", digest)):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    return found
+    return until_blocking(lambda: site.rows("editions", "--hash", digest), "it is archived")
 
 
 def test_logs_go_up_are_archived_cosigned_shown_and_asked(
@@ -198,35 +204,22 @@ def test_an_uplink_that_has_stopped_or_is_silent_is_not_well(
     assert site.ask("retire", "harbour/b8", "--by", "ann", "--password-file", str(keeper)).code == 0
     assert uplinks(site) == {"harbour/b7": ("running", 0), "harbour/b8": ("ended", 0)}
     # Whatever a login puts into its own place, it hides no other table.
-    junk(hub_node, "harbour/b8", {"Status": "404"})
-    junk(hub_node, "harbour/b8", {"Status": "503"})
+    say(hub_node, "harbour/b8", None, Status="404")
+    say(hub_node, "harbour/b8", None, Status="503")
     assert uplinks(site) == {"harbour/b7": ("running", 0), "harbour/b8": ("silent", 1)}
     site.config.write_text(site.config.read_text().replace(archive, NOBODY))
     (b7, _) = site.status()[1]["tables"]
     assert (b7["position"], b7["lag"], b7["uplink"]) == (None, None, "running")
 
 
-def say(hub: Hub, origin: str, word: UplinkStatus) -> None:
-    """As that table's uplink."""
+def say(hub: Hub, origin: str, word: UplinkStatus | None, **headers: str) -> None:
+    """In that table's place, with its login: how its uplink stands, or nothing."""
 
     async def said() -> None:
-        client = await connect(hub.settings(origin), 0)
-        await client.request(
-            feed_subject(*split_origin(origin)), msgspec.json.encode(word), timeout=PATIENCE_S
-        )
-        await client.close()
-
-    asyncio.run(said())
-
-
-def junk(hub: Hub, origin: str, headers: dict[str, str]) -> None:
-    """In that table's place, with its login."""
-
-    async def said() -> None:
-        client = await connect(hub.settings(origin), 0)
-        subject = feed_subject(*split_origin(origin))
-        await client.request(subject, b"", headers=headers, timeout=PATIENCE_S)
-        await client.close()
+        async with signed_in(hub, origin) as client:
+            body = msgspec.json.encode(word) if word else b""
+            subject = feed_subject(*split_origin(origin))
+            await client.request(subject, body, headers=headers, timeout=PATIENCE_SECONDS)
 
     asyncio.run(said())
 
@@ -240,9 +233,8 @@ def test_a_hub_of_an_older_version_tells_the_rest(postgres: Postgres, tmp_path: 
         write_log(path, "harbour/b7", played(3, 2))
         site = PropertySite(tmp_path, archive, hub, {"harbour/b7": path})
         with site.running("uplink") as child:
-            deadline = time.monotonic() + PATIENCE_S
-            while not (told := site.status()[1])["tables"]:
-                assert time.monotonic() < deadline, told
+            until_blocking(lambda: site.status()[1]["tables"], "the table is told")
+            told = site.status()[1]
             child.stop(_STOPS_S)
     (b7,) = told["tables"]
     assert (b7["hub"] > 0, b7["uplink"]) == (True, None)
@@ -252,9 +244,8 @@ def test_a_hub_of_an_older_version_tells_the_rest(postgres: Postgres, tmp_path: 
 async def without_feeds(hub: Hub) -> None:
     """The streams as they were before uplinks said how they stand."""
     await made_streams(hub)
-    client = await connect(hub.settings("keeper"), 0)
-    await client.jetstream().delete_stream(FEEDS)
-    await client.close()
+    async with signed_in(hub) as client:
+        await client.jetstream().delete_stream(FEEDS)
 
 
 def test_a_hub_that_takes_nothing_is_not_well(postgres: Postgres, tmp_path: Path) -> None:
@@ -265,9 +256,9 @@ def test_a_hub_that_takes_nothing_is_not_well(postgres: Postgres, tmp_path: Path
         one, two, _ = hub.alive()
         hub.kill(one)
         hub.kill(two)
-        deadline = time.monotonic() + PATIENCE_S
-        while not (told := site.status()[1]["hub"]).startswith("takes nothing"):
-            assert time.monotonic() < deadline, told
+        until_blocking(
+            lambda: site.status()[1]["hub"].startswith("takes nothing"), "it takes nothing"
+        )
 
 
 @pytest.fixture
@@ -355,3 +346,94 @@ def test_a_log_is_held_against_what_the_witness_has_cosigned(
     assert main([*told[:5], "--witness", str(key)]) == 2
     assert main([*told, "--witness", str(B7.verifier)]) == 2
     assert "no witness's key" in capsys.readouterr().err
+
+
+ORIGIN = "harbour/b7"
+
+
+async def store(url: str, *events: ReplicatedEvent) -> None:
+    """Put events into the archive as a worker would, from the first or behind what is there."""
+    connection = await connect_archive(url)
+    try:
+        archive = Archive(url, connection)
+        found: dict[str, Head] = {}
+        for number in range(PARTITIONS):
+            found |= {origin: each.head for origin, each in (await archive.heads(number)).items()}
+        intake, _ = await archive.keep(found, events, ())
+        assert not intake.faults
+    finally:
+        await connection.close()
+
+
+@contextmanager
+def away(url: str) -> Iterator[None]:
+    """The database takes nobody in while the block runs, and has thrown out who was there."""
+    name = url.partition("?")[0].rpartition("/")[2]
+    with psycopg.connect(url.replace(f"/{name}?", "/postgres?"), autocommit=True) as db:
+        of = sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS {}")
+        db.execute(of.format(sql.Identifier(name), sql.SQL("false")))
+        db.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (name,)
+        )
+        try:
+            yield
+        finally:
+            db.execute(of.format(sql.Identifier(name), sql.SQL("true")))
+
+
+def shown(feed: BoardUpdater) -> dict[str, Any]:
+    tables: dict[str, dict[str, Any]] = json.loads(feed.board.news(0))["tables"]
+    return tables[ORIGIN]
+
+
+async def test_a_table_is_followed_event_by_event_and_its_roads_coup_by_coup(
+    postgres: Postgres, tmp_path: Path
+) -> None:
+    url, log = postgres.database(), tmp_path / "b7.sqlite"
+    migrate(url)
+    write_log(log, ORIGIN, dealt(9, 6))
+    events = carried_in(log)
+    ends = [entry.position for entry in entries_in(log) if isinstance(entry.data, CoupSettled)]
+    feed = BoardUpdater(url, SystemClock())
+    woken: list[int] = []
+    feed.subscribe(lambda: woken.append(feed.board.change))
+    await store(url, *events[: ends[1]])
+    async with background(feed.run()):
+        await until(lambda: feed.live and feed.board.position(ORIGIN) == ends[1], "two coups")
+        await until(lambda: len(shown(feed).get("bead_plate", [])) == 2, "two beads")
+        await store(url, *events[ends[1] : ends[1] + 1])
+        await until(lambda: feed.board.position(ORIGIN) == ends[1] + 1, "one event more")
+        await store(url, *events[ends[1] + 1 :])
+        await until(lambda: len(shown(feed)["bead_plate"]) == len(ends), "all coups")
+    assert sum(map(len, shown(feed)["big_road"])) == len(
+        [bead for bead in shown(feed)["bead_plate"] if bead[0] != "T"]
+    )
+    assert woken == sorted(woken)
+    assert shown(feed)["feed"] == "running"
+
+
+async def test_a_board_whose_archive_goes_says_so_keeps_what_it_had_and_comes_back(
+    postgres: Postgres, tmp_path: Path
+) -> None:
+    url, log = postgres.database(), tmp_path / "b7.sqlite"
+    migrate(url)
+    write_log(log, ORIGIN, played(4, 6))
+    events = carried_in(log)
+    feed = BoardUpdater(url, SystemClock())
+    await store(url, *events[:50])
+    async with background(feed.run()):
+        await until(lambda: feed.live and feed.board.position(ORIGIN) == 50, "it is there")
+        with away(url):
+            await until(lambda: not feed.live, "it is not live")
+            assert feed.board.position(ORIGIN) == 50
+        await store(url, *events[50:])
+        await until(lambda: feed.live and feed.board.position(ORIGIN) == len(events), "it goes on")
+
+
+async def test_an_asker_can_change_nothing(postgres: Postgres) -> None:
+    url = postgres.database()
+    migrate(url)
+    async with await ArchiveClient.open(url) as asker:
+        for statement in ("DELETE FROM property.head", "CREATE TABLE a (b int)"):
+            with pytest.raises(ArchiveError, match="read-only"):
+                await asker.rows(statement)

@@ -2,9 +2,7 @@
 
 import asyncio
 import json
-import re
 import stat
-import subprocess
 from pathlib import Path
 from typing import Final
 
@@ -14,24 +12,18 @@ from baccarat.cli.main import main
 from baccarat.site.hub_plan import load_hub_plan
 from property.hub.server_conf import HubNode, LeafNode, LeafTable, leaf_conf
 from property.hub.subjects import CHECKPOINTS, COSIGNED, EDITIONS, EVENTS, FEEDS
+from tests.support.machine.units import assert_tight
 from tests.support.property.feeds import TableLogs, feeding, keeper, until_held
 from tests.support.property.nats_hub import Hub, running_hub
 
 _DEPLOY: Final = Path("deploy/property").absolute()
 _UNITS: Final = ("baccarat-hub@", "baccarat-leaf", "baccarat-property@", "baccarat-uplink@")
-# By `systemd-analyze security`, as the controller's own.
-_EXPOSED_MOST: Final = 1.6
 B7 = "harbour/b7"
 
 
 @pytest.mark.parametrize("unit", _UNITS)
 def test_a_units_sandbox_is_tight(unit: str) -> None:
-    path = str(_DEPLOY / f"{unit}.service")
-    command = ["systemd-analyze", "security", "--offline=true", path]
-    said = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
-    found = re.search(r"Overall exposure level for \S+: ([0-9.]+)", said)
-    assert found, said
-    assert float(found[1]) <= _EXPOSED_MOST, said
+    assert_tight(_DEPLOY / f"{unit}.service")
 
 
 def test_the_leaf_that_is_shown_is_the_one_that_is_written() -> None:

@@ -1,30 +1,26 @@
 """Editions on their way from beside a table's log, by the hub, into the archive."""
 
-import asyncio
 import re
-import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
 from nats.aio.client import Client
-from nats.errors import Error as NatsError
-from nats.js.errors import Error as JetStreamError
 from structlog.testing import capture_logs
 
+from benchmarks.instruments.postgres import Postgres
 from events.log.editions import PROFILES, RULEBOOKS, editions_folder, write_editions
-from property.hub.connection import connect, purge_table
+from property.hub.connection import purge_table
 from property.hub.subjects import EDITIONS, EVENTS, edition_subject
 from property.uplink import hub_client, service
 from shoe_driver.profiles.catalogue import profile_text
 from tests.support.cage.books import source
-from tests.support.property.archive_site import PATIENCE_S, ArchiveSite, until_true
+from tests.support.machine.waiting import until
+from tests.support.property.archive_site import ArchiveSite
 from tests.support.property.feeds import TableLogs, feeding, keeper, until_held
-from tests.support.property.nats_hub import Hub, made_streams, running_hub
-from tests.support.property.postgres import Postgres
+from tests.support.property.nats_hub import HUB_ERRORS, Hub, made_streams, running_hub, signed_in
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -71,14 +67,12 @@ async def _on_hub(hub: Hub) -> set[str]:
 
 async def _until_on_hub(hub: Hub, wanted: set[str]) -> None:
     """Before the hourly round: what that one brings does not count."""
-    deadline = time.monotonic() + PATIENCE_S
-    found: set[str] = set()
-    while time.monotonic() < deadline:
-        with suppress(NatsError, JetStreamError, TimeoutError):  # no leader for a moment
-            if (found := await _on_hub(hub)) == wanted:
-                return
-        await asyncio.sleep(0.05)
-    pytest.fail(f"the hub has {found ^ wanted} or has not")
+
+    async def there() -> bool:
+        return await _on_hub(hub) == wanted
+
+    # There may be no leader for a moment.
+    await until(there, f"the hub has {wanted}", despite=HUB_ERRORS)
 
 
 async def test_a_sites_own_editions_arrive_by_themselves_and_again_on_a_hub_that_was_emptied(
@@ -94,11 +88,11 @@ async def test_a_sites_own_editions_arrive_by_themselves_and_again_on_a_hub_that
         site.worker()
         wanted = {_digest(BOOK): ("rulebook", BOOK), _digest(PROFILE): ("profile", PROFILE)}
         async with feeding(logs, [hub.settings(B7), hub.settings(B8)]) as feeds:
-            await until_true(lambda: _archived(site) == wanted, "both are archived")
+            await site.until(lambda: _archived(site) == wanted, "both are archived")
             # A rulebook that the table is given while its uplink runs.
             _keep(logs.paths[B8], RULEBOOKS, SECOND)
             wanted[_digest(SECOND)] = ("rulebook", SECOND)
-            await until_true(lambda: _archived(site) == wanted, "the later one is archived")
+            await site.until(lambda: _archived(site) == wanted, "the later one is archived")
             said = {
                 edition_subject(*OWN, "rulebook", _digest(BOOK)),
                 edition_subject(*OWN, "profile", _digest(PROFILE)),
@@ -111,7 +105,7 @@ async def test_a_sites_own_editions_arrive_by_themselves_and_again_on_a_hub_that
             await _until_on_hub(hub, said)
             # The node and all that it had are gone.
             hub.kill(0)
-            await until_true(lambda: not feeds[B7].state.up, "the line is lost")
+            await site.until(lambda: not feeds[B7].state.up, "the line is lost")
             hub.wipe(0)
             hub.start(0)
             await made_streams(hub)
@@ -130,17 +124,16 @@ async def test_what_is_no_edition_of_that_hash_is_refused_and_hides_no_other_tab
     site: ArchiveSite, hub: Hub, tmp_path: Path
 ) -> None:
     site.worker()
-    thief = await connect(hub.settings(B7), 0)
-    junk = b"\xff no rulebook"
-    await _say(thief, "rulebook", _digest(BOOK), SECOND)  # forged, under another's hash
-    await _say(thief, "rulebook", _digest(junk), junk)
-    await _say(thief, "profile", _digest(SECOND), SECOND)  # a rulebook, and no profile
-    await _say(thief, "rulebook", "F" * 64, BOOK)
-    deep = b"a" + b".a" * 30_000 + b" = 1\n"
-    await _say(thief, "rulebook", _digest(deep), deep)
-    await _say(thief, "rulebook", _digest(SECOND), SECOND)  # in order, and the last
-    await thief.close()
-    await until_true(lambda: _archived(site) == {_digest(SECOND): ("rulebook", SECOND)}, "taken")
+    async with signed_in(hub, B7) as thief:
+        junk = b"\xff no rulebook"
+        await _say(thief, "rulebook", _digest(BOOK), SECOND)  # forged, under another's hash
+        await _say(thief, "rulebook", _digest(junk), junk)
+        await _say(thief, "profile", _digest(SECOND), SECOND)  # a rulebook, and no profile
+        await _say(thief, "rulebook", "F" * 64, BOOK)
+        deep = b"a" + b".a" * 30_000 + b" = 1\n"
+        await _say(thief, "rulebook", _digest(deep), deep)
+        await _say(thief, "rulebook", _digest(SECOND), SECOND)  # in order, and the last
+    await site.until(lambda: _archived(site) == {_digest(SECOND): ("rulebook", SECOND)}, "taken")
     assert site.said().count("edition_refused") == 5
     with TableLogs(tmp_path, [B7, B8]) as logs:
         for origin in (B7, B8):
@@ -149,7 +142,7 @@ async def test_what_is_no_edition_of_that_hash_is_refused_and_hides_no_other_tab
         _keep(logs.paths[B7], PROFILES, PROFILE)
         async with feeding(logs, [hub.settings(B7), hub.settings(B8)]):
             wanted = {_digest(SECOND), _digest(BOOK), _digest(PROFILE)}
-            await until_true(lambda: set(_archived(site)) == wanted, "true ones are archived")
+            await site.until(lambda: set(_archived(site)) == wanted, "true ones are archived")
             # What the thief has left in the table's name goes when the table is filled in anew.
             await until_held(hub, B7, logs.paths[B7])
             async with keeper(hub) as js:
@@ -180,12 +173,12 @@ async def test_a_hub_of_an_earlier_build_is_told_of_once_and_carries_events_as_b
                 _keep(logs.paths[B7], RULEBOOKS, BOOK)
                 logs.grow(B7, 3)
                 async with feeding(logs, [hub.settings(B7)]) as feeds:
-                    await until_true(lambda: _refused(hub, _SAID) > 3, "it was tried again")
+                    await site.until(lambda: _refused(hub, _SAID) > 3, "it was tried again")
                     logs.grow(B7, 3)
                     await until_held(hub, B7, logs.paths[B7])
-                    await until_true(lambda: _count(site) == 6, "the events are archived")
+                    await site.until(lambda: site.count() == 6, "the events are archived")
                     assert feeds[B7].state.up
-            await until_true(lambda: _refused(hub, _ASKED) > 1, "it was asked again")
+            await site.until(lambda: _refused(hub, _ASKED) > 1, "it was asked again")
             assert site.said().count("editions_unheard") == 1
             assert _archived(site) == {}
     assert len(_told(said, "editions_unpublished")) == 1
@@ -211,10 +204,6 @@ def _as_before(hub: Hub) -> None:
 def _refused(hub: Hub, subject: str) -> int:
     text = (hub.folder / "hub1/log").read_text("utf-8")
     return len(re.findall(f"Publish Violation.*{re.escape(subject)}", text))
-
-
-def _count(site: ArchiveSite) -> int:
-    return sum(row["n"] for row in site.ask("SELECT count(*) AS n FROM property.event"))
 
 
 def _told(said: list[Any], event: str) -> list[Any]:

@@ -1,25 +1,22 @@
 """Uplinks on a real hub of three nodes: what it holds is the logs, whatever else is tried on it."""
 
-import asyncio
 import shutil
 import sqlite3
-import time
 from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
 from msgspec import structs
-from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
-from nats.js.errors import Error as JetStreamError
 
 from baccarat.site.pki import Pki
 from events.clock import SystemClock
 from events.proof.checkpoint import parse_checkpoint
 from events.proof.note import SigningKey
-from property.hub.connection import connect, purge_table
+from property.hub.connection import purge_table
 from property.hub.replicated_event import (
     HASH,
     MESSAGE_ID,
@@ -41,12 +38,21 @@ from property.hub.uplink_status import UplinkStatus, parse_uplink_status
 from property.uplink.replication import EXPECTED_SEQUENCE, PublishRefused, parse_publish_answer
 from property.uplink.service import UplinkLog, feeds_of, run_uplink
 from table_core.rulebooks.shipped import load_rulebook
-from tests.support.log.closed_books import ORIGIN
-from tests.support.log.closed_files import chain
+from tests.support.log.closed_books import ORIGIN, chain
 from tests.support.log.logs import pending
+from tests.support.machine.tasks import serving
 from tests.support.machine.waiting import PATIENCE_SECONDS, until
-from tests.support.property.feeds import TableLogs, feeding, held_rows, keeper, log_rows, until_held
-from tests.support.property.nats_hub import Hub
+from tests.support.property.feeds import (
+    TableLogs,
+    fed,
+    feeding,
+    held_rows,
+    keeper,
+    log_rows,
+    until_held,
+    until_stopped,
+)
+from tests.support.property.nats_hub import HUB_ERRORS, Hub, signed_in
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -81,20 +87,15 @@ async def test_the_hub_holds_each_log_byte_for_byte(hub: Hub, tmp_path: Path) ->
 async def test_large_events_go_over_in_batches_of_their_own(hub: Hub, tmp_path: Path) -> None:
     with TableLogs(tmp_path, [B7]) as logs:
         logs.grow(B7, 40, text="♠" * 100_000)
-        async with feeding(logs, [hub.settings(B7)]):
-            await until_held(hub, B7, logs.paths[B7])
+        await fed(hub, logs, B7)
 
 
 async def test_a_log_that_goes_on_in_new_files_is_one_log(hub: Hub, tmp_path: Path) -> None:
     made = chain(tmp_path, load_rulebook("au-commission"), seed=3)
     assert made.files
     table = UplinkLog(path=made.path, hub=hub.settings(ORIGIN))
-    (feed,) = feeds_of([table], SystemClock())
-    stop = asyncio.Event()
-    running = asyncio.create_task(run_uplink([feed], stop))
-    await until_held(hub, ORIGIN, made.path)
-    stop.set()
-    await running
+    async with serving(partial(run_uplink, feeds_of([table], SystemClock()))):
+        await until_held(hub, ORIGIN, made.path)
     assert await held_rows(hub, ORIGIN) == list(made.rows)
 
 
@@ -131,18 +132,13 @@ async def _until_said(
     js: JetStreamContext, stream: str, subject: str, wanted: Callable[[bytes], bool]
 ) -> bytes:
     """The newest message of a subject, once it is the one that is wanted."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    said, trouble = b"", ""
-    while time.monotonic() < deadline:
-        try:
-            said = (await js.get_last_msg(stream, subject)).data or b""
-        except (NatsError, JetStreamError, TimeoutError) as error:
-            trouble = repr(error)  # there is none yet, or the stream has no leader for a moment
-        else:
-            if wanted(said):
-                return said
-        await asyncio.sleep(0.01)
-    pytest.fail(f"{subject}: {said!r} is not what was waited for; {trouble}")
+
+    async def said() -> bytes | None:
+        found = (await js.get_last_msg(stream, subject)).data or b""
+        return found if wanted(found) else None
+
+    # There may be none yet, or the stream has no leader for a moment.
+    return await until(said, f"{subject} says what is wanted", every=0.01, despite=HUB_ERRORS)
 
 
 async def _told(hub: Hub, origin: str, state: str) -> UplinkStatus:
@@ -174,14 +170,11 @@ async def test_a_log_brought_back_from_an_old_copy_stops_its_feed_alone(
             await until_held(hub, B7, logs.paths[B7])
         logs.reopen(B7, lambda path: shutil.copyfile(path, path.with_suffix(".old")))
         logs.grow(B7, 10)
-        async with feeding(logs, [hub.settings(B7)]):
-            await until_held(hub, B7, logs.paths[B7])
+        await fed(hub, logs, B7)
         logs.reopen(B7, lambda path: path.with_suffix(".old").replace(path))
         before = await held_rows(hub, B7)
         async with feeding(logs, [hub.settings(B7), hub.settings(B8)]) as feeds:
-            await until(lambda: feeds[B7].state.stopped, "the feed stops")
-            stopped = feeds[B7].state.stopped
-            assert stopped is not None
+            stopped = await until_stopped(feeds[B7])
             assert (stopped.code, stopped.position) == ("fork", 20)
             told = await _told(hub, B7, "stopped")
             assert (told.code, told.position, told.reason) == stopped
@@ -197,12 +190,9 @@ async def test_another_past_stops_its_feed(hub: Hub, tmp_path: Path) -> None:
         logs.grow(B7, 10)
         others.grow(B7, 4)
         others.grow(B7, 20)
-        async with feeding(logs, [hub.settings(B7)]):
-            await until_held(hub, B7, logs.paths[B7])
+        await fed(hub, logs, B7)
         async with feeding(others, [hub.settings(B7)]) as feeds:
-            await until(lambda: feeds[B7].state.stopped, "the feed stops")
-            stopped = feeds[B7].state.stopped
-            assert stopped is not None
+            stopped = await until_stopped(feeds[B7])
             assert (stopped.code, stopped.position) == ("fork", 10)
         assert await held_rows(hub, B7) == log_rows(logs.paths[B7])
 
@@ -215,9 +205,7 @@ async def test_a_log_whose_chain_breaks_stops_its_feed_before_the_break(
         logs.reopen(B7, lambda path: _damage(path, position=7), again=False)
         logs.grow(B8, 3)
         async with feeding(logs, [hub.settings(B7), hub.settings(B8)]) as feeds:
-            await until(lambda: feeds[B7].state.stopped, "the feed stops")
-            stopped = feeds[B7].state.stopped
-            assert stopped is not None
+            stopped = await until_stopped(feeds[B7])
             assert (stopped.code, stopped.position) == ("gap", 7)
             assert (await _told(hub, B7, "stopped")).code == "gap"
             await until_held(hub, B8, logs.paths[B8])
@@ -240,16 +228,13 @@ async def test_a_forged_event_stops_the_feed_and_is_named_behind_the_hub(
             # Whoever has the table's login can say what he likes in its name, and no more.
             stored = pending(11, cause="theft/1", stream=B7).stored
             forged = ReplicatedEvent(B7, 11, stored, bytes(32))
-            thief = await connect(hub.settings(B7), 0)
-            answer = await thief.request(
-                SAID_B7, stored, headers=replication_headers(forged), timeout=PATIENCE_SECONDS
-            )
-            await thief.close()
+            async with signed_in(hub, B7) as thief:
+                answer = await thief.request(
+                    SAID_B7, stored, headers=replication_headers(forged), timeout=PATIENCE_SECONDS
+                )
             assert not isinstance(parse_publish_answer(answer.data), PublishRefused)
             logs.grow(B7, 1)
-            await until(lambda: feeds[B7].state.stopped, "the feed stops")
-            stopped = feeds[B7].state.stopped
-            assert stopped is not None
+            stopped = await until_stopped(feeds[B7])
             assert (stopped.code, stopped.position) == ("fork", 11)
             logs.grow(B8, 3)
             await until_held(hub, B8, logs.paths[B8])
@@ -259,22 +244,18 @@ async def test_a_forged_event_stops_the_feed_and_is_named_behind_the_hub(
         # Once it has been looked at, the feed is cleared and filled anew.
         async with keeper(hub) as js:
             await purge_table(js, B7)
-        async with feeding(logs, [hub.settings(B7)]):
-            await until_held(hub, B7, logs.paths[B7])
+        await fed(hub, logs, B7)
 
 
 async def test_junk_in_a_tables_name_stops_its_feed(hub: Hub, tmp_path: Path) -> None:
     with TableLogs(tmp_path, [B7]) as logs:
         logs.grow(B7, 2)
-        thief = await connect(hub.settings(B7), 0)
-        await thief.request(
-            SAID_B7, b"\xff\x00 junk", headers={POSITION: "0", HASH: "f"}, timeout=5
-        )
-        await thief.close()
+        async with signed_in(hub, B7) as thief:
+            await thief.request(
+                SAID_B7, b"\xff\x00 junk", headers={POSITION: "0", HASH: "f"}, timeout=5
+            )
         async with feeding(logs, [hub.settings(B7)]) as feeds:
-            await until(lambda: feeds[B7].state.stopped, "the feed stops")
-            stopped = feeds[B7].state.stopped
-            assert stopped is not None
+            stopped = await until_stopped(feeds[B7])
             assert stopped.code == "forged"
 
 
@@ -283,24 +264,22 @@ async def test_replayed_and_reordered_events_are_refused_by_what_they_expect(
 ) -> None:
     with TableLogs(tmp_path, [B7]) as logs:
         logs.grow(B7, 10)
-        async with feeding(logs, [hub.settings(B7)]):
-            await until_held(hub, B7, logs.paths[B7])
+        await fed(hub, logs, B7)
         rows = [ReplicatedEvent(B7, *row) for row in log_rows(logs.paths[B7])]
-        thief = await connect(hub.settings(B7), 1)
-        for number in (9, 3, 0, 5):
-            headers = replication_headers(rows[number]) | {EXPECTED_SEQUENCE: str(number)}
+        async with signed_in(hub, B7, node=1) as thief:
+            for number in (9, 3, 0, 5):
+                headers = replication_headers(rows[number]) | {EXPECTED_SEQUENCE: str(number)}
+                del headers[MESSAGE_ID]
+                answer = await thief.request(
+                    SAID_B7, rows[number].stored, headers=headers, timeout=PATIENCE_SECONDS
+                )
+                refused = parse_publish_answer(answer.data)
+                assert isinstance(refused, PublishRefused)
+                assert "wrong last sequence" in refused.text
+            # Without saying what it expects, it is stored; whoever reads it tells it from the next.
+            headers = replication_headers(rows[4])
             del headers[MESSAGE_ID]
-            answer = await thief.request(
-                SAID_B7, rows[number].stored, headers=headers, timeout=PATIENCE_SECONDS
-            )
-            refused = parse_publish_answer(answer.data)
-            assert isinstance(refused, PublishRefused)
-            assert "wrong last sequence" in refused.text
-        # Without saying what it expects, it is stored; whoever reads it tells it from the next.
-        headers = replication_headers(rows[4])
-        del headers[MESSAGE_ID]
-        await thief.request(SAID_B7, rows[4].stored, headers=headers, timeout=PATIENCE_SECONDS)
-        await thief.close()
+            await thief.request(SAID_B7, rows[4].stored, headers=headers, timeout=PATIENCE_SECONDS)
         *_, last = (ReplicatedEvent(B7, *row) for row in await held_rows(hub, B7))
         assert relation_to_head(rows[-1].head, last) is HeadRelation.DUPLICATE
 
@@ -313,15 +292,15 @@ async def test_an_id_that_another_table_has_used_up_holds_nothing_back(
         logs.grow(B7, 3)
         # The ids of the next events can be guessed; message ids are the whole stream's.
         rows = [ReplicatedEvent(B7, *row) for row in log_rows(logs.paths[B7])]
-        thief = await connect(hub.settings(B8), 0)
-        for row in rows:
-            headers = {MESSAGE_ID: replication_headers(row)[MESSAGE_ID]}
-            said = event_subject("harbour", "b8")
-            answer = await thief.request(said, b"junk", headers=headers, timeout=PATIENCE_SECONDS)
-            assert not isinstance(parse_publish_answer(answer.data), PublishRefused)
-        await thief.close()
-        async with feeding(logs, [hub.settings(B7)]):
-            await until_held(hub, B7, logs.paths[B7])
+        async with signed_in(hub, B8) as thief:
+            for row in rows:
+                headers = {MESSAGE_ID: replication_headers(row)[MESSAGE_ID]}
+                said = event_subject("harbour", "b8")
+                answer = await thief.request(
+                    said, b"junk", headers=headers, timeout=PATIENCE_SECONDS
+                )
+                assert not isinstance(parse_publish_answer(answer.data), PublishRefused)
+        await fed(hub, logs, B7)
 
 
 async def test_a_table_that_is_admitted_while_the_hub_runs_comes_in(

@@ -13,6 +13,7 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
+from benchmarks.instruments.postgres import Postgres
 from events.types.commission import CommissionAccrued
 from events.types.corrections import HandsCorrected
 from events.types.envelope import Entry
@@ -34,7 +35,6 @@ from table_core.rulebooks.shipped import load_rulebook
 from table_core.rules.rulebook_file import full_shoe
 from tests.support.cage.ledgers import MemoryLedger
 from tests.support.property.logs import dealt, entries_in, into_archive, played, write_log
-from tests.support.property.postgres import Postgres
 
 _CORPUS: Final = Path(__file__).parents[2] / "corpus" / "0.1.0" / "table.sqlite"
 _ZONE: Final = "Australia/Sydney"

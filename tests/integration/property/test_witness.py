@@ -1,8 +1,8 @@
 """The witness on a real hub: what it cosigns, what it refuses by name, and what survives."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, closing
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from events.clock import SystemClock
 from events.errors import BusError, InputError, LogRefused
 from events.log.store import EventLog
 from events.proof.note import SigningKey, parse_note
-from property.hub.connection import connect, purge_table
+from property.hub.connection import purge_table
 from property.hub.replicated_event import ReplicatedEvent
 from property.hub.subjects import COSIGNED, cosigned_subject, split_origin
 from property.witness import store as witness_book
@@ -22,12 +22,14 @@ from property.witness.cosignature import cosigned_at, witness_key
 from property.witness.observed_log import WitnessRefusal
 from property.witness.service import WitnessSettings, run_witness
 from property.witness.store import RecordedRefusal, WitnessBook, read_book
-from tests.support.property.nats_hub import Hub, made_streams, running_hub
+from tests.support.machine.tasks import serving
+from tests.support.machine.waiting import until
+from tests.support.property.nats_hub import Hub, made_streams, running_hub, signed_in
 from tests.support.property.witnessed import SignedLog
 
 KEY = SigningKey("harbour/witness", bytes(range(32)))
 TABLE = SigningKey("harbour/b7", b"7" * 32)
-PATIENCE_S = 60.0  # elections on a busy machine; only a failure waits for so long
+_OFTEN_S = 0.02  # seconds
 
 
 @pytest.fixture(scope="module")
@@ -39,9 +41,8 @@ def hub_node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
 
 @pytest.fixture
 async def keeper(hub_node: Hub) -> AsyncIterator[Client]:
-    client = await connect(hub_node.settings("keeper"), 0)
-    yield client
-    await client.close()
+    async with signed_in(hub_node) as client:
+        yield client
 
 
 @pytest.fixture
@@ -53,17 +54,11 @@ def book(tmp_path: Path) -> Path:
 async def witness(hub: Hub, book: Path, *logs: SignedLog) -> AsyncIterator[None]:
     """A witness that knows these logs' keys, while the block runs."""
     settings = WitnessSettings(key=KEY, given={log.origin: [log.key.verifier] for log in logs})
-    stop, opened = asyncio.Event(), WitnessBook.open(book)
-    login = hub.settings("witness")
-    running = asyncio.create_task(run_witness(settings, opened, login, SystemClock(), stop))
-    try:
-        yield
-        assert not running.done()
-    finally:
-        stop.set()
-        async with asyncio.timeout(PATIENCE_S):
-            await running
-        opened.close()
+    with closing(WitnessBook.open(book)) as opened:
+        run = partial(run_witness, settings, opened, hub.settings("witness"), SystemClock())
+        async with serving(run) as running:
+            yield
+            assert not running.done()
 
 
 async def cosigned(client: Client, log: SignedLog) -> tuple[bytes, int] | None:
@@ -79,35 +74,25 @@ async def cosigned(client: Client, log: SignedLog) -> tuple[bytes, int] | None:
     return message.data, at_s
 
 
-async def until_true(condition: Callable[[], Awaitable[object]]) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        while not await condition():  # noqa: ASYNC110 - a file and a hub tell nobody
-            await asyncio.sleep(0.02)
-
-
 async def until_cosigned(client: Client, log: SignedLog, note: bytes) -> None:
     async def there() -> bool:
         found = await cosigned(client, log)
         return found is not None and found[0].startswith(note)
 
-    await until_true(there)
+    await until(there, f"{log.origin} is cosigned", every=_OFTEN_S)
 
 
 async def until_refused(
     book: Path, log: SignedLog, code: str, position: int | None = None
 ) -> RecordedRefusal:
-    found: list[RecordedRefusal] = []
-
-    async def there() -> bool:
-        found.extend(
+    def there() -> list[RecordedRefusal]:
+        return [
             each
             for each in read_book(book)[1]
             if (each.origin, each.code) == (log.origin, code) and position in {None, each.position}
-        )
-        return bool(found)
+        ]
 
-    await until_true(there)
-    return found[0]
+    return (await until(there, f"{log.origin} is refused: {code}", every=_OFTEN_S))[0]
 
 
 def log_named(request: pytest.FixtureRequest) -> SignedLog:
@@ -210,14 +195,10 @@ async def test_what_was_heard_is_not_heard_again_after_a_start(
     log.grow(30)
     async with witness(hub_node, book, log):
         await log.say(keeper)
-
-        async def heard() -> bool:
-            return any(each[:2] == (log.origin, 30) for each in read_book(book)[0])
-
-        await until_true(heard)
-    opened = WitnessBook.open(book)
-    made, cursor = opened.cursor()
-    opened.close()
+        whole = (log.origin, 30)
+        await until(lambda: whole in [each[:2] for each in read_book(book)[0]], "it is heard")
+    with closing(WitnessBook.open(book)) as opened:
+        made, cursor = opened.cursor()
     info = await keeper.jetstream().stream_info("EVENTS")
     assert (made, cursor) == (str(info.created), info.state.last_seq)
     async with witness(hub_node, book, log):
@@ -233,21 +214,19 @@ async def test_a_hub_that_is_wiped_and_filled_again_is_heard_again_from_its_begi
     with running_hub(tmp_path / "hub", nodes=1) as hub:
         await made_streams(hub)
         async with witness(hub, book, log):
-            client = await connect(hub.settings("keeper"), 0)
-            await log.say(client)
-            await log.sign(client)
-            await until_cosigned(client, log, log.checkpoint())
-            await client.close()
+            async with signed_in(hub) as client:
+                await log.say(client)
+                await log.sign(client)
+                await until_cosigned(client, log, log.checkpoint())
             hub.kill(0)
             hub.wipe(0)
             hub.start(0)
             await made_streams(hub)
             log.grow(15)
-            client = await connect(hub.settings("keeper"), 0)
-            await log.say(client)
-            await log.sign(client)
-            await until_cosigned(client, log, log.checkpoint())
-            await client.close()
+            async with signed_in(hub) as client:
+                await log.say(client)
+                await log.sign(client)
+                await until_cosigned(client, log, log.checkpoint())
     assert [each for each in read_book(book)[1] if each.standing] == []
 
 
@@ -263,10 +242,9 @@ async def test_whichever_node_dies_the_witness_hears_on_and_cosigns(
             for number in range(3):
                 hub.kill(number)
                 log.grow(20)
-                await until_true(partial(said, hub, log, log.events[-20:]))
-                client = await connect(hub.settings("keeper", hub.alive()[0]), 0)
-                await until_cosigned(client, log, log.checkpoint())
-                await client.close()
+                await until(partial(said, hub, log, log.events[-20:]), "it is said", every=_OFTEN_S)
+                async with signed_in(hub, node=hub.alive()[0]) as client:
+                    await until_cosigned(client, log, log.checkpoint())
                 hub.start(number)
     assert [each for each in read_book(book)[1] if each.standing] == []
 
@@ -274,16 +252,11 @@ async def test_whichever_node_dies_the_witness_hears_on_and_cosigns(
 async def said(hub: Hub, log: SignedLog, events: Sequence[ReplicatedEvent]) -> bool:
     """Say it to whoever is left; said twice, it is one that was heard before."""
     try:
-        client = await connect(hub.settings("keeper", hub.alive()[0]), 0)
-    except BusError:
+        async with signed_in(hub, node=hub.alive()[0]) as client:
+            await log.say(client, events)
+            await log.sign(client)
+    except (BusError, NatsError):
         return False
-    try:
-        await log.say(client, events)
-        await log.sign(client)
-    except NatsError:
-        return False
-    finally:
-        await client.close()
     return True
 
 

@@ -97,13 +97,12 @@ async def test_a_core_that_was_away_is_told_what_it_missed(
 async def test_a_core_that_has_lost_its_log_is_told_from_the_beginning(
     mosquitto: Broker, shoe: ShoePort, journals: Path
 ) -> None:
-    core = Core(mosquitto.port)
+    core, restored, empty = (Core(mosquitto.port) for _ in range(3))
     async with running(driver(mosquitto.port, shoe.url, journals)):
         async with at_work(core.peer):
             await until(lambda: core.log, "the first event")
             shoe.say(stream(COUP))
             await until(lambda: core.said[-1] == "device_result", "the coup arrives")
-        restored, empty = Core(mosquitto.port), Core(mosquitto.port)
         restored.journal, restored.log = core.journal, core.log[:3]
         async with at_work(restored.peer):
             await until(lambda: restored.log == core.log, "the rest, from the third on")
@@ -137,7 +136,6 @@ async def test_unplugged_in_mid_coup_and_back_under_the_same_name(
         await until(lambda: core.faces == ["9H"], "the first card")
         shoe.unplug()
         await until(lambda: core.state() == "down", "the loss is said")
-        assert core.link is not None
         await until(lambda: core.link and "does not exist" in core.link.reason, "and why")
         shoe.plug_in()
         await until(lambda: core.said[-1] == "link_open", "it is open again")
@@ -172,11 +170,10 @@ def held_by_another(shoe: ShoePort) -> Iterator["subprocess.Popen[bytes]"]:
 
 
 async def test_a_port_in_use_is_said_and_tried_again(
-    mosquitto: Broker, shoe: ShoePort, journals: Path
+    mosquitto: Broker, core: Core, shoe: ShoePort, journals: Path
 ) -> None:
-    core = Core(mosquitto.port)
     with held_by_another(shoe) as holder:
-        async with at_work(core.peer), running(driver(mosquitto.port, shoe.url, journals)):
+        async with running(driver(mosquitto.port, shoe.url, journals)):
             wanted = f"in use by process {holder.pid} (python"
             await until(lambda: core.link and wanted in core.link.reason, "who has it")
             assert (core.state(), core.said) == ("down", [])
@@ -184,7 +181,9 @@ async def test_a_port_in_use_is_said_and_tried_again(
             await until(lambda: core.state() == "open", "it is ours when it is free")
 
 
-async def test_a_stop_is_said_and_stored(mosquitto: Broker, shoe: ShoePort, journals: Path) -> None:
+async def test_a_stop_is_said_and_stored(
+    mosquitto: Broker, core: Core, shoe: ShoePort, journals: Path
+) -> None:
     states: list[tuple[str, int]] = []
 
     async def note(message: Message) -> None:
@@ -193,16 +192,15 @@ async def test_a_stop_is_said_and_stored(mosquitto: Broker, shoe: ShoePort, jour
         states.append((status.state, status.session))
 
     watcher = Peer(mosquitto.port, "watcher", TOPICS.status("shoe"), handler=note)
-    core = Core(mosquitto.port)
-    async with at_work(watcher, core.peer):
+    async with at_work(watcher):
         for session in (1, 2):
             async with running(driver(mosquitto.port, shoe.url, journals)):
                 await until(lambda: core.state() == "open", "the port is open")
-            await until(lambda n=session: states[-1:] == [("offline", n)], "it says farewell")  # type: ignore[misc] # a lambda's default is not inferred
+            await until(lambda n=session: states[-1:] == [("offline", n)], "it says farewell")
             assert ("online", session) in states
             await until(lambda: core.state() == "down", "the link is said to be down")
             said = ["link_open", "link_down"] * session
-            await until(lambda said=said: core.said == said, "and the core has it")  # type: ignore[misc] # a lambda's default is not inferred
+            await until(lambda said=said: core.said == said, "and the core has it")
     assert core.link is not None
     assert core.link.reason == "driver stopped"
 

@@ -1,43 +1,37 @@
 """Driver and table together: what may be dropped, and a disk that has lost what it promised."""
 
-import random
 from pathlib import Path
 
-from events.clock import SystemClock
 from events.commands.coup import OpenBetting
 from events.commands.shoe import ClearShoeError, LoadShoe
-from events.mqtt.bus import BusSettings
 from shoe_driver.journal.files import read_records
 from shoe_driver.journal.records import MAGIC, encode_record
-from shoe_driver.service.service import DriverConfig, DriverService
+from shoe_driver.service.service import DriverService
 from tests.support.brokers.brokers import Broker
 from tests.support.machine.waiting import until
-from tests.support.service.table_service import TOPICS, Table1, connected, play, service
+from tests.support.service.table_service import TOPICS, Table1, connected, played, service
+from tests.support.shoe import shoe_line
 from tests.support.shoe.ref_bytes import POWER_UP, READY, ref_frame
 from tests.support.shoe.shoe_bytes import stream
-from tests.support.shoe.shoe_line import SEED, ShoePort, running, until_another_second, written
+from tests.support.shoe.shoe_line import ShoePort, running, until_another_second, written
 
 
 async def test_what_a_coup_in_progress_may_need_is_not_settled(
     table: Table1, tmp_path: Path
 ) -> None:
-    async with service(table.port, tmp_path):
-        await table.driver_comes()
-        await play(table)
+    async with played(table, tmp_path):
         await until(lambda: table.acks[-1].settled == 7, "the whole coup is settled")
     settled = {ack.seq: ack.settled for ack in table.acks if ack.seq}
     assert all(settled[seq] == 2 for seq in settled if 2 < seq < 7), settled
 
 
 def driver(port: int, shoe: ShoePort, journals: Path, profile: str = "enq-bcc") -> DriverService:
-    config = DriverConfig(topics=TOPICS, url=shoe.url, profile=profile, journal_dir=journals)
-    settings = BusSettings("127.0.0.1", port, "driver")
-    return DriverService(config, settings, SystemClock(), random.Random(SEED))
+    return shoe_line.driver(port, shoe.url, journals, profile=profile, topics=TOPICS)
 
 
 def lose(journals: Path, records: int) -> str:
     """The disk forgets the journal's last records, and what was noted of them; which it was."""
-    [path] = journals.glob("*.journal")
+    path = shoe_line.only_journal(journals)
     kept = list(read_records(path))[:-records]
     path.write_bytes(MAGIC + b"".join(map(encode_record, kept)))
     path.with_suffix(".acked").unlink()
@@ -53,7 +47,7 @@ async def test_a_disk_that_has_lost_what_the_table_has_is_an_alarm_and_a_new_jou
             await until(lambda: table.acks and table.acks[-1].seq == 1, "the link is open")
             for seq, report in enumerate(("E 2", "e 2", "E 3", "e 3", "P", "P"), start=1):
                 shoe.say(stream(report, first_seq=seq))
-                await until(lambda n=seq: table.acks[-1].seq > n + 1, "it is acknowledged")  # type: ignore[misc] # a lambda's default is not inferred
+                await until(lambda n=seq: table.acks[-1].seq > n + 1, "it is acknowledged")
         await until(lambda: table.acks[-1].seq == 9, "the end of the link is acknowledged")
         old = lose(journals, records=5)
         async with running(driver(mosquitto.port, shoe, journals)):
@@ -82,17 +76,15 @@ async def test_an_alarm_after_the_last_card_shuts_betting_until_a_named_person_s
         running(driver(mosquitto.port, shoe, journals, "text-line")),
     ):
         await until(lambda: table.acks and table.acks[-1].seq == 1, "the link is open")
-        loaded = await table.ask("dealer", LoadShoe(transaction="l", shoe="20261127-01"))
-        assert loaded.result == "accepted"
+        await table.must("dealer", LoadShoe(transaction="l", shoe="20261127-01"))
         shoe.say(b"<Alarm:E5 Door Open>\r\n")
         await until(lambda: table.states[-1].link.errors == ("alarm_e5",), "it stands")
         refused = await table.ask("dealer", OpenBetting(transaction="o1"))
         assert (refused.code, refused.text) == ("shoe_error", "the shoe reports alarm_e5")
         over = ClearShoeError(transaction="c1", code="alarm_e5", reason="the door is shut")
         assert (await table.ask("dealer", over)).code == "not_allowed"
-        assert (await table.ask("supervisor", over)).result == "accepted"
-        opened = await table.ask("dealer", OpenBetting(transaction="o2"))
-        assert opened.result == "accepted"
+        await table.must("supervisor", over)
+        await table.must("dealer", OpenBetting(transaction="o2"))
         shoe.say(b"<Alarm:E5 Door Open>\r\n")
         await until(lambda: table.states[-1].link.errors == ("alarm_e5",), "it stands again")
         shoe.say(b"[Game]<Card:4S>\r\n")  # the reader works: the card itself ends it
@@ -111,8 +103,7 @@ async def test_betting_stays_shut_while_reports_wait_for_a_missing_one(
         await until(lambda: table.acks and table.acks[-1].seq == 1, "the link is open")
         shoe.say(ref_frame(POWER_UP, 0))
         await until(lambda: table.acks[-1].seq == 3, "the core has the power-up")
-        loaded = await table.ask("dealer", LoadShoe(transaction="l", shoe="20261127-01"))
-        assert loaded.result == "accepted"
+        loaded = await table.must("dealer", LoadShoe(transaction="l", shoe="20261127-01"))
         # What is seen as catching up from here on is no late word about the power-up.
         await until(
             lambda: table.states[-1].position >= (loaded.position or 0), "its document is newer"
@@ -124,7 +115,7 @@ async def test_betting_stays_shut_while_reports_wait_for_a_missing_one(
         assert refused.code == "catching_up"
         shoe.say(ref_frame(READY, 1))
         await until(lambda: not table.states[-1].catching_up, "all of it is told")
-        assert (await table.ask("dealer", OpenBetting(transaction="o2"))).code is None
+        await table.must("dealer", OpenBetting(transaction="o2"))
 
 
 async def test_a_folder_that_was_put_back_is_an_alarm_until_its_old_journal_is_gone(
@@ -154,7 +145,7 @@ async def test_a_folder_that_was_put_back_is_an_alarm_until_its_old_journal_is_g
             each.rename(each.with_suffix(".kept"))
         async with running(driver(mosquitto.port, shoe, copy)):
             await until(lambda: not wrong(table) and not table.states[-1].catching_up, "it is over")
-            assert (await table.ask("dealer", OpenBetting(transaction="p"))).result == "accepted"
+            await table.must("dealer", OpenBetting(transaction="p"))
 
 
 async def test_two_drivers_at_once_are_an_alarm_and_nobody_bets(

@@ -1,60 +1,43 @@
-"""Ports on real pseudo-terminals, with real second openers: exclusive, lost once, then closed."""
+"""Ports on real pseudo-terminals, real sockets and files: exclusive, lost once, then closed.
 
+A device server refuses, is mute, brings old bytes first, or is gone; captures and journals are
+played in place of a shoe: all bytes, once, at the pace that was asked for.
+"""
+
+import asyncio
 import fcntl
 import grp
 import os
 import select
+import socket
 import struct
 import subprocess
 import sys
 import termios
-import tty
+import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
+from baccarat.local_brokers.nats import LOOPBACK
+from events.clock import SystemClock
 from events.errors import InputError, LinkError, OurBug
+from shoe_driver.journal.files import Journal
+from shoe_driver.journal.records import Record, RecordKind
+from shoe_driver.profiles.catalogue import profile_text
 from shoe_driver.transports.endpoint import Endpoint, parse_url
+from shoe_driver.transports.file_port import ReplayPort
+from shoe_driver.transports.port_errors import LinkEnded
 from shoe_driver.transports.serial_port import SerialPort
-from tests.support.machine.waiting import until_blocking
+from shoe_driver.transports.tcp_port import CONNECT_S, TcpPort
+from tests.support.machine.processes import environment
+from tests.support.machine.waiting import until, until_blocking
+from tests.support.shoe.device_server import serving
+from tests.support.shoe.shoe_line import ShoePort
 
 NOBODY = 65534
-ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-
-
-class Shoe:
-    """The other end of the line, under a link that stays the same."""
-
-    def __init__(self, link: Path) -> None:
-        self.link = link
-        self.master = -1
-        self.plug_in()
-
-    def plug_in(self) -> None:
-        self.master, slave = os.openpty()
-        tty.setraw(slave)
-        self.link.unlink(missing_ok=True)
-        self.link.symlink_to(os.ttyname(slave))
-        os.close(slave)
-
-    def unplug(self) -> None:
-        # First the name: the system gives the number to the next pseudo-terminal that is opened.
-        self.link.unlink(missing_ok=True)
-        os.close(self.master)
-        self.master = -1
-
-    def say(self, data: bytes) -> None:
-        os.write(self.master, data)
-
-
-@pytest.fixture
-def shoe(tmp_path: Path) -> Iterator[Shoe]:
-    made = Shoe(tmp_path / "shoe")
-    yield made
-    with suppress(OSError):
-        os.close(made.master)
 
 
 def endpoint(path: Path | str, scheme: str = "pty") -> Endpoint:
@@ -84,7 +67,7 @@ def another(program: str, path: Path | str) -> Iterator[str]:
         [sys.executable, "-c", program, path],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env=ENVIRONMENT,
+        env=environment(),
     ) as process:
         assert process.stdout is not None
         yield process.stdout.readline().decode().strip()
@@ -103,7 +86,7 @@ OPEN_PLAINLY = (
 
 
 @pytest.mark.parametrize("scheme", ["pty", "serial"])
-def test_what_the_shoe_says_arrives_as_it_is(shoe: Shoe, scheme: str) -> None:
+def test_what_the_shoe_says_arrives_as_it_is(shoe: ShoePort, scheme: str) -> None:
     every_byte = bytes(range(256))
     with opened(shoe.link, scheme) as port:
         shoe.say(every_byte)
@@ -113,7 +96,7 @@ def test_what_the_shoe_says_arrives_as_it_is(shoe: Shoe, scheme: str) -> None:
     assert got == every_byte
 
 
-def test_we_never_write_to_the_shoe(shoe: Shoe) -> None:
+def test_we_never_write_to_the_shoe(shoe: ShoePort) -> None:
     with opened(shoe.link) as port:
         shoe.say(b"\x05\x30\x53")
         read_ready(port)
@@ -126,7 +109,7 @@ def waiting(terminal: int) -> int:
     return int(found)
 
 
-def test_what_waited_before_the_port_was_opened_is_discarded(shoe: Shoe) -> None:
+def test_what_waited_before_the_port_was_opened_is_discarded(shoe: ShoePort) -> None:
     slave = os.open(shoe.link, os.O_RDWR | os.O_NOCTTY)
     shoe.say(b"stale")
     until_blocking(lambda: waiting(slave) == len(b"stale"), "the kernel hands it over")
@@ -136,7 +119,7 @@ def test_what_waited_before_the_port_was_opened_is_discarded(shoe: Shoe) -> None
     os.close(slave)
 
 
-def test_a_port_that_is_only_read_cannot_be_written(shoe: Shoe) -> None:
+def test_a_port_that_is_only_read_cannot_be_written(shoe: ShoePort) -> None:
     with opened(shoe.link) as port:
         with pytest.raises(OurBug, match="to be read only"):
             port.write(b"x")
@@ -157,7 +140,7 @@ def test_what_is_no_serial_port(tmp_path: Path) -> None:
         SerialPort(endpoint(tmp_path / "file"))
 
 
-def test_a_port_in_use_says_by_whom(shoe: Shoe) -> None:
+def test_a_port_in_use_says_by_whom(shoe: ShoePort) -> None:
     """Rows 2 to 4 and 15: two readers would each get half of the bytes."""
     with another(HOLD_LOCKED, shoe.link) as said:
         assert said == "held"
@@ -168,13 +151,13 @@ def test_a_port_in_use_says_by_whom(shoe: Shoe) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["pty", "serial"])
-def test_while_we_hold_the_port_a_locking_program_is_refused(shoe: Shoe, scheme: str) -> None:
+def test_while_we_hold_the_port_a_locking_program_is_refused(shoe: ShoePort, scheme: str) -> None:
     with opened(shoe.link, scheme), another(HOLD_LOCKED, shoe.link) as said:
         assert said == ""
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="the kernel lets only root become another user")
-def test_on_a_serial_line_the_kernel_refuses_every_other_user(shoe: Shoe) -> None:
+def test_on_a_serial_line_the_kernel_refuses_every_other_user(shoe: ShoePort) -> None:
     path = os.path.realpath(shoe.link)  # nobody may not walk to the link
     Path(path).chmod(0o666)
     with opened(shoe.link, "serial"), another(OPEN_PLAINLY, path) as said:
@@ -188,7 +171,7 @@ def test_on_a_serial_line_the_kernel_refuses_every_other_user(shoe: Shoe) -> Non
     ("mode", "hint"),
     [(0o660, "add this user to the group tty"), (0o600, "which may not either")],
 )
-def test_permission_denied_names_the_group_that_may(shoe: Shoe, mode: int, hint: str) -> None:
+def test_permission_denied_names_the_group_that_may(shoe: ShoePort, mode: int, hint: str) -> None:
     path = os.path.realpath(shoe.link)
     os.chown(path, -1, grp.getgrnam("tty").gr_gid)
     Path(path).chmod(mode)
@@ -206,7 +189,7 @@ def test_permission_denied_names_the_group_that_may(shoe: Shoe, mode: int, hint:
         assert said.startswith(wanted)
 
 
-def test_an_unplugged_port_is_lost_and_can_be_opened_again(shoe: Shoe) -> None:
+def test_an_unplugged_port_is_lost_and_can_be_opened_again(shoe: ShoePort) -> None:
     """Rows 1, 6, 7, 19: a hang-up is a loss; the same path works again when it is back."""
     with opened(shoe.link) as port:
         shoe.say(b"one")
@@ -222,7 +205,7 @@ def test_an_unplugged_port_is_lost_and_can_be_opened_again(shoe: Shoe) -> None:
         assert read_ready(port) == b"two"
 
 
-def test_a_closed_port_is_really_closed(shoe: Shoe) -> None:
+def test_a_closed_port_is_really_closed(shoe: ShoePort) -> None:
     port = SerialPort(endpoint(shoe.link))
     descriptor = port.fileno()
     port.close()
@@ -231,13 +214,13 @@ def test_a_closed_port_is_really_closed(shoe: Shoe) -> None:
         os.fstat(descriptor)
 
 
-def test_an_empty_read_is_a_loss_and_never_a_wait(shoe: Shoe) -> None:
+def test_an_empty_read_is_a_loss_and_never_a_wait(shoe: ShoePort) -> None:
     """Row 1: named in the words of both causes, the plug and the second reader."""
     with opened(shoe.link) as port, pytest.raises(LinkError, match="another program reads"):
         port.read()
 
 
-def test_a_pattern_must_mean_one_device(shoe: Shoe, tmp_path: Path) -> None:
+def test_a_pattern_must_mean_one_device(shoe: ShoePort, tmp_path: Path) -> None:
     """Row 20: a device that comes back under another name is found, and never guessed."""
     pattern = str(tmp_path / "sh[o]e*")
     with opened(pattern) as port:
@@ -288,7 +271,7 @@ def test_a_wrong_url_says_what_would_be_right(url: str) -> None:
         parse_url(url, baud=4800)
 
 
-def test_the_descriptor_count_stays_the_same(shoe: Shoe) -> None:
+def test_the_descriptor_count_stays_the_same(shoe: ShoePort) -> None:
     def count() -> int:
         return len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - the kernel's table
 
@@ -303,3 +286,160 @@ def test_the_descriptor_count_stays_the_same(shoe: Shoe) -> None:
                 SerialPort(endpoint(shoe.link))
     until_blocking(lambda: count() == before, "no descriptor is left behind")
     assert count() == before
+
+
+async def connect(url: str, *, writes: bool = False) -> TcpPort:
+    return await TcpPort.connect(parse_url(url, baud=4800), writes=writes)
+
+
+def option(port: TcpPort, level: int, name: int) -> int:
+    with socket.socket(fileno=socket.dup(port.fileno())) as mine:
+        return mine.getsockopt(level, name)
+
+
+async def test_what_a_shoe_behind_a_server_says_arrives_as_it_is() -> None:
+    async with serving() as server:
+        with closing(await connect(server.url)) as port:
+            await until(lambda: server.connected, "it is connected")
+            server.say(bytes(range(256)))
+            got = b""
+            while len(got) < 256:
+                await asyncio.sleep(0)
+                got += port.read()
+    assert got == bytes(range(256))
+
+
+async def test_a_peer_that_dies_is_asked_for_life() -> None:
+    """Row 14: the kernel asks after 4 s of silence, three times in 6 s more."""
+    async with serving() as server:
+        with closing(await connect(server.url)) as port:
+            assert option(port, socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+            asked = [
+                option(port, socket.IPPROTO_TCP, name)
+                for name in (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)
+            ]
+            assert asked == [4, 2, 3]
+
+
+async def test_a_server_that_hangs_up_is_a_loss() -> None:
+    async with serving() as server:
+        with closing(await connect(server.url)) as port:
+            await until(lambda: server.connected, "it is connected")
+            assert port.read() == b""
+            server.hang_up()
+            found: list[LinkError] = []
+
+            def lost() -> bool:
+                try:
+                    port.read()
+                except LinkError as error:
+                    found.append(error)
+                return bool(found)
+
+            await until(lost, "the loss is seen")
+            assert "the device server closed the connection; look at" in str(found[0])
+
+
+async def test_a_server_that_does_not_listen_is_said_in_one_line() -> None:
+    with socket.socket() as taken:
+        taken.bind((LOOPBACK, 0))
+        url = f"tcp://{LOOPBACK}:{taken.getsockname()[1]}"
+        with pytest.raises(LinkError, match=rf"^{url}: Connection refused; the device server does"):
+            await connect(url)
+
+
+async def test_a_server_that_never_answers_is_given_up() -> None:
+    """Its queue is full: the kernel drops our call, as a dead network does."""
+    with socket.socket() as deaf, socket.socket() as first, socket.socket() as second:
+        deaf.bind((LOOPBACK, 0))
+        deaf.listen(0)
+        for caller in (first, second):
+            caller.setblocking(False)
+            caller.connect_ex(deaf.getsockname())
+        began = time.monotonic()
+        with pytest.raises(LinkError, match=r"no answer within 2 s; look at the device server"):
+            await connect(f"tcp://{LOOPBACK}:{deaf.getsockname()[1]}")
+        assert CONNECT_S <= time.monotonic() - began < CONNECT_S + 30
+
+
+async def test_a_host_that_is_no_host() -> None:
+    with pytest.raises(LinkError, match=r"^tcp://no-such-host\.invalid:4001: "):
+        await connect("tcp://no-such-host.invalid:4001")
+
+
+async def test_it_is_written_only_where_that_was_said() -> None:
+    async with serving() as server:
+        with closing(await connect(server.url)) as port, pytest.raises(OurBug):
+            port.write(b"x")
+        with closing(await connect(server.url, writes=True)) as port:
+            port.write(b"acknowledged")
+            await until(lambda: server.got == b"acknowledged", "it arrives")
+
+
+async def played(path: Path, speed: float, baud: int = 4800) -> tuple[bytes, float, str]:
+    """What comes, how long it takes, and what is said at the end."""
+    endpoint = Endpoint(scheme="file", path=str(path), baud=baud, speed=speed)
+    got, began = b"", time.monotonic()
+    with closing(ReplayPort(endpoint)) as port:
+        while True:
+            try:
+                got += port.read()
+            except LinkEnded as ended:
+                return got, time.monotonic() - began, str(ended)
+            await asyncio.sleep(0.001)
+
+
+def journal_at(folder: Path, *at_us: int) -> Path:
+    """Ten bytes at each of these times."""
+    made = Journal.create(folder, "j20261127t000000-1", profile_text("enq-bcc"), SystemClock())
+    made.append([Record(RecordKind.OPEN, 0, 0, b"pty:/x")])
+    made.append([Record(RecordKind.DATA, at, 0, b"%010d" % at) for at in at_us])
+    made.append([Record(RecordKind.CLOSE, at_us[-1], 0, b"unplugged")])
+    made.close()
+    return made.path
+
+
+async def test_a_bare_capture_comes_at_the_lines_baud(tmp_path: Path) -> None:
+    path = tmp_path / "capture.raw"
+    path.write_bytes(bytes(range(240)))
+    got, took, ended = await played(path, speed=1)
+    assert got == bytes(range(240))
+    assert took >= 0.5  # 240 bytes of ten bits at 4800 baud
+    assert ended.startswith(f"file {path}: the capture has ended, 240 bytes; it is not played")
+
+
+async def test_speed_quickens_and_nought_is_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "capture.raw"
+    path.write_bytes(bytes(200_000))
+    got, took, _ = await played(path, speed=0)
+    assert (len(got), took < 60) == (200_000, True)  # the line's baud takes seven minutes
+    got, took, _ = await played(path, speed=1000)
+    assert len(got) == 200_000
+    assert 0.4 <= took < 60
+
+
+async def test_a_journal_comes_at_the_distances_of_its_times(tmp_path: Path) -> None:
+    """Only the shoe's bytes; a clock that begins anew is no distance."""
+    path = journal_at(tmp_path, 900_000_000, 900_300_000, 5, 200_005)
+    got, took, _ = await played(path, speed=1)
+    assert got == b"0900000000090030000000000000050000200005"
+    assert 0.5 <= took < 60
+    (tmp_path / "long").mkdir()
+    _, quickly, _ = await played(journal_at(tmp_path / "long", 0, 60_000_000), speed=0)
+    assert quickly < 30
+
+
+async def test_a_damaged_journal_is_played_up_to_the_damage_and_says_so(tmp_path: Path) -> None:
+    path = journal_at(tmp_path, 1, 2, 3)
+    whole = bytearray(path.read_bytes())
+    whole[-60] ^= 1  # within the third
+    path.write_bytes(whole)
+    got, _, ended = await played(path, speed=0)
+    assert got == b"00000000010000000002"
+    assert "the journal is damaged" in ended
+
+
+async def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    endpoint = Endpoint(scheme="file", path=str(tmp_path / "none"), baud=4800)
+    with pytest.raises(LinkError, match=r"none: No such file or directory; name a capture"):
+        ReplayPort(endpoint)

@@ -1,9 +1,14 @@
-"""The people at the table around the real services: driver, core, broker, pseudo-terminal."""
+"""The people at the table: around the real services, and at a table made of a plain client.
+
+A console's requests go over real brokers that lose things.
+"""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,12 +16,17 @@ from baccarat.config.form import DEFAULT_USERS, BusConfig, ShoeConfig, TableConf
 from baccarat.services.shoe import serve as serve_shoe
 from baccarat.services.table import serve as serve_table
 from events.cards import Card, Hand
+from events.commands.base import Answer
+from events.commands.shoe import LoadShoe
+from events.commands.wagers import PlaceWager, WagerRequest
+from events.errors import OurBug
 from events.log.store import EventLog
+from events.mqtt.bus import BusSettings
 from events.mqtt.request_client import Retry
 from events.types.envelope import decode_data, decode_envelope
 from events.types.table import CardDealt, CoupSettled, CoupVoided, ShoeEnded, ShoeLoaded, TableEvent
 from simulators.device.pty_port import Pace, PtyPort
-from simulators.people.console import RequestRefused
+from simulators.people.console import Console, RequestRefused
 from simulators.people.dealer_and_patrons import Croupier, Game, PlayedCoup
 from simulators.people.patrons import wagers
 from simulators.people.view import TableSeen
@@ -26,7 +36,9 @@ from table_core.rulebooks.shipped import load_rulebook
 from tests.support.brokers.brokers import Broker
 from tests.support.cage.cages import cage_at
 from tests.support.cage.ledgers import accounts_of, agrees
-from tests.support.service.small_table import until
+from tests.support.machine.tasks import background
+from tests.support.machine.waiting import PATIENCE_SECONDS, until
+from tests.support.service.small_table import HOST, TOPICS, small_table
 
 SEED = 31
 SHOE = "20261127-01"
@@ -114,17 +126,6 @@ async def _pit(
     pit.port.unplug()
 
 
-@asynccontextmanager
-async def _beside(*parts: Croupier) -> AsyncIterator[None]:
-    """Hold the connections of these while the block runs."""
-    async with AsyncExitStack() as stack:
-        for part in parts:
-            task = asyncio.create_task(part.run())
-            stack.push_async_callback(asyncio.wait, {task})
-            stack.callback(task.cancel)
-        yield
-
-
 def _dealt_by_log(events: list[TableEvent], coup: str) -> list[tuple[Hand, int, Card | None]]:
     return [
         (event.hand, event.number, event.card)
@@ -143,7 +144,10 @@ async def test_the_log_and_the_cage_hold_exactly_what_happened(
     async with _pit(tmp_path, nats) as pit:
         croupier, ledger = pit.croupier(), str(tmp_path / "ledger.sqlite")
         bus = pit.config.bus_settings("cage")
-        async with cage_at(bus, pit.config.topics, ledger) as cage, _beside(croupier):
+        async with (
+            cage_at(bus, pit.config.topics, ledger) as cage,
+            background(croupier.run()),
+        ):
             tally = await croupier.play(20)
             assert croupier.view.seen is not None
             await cage.caught_up(croupier.view.seen.position)
@@ -182,7 +186,7 @@ async def test_shoes_are_ended_and_loaded_as_the_cut_card_comes(
 ) -> None:
     async with _pit(tmp_path, nats) as pit:
         croupier = pit.croupier(decks=4, cut_card=180)
-        async with _beside(croupier):
+        async with background(croupier.run()):
             tally = await croupier.play(15)
     events = pit.log()
     loaded = [event.shoe for event in events if isinstance(event, ShoeLoaded)]
@@ -220,7 +224,7 @@ async def test_a_coup_broken_by_a_pulled_plug_is_voided_and_play_goes_on(
             await croupier.view.until(_in_phase(broken, "voided"))
             pit.port.plug_in()
 
-        async with _beside(croupier):
+        async with background(croupier.run()):
             await croupier.play(1)
             pit.port.before_report(2, pull_the_plug)
             async with asyncio.TaskGroup() as group:
@@ -244,7 +248,7 @@ async def test_a_second_croupier_clears_away_what_the_first_left_and_brings_a_ne
 ) -> None:
     async with _pit(tmp_path, nats) as pit:
         first = pit.croupier()
-        async with _beside(first):
+        async with background(first.run()):
             await first.play(1)
             pit.port.before_report(2, asyncio.Event().wait)
             playing = asyncio.create_task(first.play())
@@ -252,7 +256,7 @@ async def test_a_second_croupier_clears_away_what_the_first_left_and_brings_a_ne
             playing.cancel()
             await asyncio.wait({playing})
         second = pit.croupier()
-        async with _beside(second):
+        async with background(second.run()):
             tally = await second.play(1)
     events = pit.log()
     assert [event.coup for event in events if isinstance(event, CoupVoided)] == [f"{SHOE}/2"]
@@ -270,10 +274,10 @@ async def test_betting_waits_while_the_shoe_stands_in_an_error(
         device = pit.dealing._device  # the shoe's own, so that its numbering goes on
 
         async def clear_it() -> None:
-            await until(lambda: croupier.tally.refused["shoe_error"] >= 1)
+            await until(lambda: croupier.tally.refused["shoe_error"], "betting is refused")
             await pit.port.write(device.error_cleared("card_code")[0])
 
-        async with _beside(croupier):
+        async with background(croupier.run()):
             await croupier.play(1)
             await pit.port.write(device.error_raised("card_code")[0])
             await croupier.view.until(lambda seen: "shoe_error_card_code" in _alarms(seen))
@@ -290,7 +294,7 @@ async def test_a_table_that_does_not_let_the_dealer_work_says_so(
     users = {**DEFAULT_USERS, "dealer": ("display",)}
     async with _pit(tmp_path, nats, users=users) as pit:
         croupier = pit.croupier()
-        async with _beside(croupier):
+        async with background(croupier.run()):
             with pytest.raises(RequestRefused, match="LoadShoe l-20261127-01: not_allowed"):
                 await croupier.play(1)
     assert pit.played == []
@@ -302,3 +306,108 @@ def _in_phase(coup: str, phase: str) -> Callable[[TableSeen], bool]:
 
 def _alarms(seen: TableSeen) -> set[str]:
     return {alarm.name for alarm in seen.alarms}
+
+
+LOAD = LoadShoe(transaction="l-1", shoe="20261127-01")
+QUICK = Retry(answer_s=0.1, back_off_s=0.02, back_off_most_s=0.1)
+# Where what was sent is counted: an answer that is merely late must not be asked for again.
+PATIENT = Retry(answer_s=PATIENCE_SECONDS, back_off_s=0.02, back_off_most_s=0.1)
+
+Reply = Callable[[list[bytes]], dict[str, Any] | bytes | None]
+"""What the table answers, given all bodies it got so far; None is silence."""
+
+
+@asynccontextmanager
+async def _table(broker: Broker, reply: Reply) -> AsyncIterator[list[bytes]]:
+    """A table that answers what `reply` says; yields the bodies it was sent."""
+    bodies: list[bytes] = []
+
+    async def asked(_: str, __: str, body: bytes) -> dict[str, Any] | bytes | None:
+        bodies.append(body)
+        return reply(bodies)
+
+    async with small_table(broker.port, asked):
+        yield bodies
+
+
+@asynccontextmanager
+async def _console(broker: Broker, *users: str, retry: Retry = QUICK) -> AsyncIterator[Console]:
+    settings = BusSettings(HOST, broker.port, "console")
+    console = Console(settings, TOPICS, users or ("dealer",), retry=retry)
+    async with background(console.run()), asyncio.timeout(PATIENCE_SECONDS):
+        yield console
+
+
+def _accepted(transaction: str = "l-1") -> dict[str, Any]:
+    return {"transaction": transaction, "result": "accepted", "position": 7}
+
+
+async def test_a_request_is_answered(broker: Broker) -> None:
+    async with (
+        _table(broker, lambda _: _accepted()) as bodies,
+        _console(broker, retry=PATIENT) as console,
+    ):
+        answer = await console.request("dealer", LOAD)
+    assert answer == Answer(transaction="l-1", result="accepted", position=7)
+    assert [json.loads(body) for body in bodies] == [{"transaction": "l-1", "shoe": "20261127-01"}]
+
+
+async def test_users_and_transactions_are_told_apart_when_asked_at_once(broker: Broker) -> None:
+    def reply(bodies: list[bytes]) -> dict[str, Any]:
+        asked = json.loads(bodies[-1])
+        position = 100 * len(asked.get("wagers", [])) + int(asked["transaction"].split("-")[1])
+        return _accepted(asked["transaction"]) | {"position": position}
+
+    wager = WagerRequest(seat=1, bet="player", stake=100)
+    async with (
+        _table(broker, reply) as bodies,
+        _console(broker, "dealer", "wagers", retry=PATIENT) as console,
+    ):
+        # Before that each tries again by itself.
+        await until(lambda: console.connected, "it is connected")
+        asks = [console.request("dealer", LOAD)]
+        for n in range(1, 8):
+            place = PlaceWager(transaction=f"w-{n}", wagers=(wager,))
+            asks.append(console.request("wagers", place))
+        answers = await asyncio.gather(*asks)
+    assert [answer.position for answer in answers] == [1, *range(101, 108)]
+    transactions = [json.loads(body)["transaction"] for body in bodies]
+    assert transactions == ["l-1", *(f"w-{n}" for n in range(1, 8))], "sent in the order asked"
+
+
+async def test_a_request_outlives_a_broker_that_is_killed_and_wiped(broker: Broker) -> None:
+    allowed = asyncio.Event()
+
+    def reply(_: list[bytes]) -> dict[str, Any] | None:
+        return _accepted() if allowed.is_set() else None
+
+    async with _table(broker, reply) as bodies, _console(broker) as console:
+        asking = asyncio.create_task(console.request("dealer", LOAD))
+        await until(lambda: bool(bodies), "it has asked")
+        broker.kill()
+        broker.restart(wipe=True)
+        allowed.set()
+        assert (await asking).result == "accepted"
+    assert len(set(bodies)) == 1
+
+
+async def test_it_waits_for_a_broker_that_is_not_there_yet(broker: Broker) -> None:
+    broker.stop()
+    async with _console(broker) as console:
+        asking = asyncio.create_task(console.request("dealer", LOAD))
+        await until(lambda: console.resent >= 3, "it has asked in vain")
+        broker.restart()
+        async with _table(broker, lambda _: _accepted()):
+            assert (await asking).result == "accepted"
+
+
+async def test_asking_the_same_twice_at_once_or_for_a_stranger_is_our_bug(nats: Broker) -> None:
+    async with _table(nats, lambda _: None), _console(nats) as console:
+        asking = asyncio.create_task(console.request("dealer", LOAD))
+        await asyncio.sleep(0)
+        with pytest.raises(OurBug):
+            await console.request("dealer", LOAD)
+        with pytest.raises(OurBug):
+            await console.request("cage", LOAD)
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)

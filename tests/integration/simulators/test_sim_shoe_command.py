@@ -1,46 +1,22 @@
-"""`baccarat sim shoe`: what another program reads of it is held against what really happened."""
+"""`baccarat sim` as commands: what other programs read is held against what really happened."""
 
 import json
 import signal
-import subprocess
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchmarks.casino.figures import casino_figures
+from benchmarks.casino.tables import Crowd
 from simulators.device.profiles import PROFILES
 from simulators.faults.registry import FAULTS, OF_A_TABLE
-from tests.support.machine.processes import environment
+from tests.support.machine.commands import at_work, complaint, here, run, said
 from tests.support.machine.waiting import until_blocking
 
 WORDS = ("--seed", "3", "--speed", "0", "--json")
 TOLD = {"card_drawn", "card_revealed", "card_carried_over"}
-
-
-@contextmanager
-def started(*words: str | Path) -> Iterator["subprocess.Popen[str]"]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "baccarat", *words],
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait()
-        for stream in (process.stdout, process.stderr):
-            assert stream is not None
-            stream.close()
-
-
-def documents(text: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in text.splitlines()]
 
 
 def faces(said: Sequence[dict[str, Any]]) -> list[str]:
@@ -53,14 +29,15 @@ def dealt_and_heard(
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """What the shoe says that it dealt, and what `shoe monitor` heard."""
     link = tmp_path / "shoe"
-    with started("sim", "shoe", "--link", link, "--profile", profile, *WORDS, *words) as shoe:
+    with at_work("sim", "shoe", "--link", link, "--profile", profile, *WORDS, *words) as shoe:
         until_blocking(link.is_symlink, "the port is offered")
-        with started("shoe", "monitor", "--profile", profile, "--json", f"pty:{link}") as reader:
+        with at_work("shoe", "monitor", "--profile", profile, "--json", f"pty:{link}") as reader:
             truth, errors = shoe.communicate(timeout=60)
             heard, _ = reader.communicate(timeout=60)
-    assert (shoe.returncode, errors) == (0, "")
+    assert (shoe.returncode, errors) == (0, b"")
     assert not link.is_symlink()
-    return documents(truth), documents(heard)
+    first, second = ([json.loads(line) for line in each.splitlines()] for each in (truth, heard))
+    return first, second
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -107,43 +84,27 @@ def test_a_seed_deals_the_same_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_it_ends_in_order_when_it_is_told_to(tmp_path: Path, number: signal.Signals) -> None:
     link = tmp_path / "shoe"
-    with started("sim", "shoe", "--link", link, "--seed", "1", "--json") as shoe:
+    with at_work("sim", "shoe", "--link", link, "--seed", "1", "--json") as shoe:
         until_blocking(link.is_symlink, "the port is offered")
         shoe.send_signal(number)
-        said, errors = shoe.communicate(timeout=30)
-    assert (shoe.returncode, errors) == (0, "")
-    assert [document["what"] for document in documents(said)] == ["waiting", "end"]
+        told, errors = shoe.communicate(timeout=30)
+    assert (shoe.returncode, errors) == (0, b"")
+    assert [json.loads(line)["what"] for line in told.splitlines()] == ["waiting", "end"]
     assert not link.is_symlink()
-
-
-def run(*words: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-m", "baccarat", "sim", "shoe", *words],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
-    )
 
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_the_list_of_faults_has_a_line_for_each(profile: str) -> None:
-    listed = run("--faults", "list", "--profile", profile)
-    names = {line.split()[0] for line in listed.stdout.splitlines()}
-    assert listed.returncode == 0
+    listed = said(here("sim", "shoe", "--faults", "list", "--profile", profile)).splitlines()
+    names = {line.split()[0] for line in listed}
     assert names == set(FAULTS) - PROFILES[profile].unfit
-    marked = {
-        line.split()[0]
-        for line in listed.stdout.splitlines()
-        if line.endswith(" (of a whole table only)")
-    }
+    marked = {line.split()[0] for line in listed if line.endswith(" (of a whole table only)")}
     assert marked == names & OF_A_TABLE
-    assert all(len(line.split()) > 3 for line in listed.stdout.splitlines())
+    assert all(len(line.split()) > 3 for line in listed)
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "wrong"),
     [
         ([], "--link PATH is missing; name the path where the reader finds the port"),
         (["--link", "x", "--profile", "y"], "no profile 'y' for a simulated shoe; it speaks enq"),
@@ -158,12 +119,9 @@ def test_the_list_of_faults_has_a_line_for_each(profile: str) -> None:
         (["--link", "x", "--speed", "nan"], "Invalid value for '--speed': it is no number"),
     ],
 )
-def test_bad_input_is_one_line(words: list[str], said: str, tmp_path: Path) -> None:
+def test_bad_input_is_one_line(words: list[str], wrong: str, tmp_path: Path) -> None:
     words = [str(tmp_path / "shoe") if word == "x" else word for word in words]
-    ended = run(*words)
-    assert (ended.returncode, ended.stdout) == (2, "")
-    assert ended.stderr.startswith(f"baccarat: {said}")
-    assert ended.stderr.count("\n") == 1
+    assert complaint(here("sim", "shoe", *words)).startswith(f"baccarat: {wrong}")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -172,3 +130,84 @@ def test_every_chosen_fault_comes(tmp_path: Path) -> None:
     truth, _ = dealt_and_heard(tmp_path, "ref-crc", *words)
     came = {document["fault"] for document in truth if "fault" in document}
     assert came == {"bit_flip", "split", "run_together", "stall_burst", "noise"}
+
+
+def test_tables_are_played_at_and_every_settlement_is_seen(tmp_path: Path) -> None:
+    words = ("--tables", "2", "--seconds", "5", "--speed", "40", "--data", tmp_path, "--json")
+    done = run("sim", "casino", *words)
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    assert (found["tables"], found["unseen"]) == (2, 0)
+    assert found["coups"] > 0
+    assert 0 < found["p50_ms"] <= found["p99_ms"] <= found["most_ms"]
+    assert set(found["processor"]) == {"broker", "people", "shoe", "table"}
+    assert found["table_mb"] > 0
+    assert not list(tmp_path.iterdir()), "it leaves something behind"
+
+
+def crowd(
+    tables: int, *, p99: float = 20.0, cost: float = 1.0, mb: float = 0.5, disk: float = 1.0
+) -> Crowd:
+    """One that takes so many milliseconds a second and table, and so many MB a table."""
+    return Crowd(
+        tables=tables,
+        coups_an_hour=70.0,
+        seconds=60.0,
+        coups=100,
+        unseen=0,
+        p50_ms=4.0,
+        p99_ms=p99,
+        most_ms=p99,
+        disk_p99_ms=1.0,
+        disk_most_ms=disk,
+        load=1.0,
+        processor={"broker": 0.0, "table": tables * cost / 1_000, "people": 1.0},
+        memory_mb={"broker": 10.0, "table": 60.0 + mb * tables},
+        table_mb=1.0,
+    )
+
+
+def test_a_crowd_is_put_beside_one_table_and_the_largest_is_told_of_without_a_bound() -> None:
+    found = casino_figures({1: crowd(1, p99=8.0), 200: crowd(200), 1_000: crowd(1_000, p99=900.0)})
+    one, many, most, linear, memory = found
+    assert (one.name, many.name, most.name) == ("casino_1", "casino_200", "casino_1000")
+    assert (many.p99, many.floor_p99, many.met) == (20.0, 8.0, True)
+    assert (most.p99, most.met) == (900.0, True)
+    assert (linear.met, linear.p50) == (True, 1.0)
+    assert (memory.met, memory.p50) == (True, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("few", "many", "missed"),
+    [
+        (crowd(50), crowd(200, p99=100.0), "casino_200"),
+        (crowd(50), crowd(200, cost=1.3), "casino_linear"),
+        (crowd(50), crowd(200, mb=1.0), "casino_memory"),
+    ],
+    ids=["late", "dearer among many", "too much memory"],
+)
+def test_what_a_crowd_may_not_be(few: Crowd, many: Crowd, missed: str) -> None:
+    found = casino_figures({1: crowd(1), 50: few, 200: many})
+    assert [each.name for each in found if not each.met] == [missed]
+
+
+def test_a_crowd_that_could_not_be_played_at_is_void_and_says_why() -> None:
+    found = casino_figures({1: crowd(1), 50: "the machine has no time for them"})
+    (void,) = (each for each in found if each.name == "casino_50")
+    assert void.void == "the machine has no time for them"
+
+
+def test_a_disk_that_something_else_keeps_busy_makes_a_latency_void() -> None:
+    one, many, *_ = casino_figures({1: crowd(1), 200: crowd(200, p99=500.0, disk=25.1)})
+    assert (one.void, one.met) == (None, True)
+    assert many.void == (
+        "a forced write to this disk took up to 25.1 ms, with 25 at most: something else keeps "
+        "it busy"
+    )
+    assert not many.met
+
+
+@pytest.mark.parametrize("option", ["--speed", "--coups-an-hour"])
+def test_a_pace_is_a_number(option: str) -> None:
+    done = here("sim", "casino", "--tables", "2", option, "nan")
+    assert f"'{option}': it is no number" in complaint(done)

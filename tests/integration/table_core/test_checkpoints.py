@@ -1,21 +1,17 @@
 """Signed checkpoints with real brokers and real processes; evidence for a whole simulated game."""
 
-import asyncio
 import json
 import signal
 import subprocess
-import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import pytest
 
-from baccarat.cli.main import main
 from baccarat.history.evidence_from_log import gather
 from events.clock import SystemClock
 from events.log.reader import reading
-from events.log.store import EventLog
 from events.log.verify import parse_kept_checkpoints, verify
 from events.mqtt.bus import Bus, BusSettings
 from events.mqtt.messages import Message
@@ -26,31 +22,14 @@ from events.proof.keys import make_signing_key, read_verifier_key
 from events.proof.note import signed_by
 from events.types.envelope import decode_envelope
 from table_core.evidence.bundle import verify_evidence
-from table_core.process.checkpoints import CheckpointKeys
-from table_core.rulebooks.shipped import load_rulebook
-from table_core.service.service import TableService
-from table_core.service.table import Table
 from tests.support.brokers.brokers import Broker
+from tests.support.machine.commands import at_work, here, run, said
+from tests.support.machine.tasks import background
 from tests.support.machine.waiting import until, until_blocking
-from tests.support.service.table_service import ROLES, TOPICS, Table1, play
+from tests.support.service.table_service import TOPICS, Table1, played, service
 from tests.support.table.evidence import KEY, stored_checkpoints
 
 PUBLIC = frozenset({KEY.verifier})
-
-
-@asynccontextmanager
-async def signing_service(port: int, path: Path) -> AsyncIterator[None]:
-    stop, clock = asyncio.Event(), SystemClock()
-    with EventLog.open(path, "site/t1") as log:
-        table = Table(log, TOPICS, load_rulebook("au-commission"), clock, roles=ROLES)
-        table.sign_checkpoints(CheckpointKeys(KEY, None, 300))
-        service = TableService(table, BusSettings("127.0.0.1", port, "table"))
-        running = asyncio.create_task(service.run(stop))
-        try:
-            yield
-        finally:
-            stop.set()
-            await running
 
 
 @asynccontextmanager
@@ -64,21 +43,15 @@ async def keeping(port: int, topics: Topics) -> AsyncIterator[list[Message]]:
     will = PresencePublisher(topics.status("keeper"), 1, SystemClock().utc_ns()).will
     settings = BusSettings("127.0.0.1", port, "keeper")
     bus = Bus(settings, will=will, subscriptions={topics.checkpoint: keep})
-    running = asyncio.create_task(bus.run())
-    try:
+    async with background(bus.run()):
         yield kept
-    finally:
-        running.cancel()
-        await asyncio.wait({running})
 
 
 async def test_the_newest_checkpoint_is_retained_and_proves_what_the_log_said(
     table: Table1, tmp_path: Path
 ) -> None:
     path = tmp_path / "table.sqlite"
-    async with keeping(table.port, TOPICS) as live, signing_service(table.port, path):
-        await table.driver_comes()
-        await play(table)
+    async with keeping(table.port, TOPICS) as live, played(table, tmp_path, key=KEY):
         settled = table.settlements[-1].position
         await until(
             lambda: live and parse_checkpoint(live[-1].payload)[0].size >= settled,
@@ -99,7 +72,7 @@ async def test_the_newest_checkpoint_is_retained_and_proves_what_the_log_said(
 async def test_a_broker_that_forgot_the_checkpoint_is_told_again(
     broker: Broker, table: Table1, tmp_path: Path
 ) -> None:
-    async with signing_service(table.port, tmp_path / "table.sqlite"):
+    async with service(table.port, tmp_path, key=KEY):
         async with keeping(table.port, TOPICS) as before:
             await until(lambda: before, "no checkpoint is retained")
         broker.restart(wipe=True)
@@ -122,29 +95,30 @@ port = {port}
 
 
 @contextmanager
-def table_process(folder: Path, port: int, extra: str = "") -> Iterator["subprocess.Popen[str]"]:
+def table_process(folder: Path, port: int, extra: str = "") -> Iterator["subprocess.Popen[bytes]"]:
     config = folder / "table.toml"
     config.write_text(TOML.format(folder=folder, port=port) + extra)
-    command = [sys.executable, "-m", "baccarat", "run", str(config), "--only", "table"]
-    with (folder / "said").open("w") as said:
-        process = subprocess.Popen(command, stdout=said, stderr=said, text=True)
-    try:
+    with (
+        (folder / "said").open("w") as said,
+        at_work("run", config, "--only", "table", stdout=said, stderr=said) as process,
+    ):
         yield process
-    finally:
-        process.kill()
-        process.wait()
+
+
+def ends(process: "subprocess.Popen[bytes]") -> None:
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(20) == 0
 
 
 def test_without_a_key_the_table_says_once_that_it_makes_no_checkpoints(
     nats: Broker, tmp_path: Path
 ) -> None:
-    said = tmp_path / "said"
+    told = tmp_path / "said"
     with table_process(tmp_path, nats.port) as process:
-        until_blocking(lambda: "checkpoints.off" in said.read_text(), "it says nothing")
+        until_blocking(lambda: "checkpoints.off" in told.read_text(), "it says nothing")
         until_blocking((tmp_path / "table.sqlite").exists, "it keeps no log")
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(20) == 0
-    assert said.read_text().count("checkpoints.off") == 1
+        ends(process)
+    assert told.read_text().count("checkpoints.off") == 1
     assert stored_checkpoints(tmp_path / "table.sqlite") == []
 
 
@@ -160,13 +134,12 @@ def test_a_key_that_others_may_read_keeps_the_table_from_starting(tmp_path: Path
 
 
 def test_a_rotation_by_configuration(nats: Broker, tmp_path: Path) -> None:
-    path, said = tmp_path / "table.sqlite", tmp_path / "said"
+    path, told = tmp_path / "table.sqlite", tmp_path / "said"
     old, new = (make_signing_key(tmp_path / name, "site/t1") for name in ("old.key", "new.key"))
     for keys in ('key = "old.key"\n', 'key = "new.key"\nretiring = "old.key"\n'):
         with table_process(tmp_path, nats.port, f"[checkpoints]\n{keys}") as process:
-            until_blocking(lambda: "checkpoint.key" in said.read_text(), "it announces no key")
-            process.send_signal(signal.SIGTERM)
-            assert process.wait(20) == 0
+            until_blocking(lambda: "checkpoint.key" in told.read_text(), "it announces no key")
+            ends(process)
     for key in (old, new):
         assert verify(path, keys={key.verifier}).ok
     signed = [len(parse_checkpoint(note)[1].signatures) for _, note in stored_checkpoints(path)]
@@ -177,12 +150,11 @@ def test_a_rotation_by_configuration(nats: Broker, tmp_path: Path) -> None:
     ("rulebook", "disclosure"), [("au-commission", "immediate"), ("nz-scale-two", "deferred")]
 )
 def test_every_coup_of_a_game_with_faults_proves_itself(
-    rulebook: str, disclosure: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    rulebook: str, disclosure: str, tmp_path: Path
 ) -> None:
     options = ["--rounds", "12", "--seed", "11", "--speed", "0", "--faults", "all"]
     options += ["--rulebook", rulebook, "--disclosure", disclosure, "--data", str(tmp_path / "d")]
-    command = [sys.executable, "-m", "baccarat", "demo", *options, "--json"]
-    subprocess.run(command, check=True, capture_output=True, timeout=100)
+    assert run("demo", *options, "--json").code == 0
     path, public = tmp_path / "d" / "table.sqlite", tmp_path / "d" / "table.pub"
     key = read_verifier_key(str(public))
     with reading(path) as log:
@@ -191,6 +163,4 @@ def test_every_coup_of_a_game_with_faults_proves_itself(
     for coup in sorted(coups):
         verdict = verify_evidence(gather(path, coup, build="test"), {key})
         assert verdict.ok, (coup, verdict)
-    args = ["log", "verify", str(path), "--key", str(public), "--json"]
-    assert main(args) == 0
-    assert json.loads(capsys.readouterr().out)["ok"]
+    assert json.loads(said(here("log", "verify", path, "--key", public, "--json")))["ok"]

@@ -6,31 +6,20 @@ import msgspec
 import pytest
 
 from events.cards import Winner
-from events.commands.corrections import CorrectHands, CorrectWager
+from events.commands.corrections import CorrectWager
 from events.commands.coup import OpenBetting, VoidCoup
 from events.commands.shoe import EndShoe, LoadShoe
 from events.commands.wagers import WagerRequest
 from events.log.store import EventLog
 from tests.support.machine.waiting import until
-from tests.support.service.table_service import Table1, play, service
-from tests.support.table.coups import COUP, cards
-
-
-def hands(transaction: str, player: str, banker: str) -> CorrectHands:
-    return CorrectHands(
-        transaction=transaction,
-        coup=COUP,
-        player=cards(player),
-        banker=cards(banker),
-        reason="camera 4",
-    )
+from tests.support.service.table_service import Table1, played, service
+from tests.support.table.coups import COUP
+from tests.support.table.settled_coups import hands
 
 
 async def test_each_revision_takes_back_the_one_before_it(table: Table1, tmp_path: Path) -> None:
-    async with service(table.port, tmp_path):
-        await table.driver_comes()
-        await play(table)  # 1,000 on Player, who wins
-        assert (await table.ask("supervisor", hands("a", "8S KH", "7D 2C"))).result == "accepted"
+    async with played(table, tmp_path):  # 1,000 on Player, who wins
+        await table.must("supervisor", hands("8S KH", "7D 2C", transaction="a"))
         (wager,) = msgspec.json.decode(table.settlements[0].data)["settlement"]["lines"]
         more = CorrectWager(
             transaction="b",
@@ -39,8 +28,8 @@ async def test_each_revision_takes_back_the_one_before_it(table: Table1, tmp_pat
             to=WagerRequest(seat=1, bet="banker", stake=4000),
             reason="the slip says so",
         )
-        assert (await table.ask("supervisor", more)).result == "accepted"
-        assert (await table.ask("supervisor", hands("c", "7S KH", "8D KC"))).result == "accepted"
+        await table.must("supervisor", more)
+        await table.must("supervisor", hands("7S KH", "8D KC", transaction="c"))
         await until(lambda: len(table.settlements) == 4, "not all revisions were published")
     sent = tuple(table.settlements)
     revisions = [msgspec.json.decode(each.data)["settlement"] for each in sent]
@@ -59,11 +48,9 @@ async def test_each_revision_takes_back_the_one_before_it(table: Table1, tmp_pat
 async def test_a_void_after_the_settlement_reaches_the_displays(
     table: Table1, tmp_path: Path
 ) -> None:
-    async with service(table.port, tmp_path):
-        await table.driver_comes()
-        await play(table)
+    async with played(table, tmp_path):
         void = VoidCoup(transaction="v", coup=COUP, reason="a card of another shoe")
-        assert (await table.ask("supervisor", void)).result == "accepted"
+        await table.must("supervisor", void)
         await until(lambda: table.states[-1].totals.voids == 1, "the display never heard")
     seen = table.states[-1]
     assert seen.totals.house == 0
@@ -73,12 +60,10 @@ async def test_a_void_after_the_settlement_reaches_the_displays(
 
 @pytest.mark.parametrize("user", ["dealer", "wagers", "cage", "display"])
 async def test_only_a_supervisor_corrects(table: Table1, tmp_path: Path, user: str) -> None:
-    async with service(table.port, tmp_path):
-        await table.driver_comes()
-        await play(table)
-        answer = await table.ask(user, hands("a", "8S KH", "7D 2C"))
+    async with played(table, tmp_path):
+        answer = await table.ask(user, hands("8S KH", "7D 2C", transaction="a"))
         assert (answer.result, answer.code) == ("refused", "not_allowed")
-        same = await table.ask("supervisor", hands("b", "9S KH", "2D 3C"))
+        same = await table.ask("supervisor", hands("9S KH", "2D 3C", transaction="b"))
         assert (same.result, same.code) == ("refused", "changes_nothing")
     assert len(table.settlements) == 1
 
@@ -86,9 +71,7 @@ async def test_only_a_supervisor_corrects(table: Table1, tmp_path: Path, user: s
 async def test_a_coup_of_an_earlier_shoe_is_corrected_after_a_restart(
     table: Table1, tmp_path: Path
 ) -> None:
-    async with service(table.port, tmp_path):
-        await table.driver_comes()
-        await play(table)
+    async with played(table, tmp_path):
         await table.ask("dealer", EndShoe(transaction="e"))
         await table.ask("dealer", LoadShoe(transaction="l2", shoe="20261127-02"))
         table.head = 7
@@ -97,13 +80,14 @@ async def test_a_coup_of_an_earlier_shoe_is_corrected_after_a_restart(
         await table.core_comes()
         table.states.clear()  # the earlier core's last one may have come until now
         await until(lambda: table.states and not table.states[-1].catching_up, "never caught up")
-        assert (await table.ask("dealer", OpenBetting(transaction="o2"))).result == "accepted"
-        answer = await table.ask("supervisor", hands("a", "8S KH", "7D 2C"))
-        assert answer.result == "accepted"
-        again = await table.ask("supervisor", hands("a", "8S KH", "7D 2C"))
+        await table.must("dealer", OpenBetting(transaction="o2"))
+        answer = await table.must("supervisor", hands("8S KH", "7D 2C", transaction="a"))
+        again = await table.ask("supervisor", hands("8S KH", "7D 2C", transaction="a"))
         assert (again.result, again.position) == ("exists", answer.position)
         await until(lambda: table.states[-1].totals.paid == 0, "the totals never followed")
-        unknown = msgspec.structs.replace(hands("u", "8S KH", "7D 2C"), coup="20261126-01/1")
+        unknown = msgspec.structs.replace(
+            hands("8S KH", "7D 2C", transaction="u"), coup="20261126-01/1"
+        )
         assert (await table.ask("supervisor", unknown)).code == "unknown_coup"
     with EventLog.open(tmp_path / "table.sqlite", "site/t1") as log:
         stored = [each.type for each in log.read()]

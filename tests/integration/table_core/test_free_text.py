@@ -18,7 +18,7 @@ from events.log.store import EventLog
 from table_core.process.table_writer import parse_command
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.service.table import Table
-from tests.support.service.table_service import ROLES, TOPICS, Table1, service
+from tests.support.service.table_service import ROLES, TOPICS, Table1, attended
 from tests.support.table.coups import SHOE
 
 SAMPLES = samples(definitions())
@@ -76,8 +76,7 @@ def test_every_command_has_a_free_text() -> None:
 
 
 async def test_a_nul_in_any_text_of_any_command_is_refused(table: Table1, tmp_path: Path) -> None:
-    async with service(table.port, tmp_path):
-        await table.driver_comes()
+    async with attended(table, tmp_path):
         position = table.states[-1].position
         for number, (name, field, body) in enumerate(bodies()):
             transaction = body["transaction"] = f"{number}" + "\0" * (field == "transaction")
@@ -103,8 +102,7 @@ REFERENCES = [
 
 async def test_what_a_dealers_reference_may_be(table: Table1, tmp_path: Path) -> None:
     topic = TOPICS.request("supervisor", "assign_dealer")
-    async with service(table.port, tmp_path):
-        await table.driver_comes()
+    async with attended(table, tmp_path):
         for number, (text, code) in enumerate(REFERENCES):
             body = json.dumps({"transaction": f"a-{number}", "dealer": text})
             transaction = "" if code == "invalid_request" else f"a-{number}"
@@ -122,13 +120,11 @@ async def test_what_was_accepted_before_such_texts_were_refused_is_still_known(
         before = Table(log, TOPICS, rulebook, SystemClock(), roles=ROLES)
         accepted = before.ask("supervisor", command, caught_up=True)
     assert accepted.result == "accepted"
-    async with service(table.port, tmp_path):
-        await table.driver_comes()
+    async with attended(table, tmp_path):
         again = await table.ask("supervisor", command)
         assert (again.result, again.position) == ("exists", accepted.position)
         other = AssignDealer(transaction="a-2", dealer="d-1\0")
         assert (await table.ask("supervisor", other)).code == "invalid_text"
         known = await table.ask("supervisor", AssignDealer(transaction="a-1", dealer="d-2"))
         assert known.code == "exists_with_different_dealer"
-        loaded = await table.ask("dealer", LoadShoe(transaction="l", shoe=SHOE))
-        assert loaded.result == "accepted"
+        await table.must("dealer", LoadShoe(transaction="l", shoe=SHOE))

@@ -12,10 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 
-from events.commands.base import Answer, Command
-from events.commands.corrections import CorrectHands
 from events.commands.coup import OpenBetting, VoidCoup
 from events.commands.previews import Preview, ShowCoup, ShowRequest
 from events.commands.queries import FindCoups, ProveCoup, ShowTable, TellCoup
@@ -23,11 +20,12 @@ from events.commands.shoe import EndShoe, LoadShoe
 from events.log.store import EventLog
 from table_core.process.history_client import HistoryQuestion
 from table_core.service.history_child import WAITING_MOST, HistoryProcess
-from tests.support.brokers.brokers import Broker
 from tests.support.log.logs import keep_alarms
+from tests.support.machine.tasks import background
 from tests.support.machine.waiting import PATIENCE_SECONDS, until
-from tests.support.service.table_service import Table1, connected, play, service
+from tests.support.service.table_service import Table1, played, service
 from tests.support.table.coups import SHOE, cards
+from tests.support.table.settled_coups import hands
 
 COUP = f"{SHOE}/1"
 NEXT = f"{SHOE[:-1]}2"
@@ -53,22 +51,13 @@ class Alive:
         await self.real.run()
 
 
-@pytest.fixture
-async def one(mosquitto: Broker) -> AsyncIterator[Table1]:
-    """Everybody at the table but the core; the broker's kind does not matter."""
-    async with connected(mosquitto.port) as made:
-        yield made
-
-
 @asynccontextmanager
 async def second_shoe(table: Table1, folder: Path) -> AsyncIterator[Alive]:
     """A table at its second shoe; in its first, Player won by a natural nine."""
     made = Alive(folder / "table.sqlite")
-    async with service(table.port, folder, past=made):
-        await table.driver_comes()
-        await play(table)
-        await must(table, "dealer", EndShoe(transaction="e"))
-        await must(table, "dealer", LoadShoe(transaction="l2", shoe=NEXT))
+    async with played(table, folder, past=made):
+        await table.must("dealer", EndShoe(transaction="e"))
+        await table.must("dealer", LoadShoe(transaction="l2", shoe=NEXT))
         yield made
 
 
@@ -76,34 +65,18 @@ def held_by(pid: int | None) -> list[Path]:
     return [each.readlink() for each in Path(f"/proc/{pid}/fd").iterdir()]
 
 
-async def must(table: Table1, user: str, command: Command) -> Answer:
-    answer = await table.ask(user, command)
-    assert answer.result == "accepted", answer
-    return answer
-
-
-def correction(transaction: str, player: str = "8S KH") -> CorrectHands:
-    return CorrectHands(
-        transaction=transaction,
-        coup=COUP,
-        player=cards(player),
-        banker=cards("2D 3C"),
-        reason="camera",
-    )
-
-
 async def test_a_coup_of_an_earlier_shoe_is_shown_previewed_and_corrected(
     one: Table1, tmp_path: Path
 ) -> None:
     async with second_shoe(one, tmp_path) as past:
-        shown = await must(one, "supervisor", ShowCoup(transaction="s", coup=COUP))
+        shown = await one.must("supervisor", ShowCoup(transaction="s", coup=COUP))
         assert [each["card"] for each in shown.shown["coup"]["cards"]] == ["9S", "2D", "KH", "3C"]
         body = {"transaction": "p", "coup": COUP, "reason": "misdeal"}
         preview = Preview(transaction="p", command="void_coup", body=body)
-        events = (await must(one, "supervisor", preview)).shown["events"]
+        events = (await one.must("supervisor", preview)).shown["events"]
         [voided] = [each for each in events if each["type"] == "coup_settled"]
         assert voided["data"]["settlement"]["difference"][0]["paid"] == -1000
-        answer = await must(one, "supervisor", VoidCoup(**body))
+        answer = await one.must("supervisor", VoidCoup(**body))
         newest = answer.position or 0
         await until(lambda: one.events[-1].position >= newest, "it is not published")
         made = [e.type for e in one.events if newest - len(events) < e.position <= newest]
@@ -125,11 +98,11 @@ async def test_what_was_recalled_and_is_no_longer_so_is_recalled_again(
             past.asked.append(question)
             if len(past.asked) == 1:
                 # Somebody else's is read, decided and appended while this answer is on its way.
-                await must(one, "supervisor", correction("a", "9H KH"))
+                await one.must("supervisor", hands("9H KH", "2D 3C", transaction="a"))
             return said
 
         past.ask = overtaken  # type: ignore[method-assign]  # holds one answer back
-        answer = await must(one, "supervisor", correction("b"))
+        answer = await one.must("supervisor", hands("8S KH", "2D 3C", transaction="b"))
         # Asked for twice by the one that was overtaken, once by the other.
         assert len(past.asked) == 3
         await until(lambda: one.settlements[-1].position == answer.position, "not published")
@@ -144,11 +117,11 @@ def settlement_of(published: Any) -> Any:
 
 async def test_the_past_is_asked_over_the_bus_by_those_who_may(one: Table1, tmp_path: Path) -> None:
     async with second_shoe(one, tmp_path):
-        found = await must(one, "supervisor", FindCoups(transaction="f", face=cards("9S")[0]))
+        found = await one.must("supervisor", FindCoups(transaction="f", face=cards("9S")[0]))
         assert [each["coup"] for each in found.shown["coups"]] == [COUP]
-        told = await must(one, "supervisor", TellCoup(transaction="t", coup=COUP))
+        told = await one.must("supervisor", TellCoup(transaction="t", coup=COUP))
         assert told.shown["story"]["result"] == "player"
-        table = await must(one, "supervisor", ShowTable(transaction="w", position=5))
+        table = await one.must("supervisor", ShowTable(transaction="w", position=5))
         assert table.shown["position"] == 5
         proof = await one.ask("supervisor", ProveCoup(transaction="e", coup=COUP))
         assert proof.code == "no_evidence"  # this table signs nothing
@@ -161,31 +134,28 @@ async def test_a_reader_that_dies_costs_one_answer_and_comes_back(
     one: Table1, tmp_path: Path
 ) -> None:
     async with second_shoe(one, tmp_path) as past:
-        await must(one, "supervisor", FindCoups(transaction="1"))
+        await one.must("supervisor", FindCoups(transaction="1"))
         pid = past.real.pid
         assert pid is not None
         os.kill(pid, signal.SIGKILL)
         lost = await one.ask("supervisor", FindCoups(transaction="2"))
         assert (lost.result, lost.code) == ("refused", "past_unavailable")
-        await must(one, "dealer", OpenBetting(transaction="o9"))
-        await must(one, "supervisor", FindCoups(transaction="3"))
+        await one.must("dealer", OpenBetting(transaction="o9"))
+        await one.must("supervisor", FindCoups(transaction="3"))
         assert past.real.pid != pid
     assert past.real.pid is None
 
 
 async def test_a_reader_that_hangs_delays_nobody_but_who_asks(one: Table1, tmp_path: Path) -> None:
     hanging = HistoryProcess(["sleep", "1000"], patience_s=2)
-    async with service(one.port, tmp_path, past=hanging):
-        await one.driver_comes()
-        await play(one)
+    async with played(one, tmp_path, past=hanging):
         slow = await one.ask("supervisor", FindCoups(transaction="f"))
         assert slow.code == "past_slow"
         asked = [
             asyncio.ensure_future(one.ask("supervisor", FindCoups(transaction=f"f{number}")))
             for number in range(WAITING_MOST + 4)
         ]
-        answer = await one.ask("dealer", OpenBetting(transaction="o9"))
-        assert answer.result == "accepted"
+        await one.must("dealer", OpenBetting(transaction="o9"))
         codes = [(await each).code for each in asked]
         assert set(codes) == {"past_slow", "busy"}
         assert codes.count("busy") >= 4
@@ -195,9 +165,7 @@ async def test_the_fate_of_what_still_waits_for_the_reader_is_not_told_yet(
     one: Table1, tmp_path: Path
 ) -> None:
     hanging = HistoryProcess(["sleep", "1000"], patience_s=PATIENCE_SECONDS)
-    async with service(one.port, tmp_path, past=hanging):
-        await one.driver_comes()
-        await play(one)
+    async with played(one, tmp_path, past=hanging):
         asked = asyncio.ensure_future(one.ask("supervisor", FindCoups(transaction="f")))
         for number in range(1000):
             question = ShowRequest(transaction=f"s{number}", request="f")
@@ -205,7 +173,7 @@ async def test_the_fate_of_what_still_waits_for_the_reader_is_not_told_yet(
             if fate.code == "busy":
                 break
         assert fate.code == "busy"
-        other = await must(one, "dealer", ShowRequest(transaction="s", request="f"))
+        other = await one.must("dealer", ShowRequest(transaction="s", request="f"))
         assert other.shown == {"carried_out": None}
         assert hanging.pid
         os.kill(hanging.pid, signal.SIGKILL)
@@ -218,27 +186,25 @@ async def test_a_reader_holds_nothing_open_and_ends_with_the_table(tmp_path: Pat
     with EventLog.open(path, "site/t1") as log:
         keep_alarms(log, 5)
         asking = reader(path)
-        running = asyncio.create_task(asking.run())
-        question = HistoryQuestion("find_coups", 5, FindCoups(transaction="t"))
-        assert isinstance(await asking.ask(question), bytes)
-        held = held_by(asking.pid)
-        assert held
-        assert path not in held
-        process = asking._process
-        assert process is not None
-        assert process.stdin is not None
-        process.stdin.close()  # as the kernel does when the table ends, however it ends
-        assert await asyncio.wait_for(process.wait(), 30) == 0
-        running.cancel()
-        await asyncio.wait({running})
+        async with background(asking.run()):
+            question = HistoryQuestion("find_coups", 5, FindCoups(transaction="t"))
+            assert isinstance(await asking.ask(question), bytes)
+            held = held_by(asking.pid)
+            assert held
+            assert path not in held
+            process = asking._process
+            assert process is not None
+            assert process.stdin is not None
+            process.stdin.close()  # as the kernel does when the table ends, however it ends
+            assert await asyncio.wait_for(process.wait(), 30) == 0
 
 
 async def test_play_is_as_quick_while_the_past_is_read(one: Table1, tmp_path: Path) -> None:
     """A bound that only blocking breaks: reading this log takes the table itself far longer."""
     path = tmp_path / "table.sqlite"
     async with second_shoe(one, tmp_path):
-        await must(one, "dealer", OpenBetting(transaction="o9"))
-        await must(one, "supervisor", VoidCoup(transaction="v9", reason="misdeal"))
+        await one.must("dealer", OpenBetting(transaction="o9"))
+        await one.must("supervisor", VoidCoup(transaction="v9", reason="misdeal"))
     with EventLog.open(path, "site/t1") as log:
         keep_alarms(log, 20_000)
     async with service(one.port, tmp_path, past=reader(path)):

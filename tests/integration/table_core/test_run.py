@@ -1,11 +1,14 @@
-"""`baccarat run`: bad input is one line and exit 2, and what was there stays as it was."""
+"""`baccarat run`: bad input is one line and exit 2, and what was there stays as it was.
 
+Of several tables there is one process a service, and a sick table harms no other.
+"""
+
+import json
 import os
 import pty
 import signal
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -15,11 +18,12 @@ import serial
 
 from events.log.store import EventLog
 from tests.support.brokers.brokers import Broker
+from tests.support.machine.commands import at_work, complaint, here, run
 from tests.support.machine.waiting import until_blocking
 
 TOML = """\
 site = "test"
-table = "t1"
+table = "{table}"
 rulebook = "au-commission"
 [shoe]
 url = "pty:{link}"
@@ -28,39 +32,26 @@ port = {port}
 """
 
 
-def write(folder: Path, *, port: int = 1, link: str = "", extra: str = "") -> Path:
+def write(
+    folder: Path, *, port: int = 1, link: str = "", extra: str = "", table: str = "t1"
+) -> Path:
     path = folder / "table.toml"
-    path.write_text(TOML.format(link=link or folder / "shoe", port=port) + extra)
+    path.write_text(TOML.format(table=table, link=link or folder / "shoe", port=port) + extra)
     return path
 
 
-def run(*words: object) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-m", "baccarat", "run", *map(str, words)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-
-
-def one_line(ended: "subprocess.CompletedProcess[str]") -> str:
-    assert ended.returncode == 2, ended.stderr
-    assert ended.stdout == ""
-    (line,) = ended.stderr.splitlines()
-    assert line.startswith("baccarat: ")
-    return line
+@pytest.fixture
+def shoes() -> Iterator[list[str]]:
+    """Two pseudo-terminals whose other ends we hold."""
+    pairs = [pty.openpty(), pty.openpty()]
+    yield [os.ttyname(slave) for _, slave in pairs]
+    for descriptor in (each for pair in pairs for each in pair):
+        os.close(descriptor)
 
 
 @pytest.fixture
-def shoe() -> Iterator[str]:
-    """A pseudo-terminal whose other end we hold."""
-    master, slave = pty.openpty()
-    try:
-        yield os.ttyname(slave)
-    finally:
-        os.close(master)
-        os.close(slave)
+def shoe(shoes: list[str]) -> str:
+    return shoes[0]
 
 
 @pytest.mark.parametrize(
@@ -90,28 +81,30 @@ def test_a_bad_configuration_names_file_and_key(
     text: str, names: list[str], tmp_path: Path
 ) -> None:
     path = tmp_path / "table.toml"
-    path.write_text(text.replace("{link}", "/dev/null").replace("{port}", "1"))
-    ended = run(path)
-    lines = ended.stderr.splitlines()
-    assert ended.returncode == 2
+    for name, value in (("link", "/dev/null"), ("port", "1"), ("table", "t1")):
+        text = text.replace(f"{{{name}}}", value)
+    path.write_text(text)
+    ended = here("run", path)
+    lines = ended.err.splitlines()
+    assert ended.code == 2
     assert all(line.startswith(f"baccarat: {path}: ") for line in lines)
     for name in names:
         assert any(name in line for line in lines)
 
 
 def test_a_configuration_that_is_not_there(tmp_path: Path) -> None:
-    assert "No such file" in one_line(run(tmp_path / "table.toml"))
+    assert "No such file" in complaint(run("run", tmp_path / "table.toml"))
 
 
 def test_a_shoe_port_that_does_not_exist(tmp_path: Path) -> None:
-    line = one_line(run(write(tmp_path, link="/dev/serial/by-id/no-such-shoe")))
+    line = complaint(run("run", write(tmp_path, link="/dev/serial/by-id/no-such-shoe")))
     assert "/dev/serial/by-id/no-such-shoe" in line
     assert "does not exist" in line
 
 
 def test_a_shoe_port_in_use(tmp_path: Path, shoe: str) -> None:
     with serial.Serial(shoe, exclusive=True):
-        line = one_line(run(write(tmp_path, link=shoe)))
+        line = complaint(run("run", write(tmp_path, link=shoe)))
     assert shoe in line
     assert "in use" in line
 
@@ -119,7 +112,7 @@ def test_a_shoe_port_in_use(tmp_path: Path, shoe: str) -> None:
 @pytest.mark.parametrize("service", ["table", "shoe"])
 def test_a_data_folder_that_cannot_be_written(service: str, tmp_path: Path, shoe: str) -> None:
     extra = '[data]\nlog = "/dev/null/x/table.sqlite"\njournal = "/dev/null/x/journal"\n'
-    line = one_line(run(write(tmp_path, link=shoe, extra=extra), "--only", service))
+    line = complaint(run("run", write(tmp_path, link=shoe, extra=extra), "--only", service))
     assert "/dev/null/x" in line
 
 
@@ -147,27 +140,41 @@ def test_a_log_that_is_not_ours_to_write_stays_as_it_was(
     before = path.read_bytes()
     files = sorted(each.name for each in tmp_path.iterdir())
     config = write(tmp_path, link=shoe)
-    assert str(path) in one_line(run(config, "--only", "table"))
+    assert str(path) in complaint(run("run", config, "--only", "table"))
     assert path.read_bytes() == before
     config.unlink()
     assert sorted(each.name for each in tmp_path.iterdir()) == files
 
 
+def heard(path: Path) -> bool:
+    """Whether the table's log has anything of its shoe."""
+    log = path.with_name("table.sqlite")
+    if not log.exists():
+        return False
+    with closing(sqlite3.connect(f"file:{log}?mode=ro", uri=True)) as db:
+        try:
+            (count,) = db.execute("SELECT count(*) FROM event").fetchone()
+        except sqlite3.OperationalError:
+            return False  # not made yet
+    return int(count) > 1
+
+
+def last_words(controller: "subprocess.Popen[bytes]") -> str:
+    """What it wrote, once it was told to end and has ended in order."""
+    controller.send_signal(signal.SIGTERM)
+    _, said = controller.communicate(timeout=30)
+    assert controller.returncode == 0
+    return said.decode()
+
+
 def test_both_services_come_up_and_end_together(broker: Broker, tmp_path: Path, shoe: str) -> None:
     path = write(tmp_path, port=broker.port, link=shoe)
-    with subprocess.Popen(
-        [sys.executable, "-m", "baccarat", "run", str(path)], stderr=subprocess.PIPE, text=True
-    ) as controller:
-        log = tmp_path / "table.sqlite"
-        until_blocking(lambda: log.exists() and _events(log) > 1, "the shoe was not heard")
-        controller.send_signal(signal.SIGTERM)
-        assert controller.stderr
-        said = controller.stderr.read()
-        assert controller.wait(30) == 0
-    assert "Traceback" not in said
+    with at_work("run", path) as controller:
+        until_blocking(lambda: heard(path), "the shoe is heard")
+        assert "Traceback" not in last_words(controller)
 
 
-def _child_of(controller: "subprocess.Popen[str]", service: str) -> int | None:
+def _child_of(controller: "subprocess.Popen[bytes]", service: str) -> int | None:
     """The process of a service of this controller."""
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
@@ -188,11 +195,8 @@ def test_a_service_that_is_killed_is_started_again_and_the_other_goes_on(
 ) -> None:
     path = write(tmp_path, port=broker.port, link=shoe)
     other = {"shoe": "table", "table": "shoe"}[service]
-    with subprocess.Popen(
-        [sys.executable, "-m", "baccarat", "run", str(path)], stderr=subprocess.PIPE, text=True
-    ) as controller:
-        log = tmp_path / "table.sqlite"
-        until_blocking(lambda: log.exists() and _events(log) > 1, "the shoe was not heard")
+    with at_work("run", path) as controller:
+        until_blocking(lambda: heard(path), "the shoe is heard")
         first, stays = _child_of(controller, service), _child_of(controller, other)
         assert first
         os.kill(first, signal.SIGKILL)
@@ -200,10 +204,7 @@ def test_a_service_that_is_killed_is_started_again_and_the_other_goes_on(
             lambda: _child_of(controller, service) not in {None, first}, "it is not started again"
         )
         assert _child_of(controller, other) == stays
-        controller.send_signal(signal.SIGTERM)
-        assert controller.stderr
-        said = controller.stderr.read()
-        assert controller.wait(30) == 0
+        said = last_words(controller)
     assert f"the {service} service has ended by SIGKILL; it is started again" in said
 
 
@@ -212,16 +213,57 @@ def test_a_service_that_refuses_its_input_ends_the_controller_and_says_so_last(
 ) -> None:
     (tmp_path / "table.sqlite").write_text("these are my notes\n")
     path = write(tmp_path, port=broker.port, link=shoe)
-    ended = run(path)
-    assert ended.returncode == 1
-    assert ended.stderr.splitlines()[-1].startswith("baccarat: the table service has ended")
-    assert "refuses its input" in ended.stderr
+    ended = run("run", path)
+    assert ended.code == 1
+    assert ended.err.splitlines()[-1].startswith("baccarat: the table service has ended")
+    assert "refuses its input" in ended.err
 
 
-def _events(path: Path) -> int:
-    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
-        try:
-            (count,) = db.execute("SELECT count(*) FROM event").fetchone()
-        except sqlite3.OperationalError:
-            return 0  # not made yet
-    return int(count)
+def tables(folder: Path, port: int, shoes: list[str]) -> list[Path]:
+    paths = []
+    for name, link in zip(("t1", "t2"), shoes, strict=True):
+        (folder / name).mkdir()
+        paths.append(write(folder / name, port=port, link=link, table=name))
+    return paths
+
+
+def services(running: "subprocess.Popen[bytes]") -> int:
+    """How many processes the controller has started and still has."""
+    return len(Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text().split())
+
+
+def test_one_process_a_service_hosts_both_tables(
+    broker: Broker, tmp_path: Path, shoes: list[str]
+) -> None:
+    paths = tables(tmp_path, broker.port, shoes)
+    with at_work("run", *paths) as running:
+        until_blocking(lambda: all(map(heard, paths)), "both shoes are heard")
+        assert services(running) == 2
+        assert "Traceback" not in last_words(running)
+
+
+def test_a_table_whose_log_is_none_is_told_and_the_other_plays(
+    broker: Broker, tmp_path: Path, shoes: list[str]
+) -> None:
+    paths = tables(tmp_path, broker.port, shoes)
+    log = paths[0].with_name("table.sqlite")
+    log.write_text("these are my notes\n")
+    with at_work("run", *paths) as running:
+        until_blocking(lambda: heard(paths[1]), "the sound table's shoe is heard")
+        # Put right while all the others play, it comes to play by itself.
+        log.unlink()
+        until_blocking(lambda: heard(paths[0]), "the other's too, once it is put right")
+        said = last_words(running)
+    lines = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
+    ended = [line for line in lines if line["event"] == "table.ended"]
+    assert {(line["table"], line["service"]) for line in ended} == {("test/t1", "table")}
+    assert str(log) in ended[0]["reason"]
+
+
+def test_tables_that_share_a_shoe_are_refused_before_anything_starts(
+    tmp_path: Path, shoes: list[str]
+) -> None:
+    paths = tables(tmp_path, 1, [shoes[0], shoes[0]])
+    line = complaint(run("run", *paths))
+    assert f"shoe.url is pty:{shoes[0]}, as in {paths[0]}" in line
+    assert not paths[0].with_name("table.sqlite").exists()

@@ -32,17 +32,7 @@ def table(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SecuredTab
 
 
 def test_a_coup_is_played_while_others_forge_and_flood(table: SecuredTable) -> None:
-    until_blocking(
-        lambda: table.ask("supervisor", "load_shoe", shoe="20261128-01")["result"] != "refused",
-        "the shoe is loaded",
-    )
-    table.play("S, D first 2C:1, D burn JD:1, D burn 2C:0", "burn_recorded")
-    until_blocking(
-        lambda: table.ask("dealer", "open_betting")["result"] == "accepted", "betting opens"
-    )
-    wager = {"seat": 1, "bet": "banker", "stake": 10_000}
-    placed = table.ask("wagers", "place_wager", transaction="w1", wagers=[wager])
-    assert placed["result"] == "accepted"
+    wager, placed = table.first_wager()
     # The limits of the configuration are in force, and in the log.
     more = table.ask("wagers", "place_wager", wagers=[wager | {"seat": 2, "stake": 10_001}])
     assert (more["result"], more["code"]) == ("refused", "table_maximum")

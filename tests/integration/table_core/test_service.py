@@ -11,16 +11,14 @@ from events.commands.shoe import LoadShoe
 from events.commands.wagers import PlaceWager, WagerRequest
 from events.mqtt.presence import PresencePublisher, read_status
 from tests.support.machine.waiting import until
-from tests.support.service.table_service import TOPICS, Table1, play, service
+from tests.support.service.table_service import TOPICS, Table1, attended, played, service
 from tests.support.table.coups import SHOE, drawn, shoe_event
 
 
 async def test_a_coup_is_answered_acknowledged_published_and_shown(
     table: Table1, tmp_path: Path
 ) -> None:
-    async with service(table.port, tmp_path):
-        await table.driver_comes()
-        await play(table)
+    async with played(table, tmp_path):
         await until(lambda: table.acks[-1].seq == 7, "the result was not acknowledged")
         await until(lambda: table.states[-1].totals.coups == 1, "the state does not show it")
         last = table.states[-1].position
@@ -35,9 +33,7 @@ async def test_a_coup_is_answered_acknowledged_published_and_shown(
 
 
 async def test_every_shoe_report_travels_sealed(table: Table1, tmp_path: Path) -> None:
-    async with service(table.port, tmp_path):
-        await table.driver_comes()
-        await play(table)
+    async with played(table, tmp_path):
         await until(lambda: table.events[-1].type == "coup_settled", "events are missing")
     sealed = [bytes(e.data) for e in table.events if e.type == "shoe_reported"]
     assert sealed == [b"null"] * 7
@@ -72,8 +68,7 @@ async def test_a_late_will_of_an_older_session_is_contradicted(
 async def test_the_first_card_closes_betting_in_its_own_transaction(
     table: Table1, tmp_path: Path
 ) -> None:
-    async with service(table.port, tmp_path):
-        await table.driver_comes()
+    async with attended(table, tmp_path):
         await table.ask("dealer", LoadShoe(transaction="l", shoe=SHOE))
         await table.ask("dealer", OpenBetting(transaction="o"))
         await table.say(shoe_event(3, drawn(Hand.PLAYER, 1, "4D")))

@@ -10,16 +10,14 @@ from events.commands.shoe import LoadShoe
 from events.log.store import EventLog
 from events.types.shoe_reports import LinkUp
 from tests.support.machine.waiting import until
-from tests.support.service.table_service import Table1, play, service
+from tests.support.service.table_service import Table1, attended, play, played
 from tests.support.table.coups import SHOE, shoe_event
 
 
 async def test_events_are_sent_again_from_any_position_in_order(
     table: Table1, tmp_path: Path
 ) -> None:
-    async with service(table.port, tmp_path):
-        await table.driver_comes()
-        await play(table)
+    async with played(table, tmp_path):
         await until(lambda: table.states[-1].totals.coups == 1, "the state does not show it")
         head = table.states[-1].position
         answer = await table.ask("display", Replay(transaction="r", start=4))
@@ -33,10 +31,9 @@ async def test_events_are_sent_again_from_any_position_in_order(
 async def test_the_state_says_how_far_each_consumer_has_come_until_it_is_retired(
     table: Table1, tmp_path: Path
 ) -> None:
-    async with service(table.port, tmp_path):
-        await table.driver_comes()
+    async with attended(table, tmp_path):
         ack = Ack(transaction="a", consumer="main", position=1)
-        assert (await table.ask("cage", ack)).result == "accepted"
+        await table.must("cage", ack)
         await play(table)
         await until(
             lambda: [each.waiting_s is None for each in table.states[-1].consumers] == [False],
@@ -45,7 +42,7 @@ async def test_the_state_says_how_far_each_consumer_has_come_until_it_is_retired
         (cage,) = table.states[-1].consumers
         assert (cage.name, cage.position, cage.overdue) == ("cage/main", 1, False)
         last = Ack(transaction="b", consumer="main", position=1, retired=True)
-        assert (await table.ask("cage", last)).result == "accepted"
+        await table.must("cage", last)
         await until(lambda: not table.states[-1].consumers, "it is still waited for")
     with EventLog.open(tmp_path / "table.sqlite", "site/t1") as log:
         assert log.cursors("consumer/") == {}
@@ -54,8 +51,7 @@ async def test_the_state_says_how_far_each_consumer_has_come_until_it_is_retired
 async def test_a_disk_that_refuses_is_told_and_nothing_is_acknowledged_until_it_takes_again(
     table: Table1, tmp_path: Path
 ) -> None:
-    async with service(table.port, tmp_path):
-        await table.driver_comes()
+    async with attended(table, tmp_path):
         await table.ask("dealer", LoadShoe(transaction="l", shoe=SHOE))
         with closing(sqlite3.connect(tmp_path / "table.sqlite", isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")  # nobody else gets a write through
@@ -70,7 +66,7 @@ async def test_a_disk_that_refuses_is_told_and_nothing_is_acknowledged_until_it_
             other.execute("ROLLBACK")
         await table.say(shoe_event(3, LinkUp()))
         await until(lambda: table.acks[-1].seq == 3, "the disk takes, and nothing is stored")
-        assert (await table.ask("dealer", OpenBetting(transaction="o"))).result == "accepted"
+        await table.must("dealer", OpenBetting(transaction="o"))
         await until(lambda: "log_unwritable" not in _alarms(table), "the alarm still stands")
 
 

@@ -15,7 +15,6 @@ from typing import Any
 import httpx
 
 from baccarat.processes.children import Child
-from baccarat.services.registry import service_command
 from events.commands.coup import OpenBetting
 from events.commands.shoe import LoadShoe
 from events.log.store import EventLog
@@ -23,8 +22,8 @@ from events.mqtt.presence import read_status
 from tests.support.brokers.brokers import Broker
 from tests.support.brokers.peers import Peer, at_work
 from tests.support.machine.ports import free_port
-from tests.support.machine.processes import environment
 from tests.support.machine.waiting import until, until_blocking
+from tests.support.service.live_table import service_process
 from tests.support.service.table_service import TOPICS, connected
 from tests.support.shoe.shoe_line import ShoePort, until_another_second, written
 
@@ -49,8 +48,7 @@ dealer = ["dealer"]
 @asynccontextmanager
 async def serving(path: Path, name: str) -> AsyncIterator[Child]:
     """One service in a process of its own."""
-    output = path.with_name(f"{name}.log")
-    child = Child.start(service_command(path, name), name=name, output=output, env=environment())
+    child = service_process(path, name)
     try:
         yield child
     finally:
@@ -84,7 +82,7 @@ async def test_betting_opens_again_with_a_driver_that_has_lost_its_folder(
                 lambda: table.states and not table.states[-1].catching_up, "it has caught up"
             )
             load = LoadShoe(transaction="l", shoe="20261127-01")
-            assert (await table.ask("dealer", load)).result == "accepted"
+            await table.must("dealer", load)
         await until(lambda: table.states[-1].catching_up, "the driver is known to have gone")
         await until_another_second(written(journal))
         shutil.rmtree(journal)
@@ -94,8 +92,7 @@ async def test_betting_opens_again_with_a_driver_that_has_lost_its_folder(
                 lambda: table.states[-1].alarms == () and not table.states[-1].catching_up,
                 "the table believes it",
             )
-            opened = await table.ask("dealer", OpenBetting(transaction="o"))
-            assert opened.result == "accepted", opened
+            await table.must("dealer", OpenBetting(transaction="o"))
             await until(
                 lambda: any(b"which is not in this folder" in each for each in observer.payloads),
                 "people are told of the change",
@@ -155,7 +152,7 @@ async def test_the_screens_are_live_again_with_a_table_on_a_fresh_log(
             await becomes(address, (200, ""))
             assert said(observer, "table") == ("online", 4)
             load = LoadShoe(transaction="l", shoe="20261127-01")
-            assert (await table.ask("dealer", load)).result == "accepted"
+            await table.must("dealer", load)
         await becomes(address, (503, "table"))
         new_disk(tmp_path)
         async with serving(path, "table"):

@@ -1,7 +1,6 @@
 """Books that are closed beside the game, and an inspection that runs behind it."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -14,30 +13,19 @@ from events.commands.shoe import EndShoe, LoadShoe
 from events.log.store import EventLog
 from events.types.shoe_reports import LinkOpen, LinkUp
 from table_core.service.snapshots import inspect_log, snapshot_path
-from tests.support.brokers.brokers import Broker
 from tests.support.log.closed_books import ORIGIN
 from tests.support.log.logs import forging
 from tests.support.machine.waiting import until
-from tests.support.service.table_service import Table1, connected, play, service
+from tests.support.service.table_service import Table1, played, service
 from tests.support.table.coups import shoe_event
 
 NEXT_SHOE = "20261127-02"
 
 
-@pytest.fixture
-async def one(mosquitto: Broker) -> AsyncIterator[Table1]:
-    """Everybody at the table but the core; the broker's kind does not matter."""
-    async with connected(mosquitto.port) as made:
-        yield made
-
-
 async def a_shoe_ends(table: Table1, folder: Path) -> Path:
     """One coup, the shoe's end, and the books behind it; the log, closed."""
-    async with service(table.port, folder):
-        await table.driver_comes()
-        await play(table)
-        answer = await table.ask("dealer", EndShoe(transaction="e", reason="done"))
-        assert answer.result == "accepted"
+    async with played(table, folder):
+        answer = await table.must("dealer", EndShoe(transaction="e", reason="done"))
         await until(lambda: table.events[-1].type == "books_closed", "the books stay open")
         assert bytes(table.events[-1].data) == b"null"
         assert answer.position == table.events[-1].position - 1
@@ -58,8 +46,7 @@ async def test_the_books_are_closed_behind_a_shoes_end_and_the_next_start_begins
     with capture_logs() as logs:
         async with service(one.port, tmp_path, inspection=inspect_in_background):
             await one.core_comes()
-            loaded = await one.ask("dealer", LoadShoe(transaction="l2", shoe=NEXT_SHOE))
-            assert loaded.result == "accepted"
+            await one.must("dealer", LoadShoe(transaction="l2", shoe=NEXT_SHOE))
             told = "log.inspected"
             await until(lambda: told in [each["event"] for each in logs], "it does not end")
     assert not [each for each in logs if each["event"].startswith("snapshot.")]
@@ -85,8 +72,7 @@ async def test_a_log_that_was_changed_before_its_books_stops_the_bets_while_the_
         await one.say(shoe_event(9, LinkUp()))
         await one.link(9)
         await until(lambda: one.acks[-1].seq == 9, "the shoe is not heard any more")
-        loaded = await one.ask("dealer", LoadShoe(transaction="l2", shoe=NEXT_SHOE))
-        assert loaded.result == "accepted"
+        await one.must("dealer", LoadShoe(transaction="l2", shoe=NEXT_SHOE))
         opening = await one.ask("dealer", OpenBetting(transaction="o2"))
         assert (opening.result, opening.code) == ("refused", "log_unsound")
         assert opening.text == f"no more bets: {alarm.text.partition(';')[0]}"

@@ -82,3 +82,13 @@ async def at_work(*peers: Peer) -> AsyncIterator[None]:
         for task in tasks:
             with suppress(asyncio.CancelledError):
                 await task
+
+
+@asynccontextmanager
+async def reader_and_writer(
+    port: int, topic: str = EVENT, handler: Handler | None = None
+) -> AsyncIterator[tuple[Peer, Peer]]:
+    """One that hears a topic, and one that says what it likes."""
+    reader, writer = Peer(port, "core", topic, handler=handler), Peer(port, "driver")
+    async with at_work(reader, writer):
+        yield reader, writer

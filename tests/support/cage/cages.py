@@ -11,7 +11,8 @@ from events.mqtt.bus import BusSettings
 from events.mqtt.process_shell import no_probe
 from events.mqtt.topics import Topics
 from tests.support.brokers.brokers import Broker
-from tests.support.service.small_table import HOST, LIMIT_S, TOPICS
+from tests.support.machine.waiting import PATIENCE_SECONDS
+from tests.support.service.small_table import HOST, TOPICS
 
 __all__ = ["cage", "cage_at"]
 
@@ -21,7 +22,7 @@ async def cage(
     broker: Broker, ledger: str, probe: Callable[[str], None] = no_probe
 ) -> AsyncIterator[CageService]:
     bus = BusSettings(HOST, broker.port, "cage")
-    async with asyncio.timeout(LIMIT_S), cage_at(bus, TOPICS, ledger, probe) as made:
+    async with asyncio.timeout(PATIENCE_SECONDS), cage_at(bus, TOPICS, ledger, probe) as made:
         yield made
 
 

@@ -10,10 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from events.log.store import EventLog
-from events.types.envelope import decode_data, decode_envelope
 from events.types.table import CoupSettled, Settlement
 from tests.house.sources import ROOT
+from tests.support.log.logs import events_in
 
 CAGE_BOOK = ROOT / "examples/cage_book.py"
 KEEP_EVENTS = ROOT / "examples/keep_events.sh"
@@ -46,11 +45,9 @@ def shown(book: Path, *, script: Path = CAGE_BOOK) -> dict[str, Any]:
     return found
 
 
-def settlements_of(path: Path, origin: str) -> list[Settlement]:
+def settlements_of(path: Path) -> list[Settlement]:
     """All settlements in a log."""
-    with EventLog.open(path, origin) as log:
-        read = [decode_data(decode_envelope(stored.stored)) for stored in log.read(1)]
-    return [event.settlement for event in read if isinstance(event, CoupSettled)]
+    return [event.settlement for event in events_in(path) if isinstance(event, CoupSettled)]
 
 
 def seats_of(settlements: Iterable[Settlement]) -> Seats:

@@ -6,16 +6,18 @@ What it publishes live, and in what disorder, is the test's affair.
 import asyncio
 import json
 import random
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Final
 
 import aiomqtt
 
 from tests.support.brokers.brokers import Broker
+from tests.support.machine.processes import ROOT, environment
+from tests.support.machine.waiting import until
 from tests.support.service.small_table import TOPICS, SmallTable, small_table
 
-__all__ = ["FeedTable", "disorder", "feed_table"]
+__all__ = ["FeedTable", "disorder", "feed_table", "killed_again_and_again"]
 
 _IN_FLIGHT: Final = 8  # aiomqtt warns above ten
 
@@ -107,3 +109,37 @@ def disorder(rng: random.Random, positions: Iterable[int]) -> list[int]:
             late = rng.choice((0, 0, 0, 2, 5, 40)) * rng.random()
             row.append((position + late, position))
     return [position for _, position in sorted(row)]
+
+
+async def killed_again_and_again(
+    command: Sequence[str],
+    play: Callable[[list[int]], Coroutine[Any, Any, None]],
+    asked: Sequence[int],
+    rng: random.Random,
+    most_s: float,
+) -> list[int]:
+    """Start a consumer and kill it, as often as there is time while the table plays.
+
+    Args:
+        command: the consumer's.
+        play: is told who was killed so far.
+        asked: grows with what it asks of the table.
+        rng: of the moments.
+        most_s: seconds from its asking to its end, at the most.
+    """
+    killed: list[int] = []
+    playing = asyncio.create_task(play(killed))
+    while not playing.done():
+        child = await asyncio.create_subprocess_exec(
+            *command, env=environment(), cwd=ROOT, stderr=asyncio.subprocess.DEVNULL
+        )
+        heard = len(asked)
+        await until(
+            lambda heard=heard: len(asked) > heard or playing.done(), "it asks for something"
+        )
+        await asyncio.sleep(rng.uniform(0, most_s))
+        child.kill()
+        await child.wait()
+        killed.append(child.pid)
+    await playing
+    return killed

@@ -1,8 +1,7 @@
 """Ledgers and logs to test with: entries in memory, games in a log, a ledger held against it."""
 
-import random
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import Final
@@ -14,14 +13,11 @@ from cage.ledger.reading import Filter, open_ledger
 from cage.ledger.received_event import LedgerEvent, decode_stored_event
 from cage.ledger.store import LedgerStore
 from cage.reports.reconcile import Reconciliation, reconcile
-from events.clock import rfc3339
 from events.log.reader import reading as reading_log
-from events.log.store import EventLog
-from events.types.envelope import decode_envelope, encode_envelope, event_id
-from events.types.stored import Pending
+from events.types.envelope import event_id
 from events.types.table import TableEvent
 from table_core.process.publishers import public_bytes
-from tests.support.table.money_game import BOOKS, Game, random_coup
+from tests.support.property.logs import played, write_log
 
 __all__ = [
     "STREAM",
@@ -33,12 +29,9 @@ __all__ = [
     "held_against",
     "messages_of",
     "play_log",
-    "write_log",
 ]
 
 STREAM: Final = "site/t1"
-_COMMIT: Final = 100
-_BEGIN_NS: Final = 1_795_822_745 * 1_000_000_000  # some evening; an event a second
 
 
 class MemoryLedger:
@@ -80,34 +73,9 @@ class MemoryLedger:
 
 def play_log(path: Path, *, seed: int, coups: int, book: str = "per_shoe") -> list[TableEvent]:
     """Play a game with everything in it into a log; what was played."""
-    rng, game = random.Random(seed), Game(BOOKS[book](), seed)
-    for _ in range(coups):
-        game.play(random_coup(rng))
-    write_log(path, game.world.log)
-    return game.world.log
-
-
-def write_log(path: Path, events: Sequence[TableEvent], *, every_s: int = 1) -> None:
-    """A real log of these events, one every so many seconds."""
-    with EventLog.open(path, STREAM) as log:
-        for first in range(0, len(events), _COMMIT):
-            chosen = enumerate(events[first:][:_COMMIT], first + 1)
-            made = [_pending(position, event, every_s) for position, event in chosen]
-            log.append(log.position, made, None)
-
-
-def _pending(position: int, event: TableEvent, every_s: int) -> Pending:
-    stored = encode_envelope(
-        event,
-        index=0,
-        stream=STREAM,
-        position=position,
-        at=rfc3339(_BEGIN_NS + position * every_s * 1_000_000_000),
-        actor="shoe",
-        cause=f"j1/{position}",
-        correlation="",
-    )
-    return Pending(event.TYPE, event.VERSION, decode_envelope(stored).at, stored)
+    events = played(seed, coups, book)
+    write_log(path, STREAM, events)
+    return events
 
 
 def facts_of(path: Path) -> list[LedgerEvent]:

@@ -7,30 +7,27 @@ to book a log once more, `tests.support.cage.ledgers.book_log`.
 """
 
 import hashlib
-import io
 import json
 import lzma
 import shutil
 import sqlite3
-import sys
 from collections.abc import Iterator, Sequence
-from contextlib import chdir, closing, redirect_stderr, redirect_stdout
+from contextlib import chdir, closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
 
-from baccarat.cli.main import main
 from tests.support.cage.ledgers import book_log
+from tests.support.machine.commands import Done, here
 
 __all__ = [
     "LEDGER",
     "LOG",
     "PACKED",
     "SAID",
-    "Answer",
     "Said",
     "answer_to",
     "differences",
@@ -73,14 +70,6 @@ class Said(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
     err: str | None = ""
 
 
-class Answer(NamedTuple):
-    """What a command comes to now."""
-
-    code: int
-    out: str
-    err: str
-
-
 def kept_stories() -> list[Path]:
     """A folder for each story of each version."""
     return sorted(path for path in _CORPUS.glob("*/kept/*") if path.is_dir())
@@ -104,26 +93,11 @@ def said_of(folder: Path) -> tuple[Said, ...]:
     return msgspec.json.decode((folder / SAID).read_bytes(), type=tuple[Said, ...])
 
 
-def answer_to(folder: Path, argv: Sequence[str], stdin: str | None = None) -> Answer:
+def answer_to(folder: Path, argv: Sequence[str], stdin: str | None = None) -> Done:
     """Ask in this process, in the story's folder."""
     given = (folder / stdin).read_bytes() if stdin else b""
-    out, err, before = _stream(), _stream(), sys.stdin
-    sys.stdin = _stream(given)
-    try:
-        with chdir(folder), redirect_stdout(out), redirect_stderr(err):
-            code = main(list(argv))
-    finally:
-        sys.stdin = before
-    return Answer(code, _text(out), _text(err))
-
-
-def _stream(data: bytes = b"") -> io.TextIOWrapper:
-    return io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="")
-
-
-def _text(stream: io.TextIOWrapper) -> str:
-    stream.seek(0)
-    return stream.read()
+    with chdir(folder):
+        return here(*argv, stdin=given)
 
 
 def differences(folder: Path) -> list[str]:

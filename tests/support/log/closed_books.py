@@ -1,17 +1,19 @@
-"""Logs of whole games whose books were closed at each shoe's end, by the table's own shell."""
+"""Logs of whole games whose books were closed at each shoe's end, in one file or a file a shoe."""
 
 import random
+import sqlite3
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from structlog.testing import capture_logs
 
 from events.commands.shoe import EndShoe
+from events.log.segments import Segment, archive_folder, segments_in
 from events.log.store import EventLog
 from events.mqtt.process_shell import no_probe
 from events.mqtt.topics import Topics
-from events.types.envelope import decode_data, decode_envelope
 from events.types.snapshot_anchor import BooksClosed
 from table_core.process.log_effects import OpenedTable
 from table_core.rules.rulebook import Rulebook
@@ -19,18 +21,23 @@ from table_core.service.snapshots import restore_state
 from table_core.service.table import Table
 from table_core.state.table import TableState
 from tests.support.clock import FakeClock
-from tests.support.log.logs import NAME, keep
+from tests.support.log.logs import NAME, event_of, events_in, keep
 from tests.support.table.money_game import Game, random_coup
 
 __all__ = [
     "ORIGIN",
     "TOPICS",
+    "Chain",
     "Closed",
+    "base_of",
     "books_of",
+    "chain",
     "closed",
+    "events_of",
     "newest_books",
     "opened",
     "table_on",
+    "writable",
 ]
 
 ORIGIN = "site/t1"
@@ -76,12 +83,11 @@ def closed(
             if shoe < shoes:
                 _end(game)
             keep(log, game.world.log[heard:])
-            heard = len(game.world.log)
             if shoe < shoes:
                 table_on(log, rulebook).close_books()
                 at_books[log.position] = game.world.state
-                game.world.take(_newest(log))
-                heard = len(game.world.log)
+                game.world.take([event_of(each) for each in log.read(log.position)])
+            heard = len(game.world.log)
     return Closed(path, game.world.state, at_books, rulebook)
 
 
@@ -90,21 +96,12 @@ def _end(game: Game) -> None:
         game.world.must(EndShoe(transaction=game.t(), reason="the test's shoes are short"))
 
 
-def _newest(log: EventLog) -> list[BooksClosed]:
-    (stored,) = log.read(log.position)
-    event = decode_data(decode_envelope(stored.stored))
-    assert isinstance(event, BooksClosed)
-    return [event]
-
-
 def newest_books(made: Closed) -> int:
     return max(made.at_books)
 
 
 def books_of(path: Path, position: int) -> BooksClosed:
-    with EventLog.open(path, ORIGIN) as log:
-        (stored,) = log.read(position, 1)
-    event = decode_data(decode_envelope(stored.stored))
+    event = events_in(path)[position - 1]
     assert isinstance(event, BooksClosed)
     return event
 
@@ -125,3 +122,54 @@ def opened(made: Closed) -> tuple[OpenedTable, list[str], int]:
 
         found = restore_state(Counting())  # type: ignore[arg-type]  # a log that counts what is read
     return found, [entry["event"] for entry in logs], folded
+
+
+class Chain(NamedTuple):
+    """A log in several files, and its stored events as one file would have them."""
+
+    path: Path
+    files: tuple[Segment, ...]
+    rows: tuple[tuple[int, bytes, bytes], ...]
+
+
+def chain(
+    folder: Path, rulebook: Rulebook, seed: int, *, shoes: int = 3, turn: bool = True
+) -> Chain:
+    """Play so many shoes of one coup; behind each but the last, a new file begins."""
+    rng, game = random.Random(seed), Game(rulebook, seed)
+    path = folder / NAME
+    with EventLog.open(path, ORIGIN) as log:
+        heard = 0
+        for shoe in range(shoes):
+            game.play(random_coup(rng))
+            _end(game)
+            keep(log, game.world.log[heard:])
+            table = table_on(log, rulebook)
+            table.close_books()
+            state = table.state
+            if turn and shoe < shoes - 1:
+                assert log.new_file() is not None
+            game.world.take([event_of(each) for each in log.read(log.position)])
+            heard = len(game.world.log)
+            assert game.world.state == state
+        rows = tuple((each.position, each.stored, each.hash) for each in log.read())
+    return Chain(path, segments_in(archive_folder(path), ORIGIN), rows)
+
+
+def events_of(path: Path) -> tuple[tuple[int, bytes, bytes], ...]:
+    """What the writer reads, from the first event on."""
+    with EventLog.open(path, ORIGIN) as log:
+        return tuple((each.position, each.stored, each.hash) for each in log.read())
+
+
+def writable(file: Segment) -> Path:
+    """A closed file that somebody has laid hands on."""
+    file.path.chmod(0o644)
+    return file.path
+
+
+def base_of(path: Path) -> int:
+    """The first position of a log's newest file."""
+    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as db:
+        (base,) = db.execute("SELECT min(position) FROM event").fetchone()
+    return int(base)

@@ -6,16 +6,57 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from events.log.reader import reading
 from events.log.schema import SCHEMA
 from events.log.store import EventLog
 from events.proof.chain import next_hash, origin_hash
-from events.types.envelope import encode_envelope
-from events.types.stored import Pending
+from events.types.envelope import decode_data, decode_envelope, encode_envelope
+from events.types.stored import Pending, Stored
 from events.types.table import AlarmRaised, BettingClosed, TableEvent
 
 ORIGIN = "sydney/t1"
 AT = "2026-11-27T21:40:07.123456789Z"
 NAME = "table.sqlite"
+
+
+def stored_bytes(
+    event: TableEvent,
+    position: int,
+    *,
+    stream: str = ORIGIN,
+    at: str = AT,
+    actor: str = "shoe",
+    cause: str = "",
+    index: int = 0,
+    correlation: str = "",
+) -> bytes:
+    """An event as a log keeps it, each of another cause where none is named."""
+    return encode_envelope(
+        event,
+        index=index,
+        stream=stream,
+        position=position,
+        at=at,
+        actor=actor,
+        cause=cause or f"j1/{position}",
+        correlation=correlation,
+    )
+
+
+def to_append(stored: bytes) -> Pending:
+    """Stored bytes as a log takes them."""
+    told = decode_envelope(stored)
+    return Pending(told.type, told.v, told.at, stored)
+
+
+def event_of(stored: Stored) -> TableEvent:
+    return decode_data(decode_envelope(stored.stored))
+
+
+def events_in(path: Path) -> list[TableEvent]:
+    """All events of a log that nobody need have closed."""
+    with reading(path) as log:
+        return [event_of(each) for each in log.read()]
 
 
 def pending(
@@ -27,22 +68,21 @@ def pending(
     stream: str = ORIGIN,
 ) -> Pending:
     """An event for `position`; of one type or another where none is given."""
-    actor, _, _ = cause.partition("/")
+    coup = "20261127-01/1"
     if event is None and position % 2:
-        event = BettingClosed(coup="20261127-01/1", by="dealer")
+        event = BettingClosed(coup=coup, by="dealer")
     elif event is None:
-        event = AlarmRaised(alarm="shoe_link", text="die Tür ist auf: ♠", coup="20261127-01/1")
-    stored = encode_envelope(
+        event = AlarmRaised(alarm="shoe_link", text="die Tür ist auf: ♠", coup=coup)
+    stored = stored_bytes(
         event,
-        index=index,
+        position,
         stream=stream,
-        position=position,
-        at=AT,
-        actor=actor,
+        actor=cause.partition("/")[0],
         cause=cause,
-        correlation="20261127-01/1",
+        index=index,
+        correlation=coup,
     )
-    return Pending(event.TYPE, event.VERSION, AT, stored)
+    return to_append(stored)
 
 
 def grow(log: EventLog, count: int, transaction: str | None = None) -> None:
@@ -119,20 +159,18 @@ def replace_stored(path: Path, position: int, stored: bytes) -> None:
 def keep(log: EventLog, events: Sequence[TableEvent]) -> None:
     """Append what a table without a log has made, in one commit."""
     first = log.position + 1
-    entries = []
-    for position, event in enumerate(events, start=first):
-        stored = encode_envelope(
+    entries = [
+        stored_bytes(
             event,
-            index=position - first,
+            first + index,
             stream=log.origin,
-            position=position,
-            at=AT,
-            actor="shoe",
             cause=f"j/{first}",
+            index=index,
             correlation=str(getattr(event, "coup", None) or ""),
         )
-        entries.append(Pending(event.TYPE, event.VERSION, AT, stored))
-    log.append(log.position, entries)
+        for index, event in enumerate(events)
+    ]
+    log.append(log.position, [to_append(each) for each in entries])
 
 
 def keep_alarms(log: EventLog, count: int) -> None:

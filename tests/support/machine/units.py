@@ -5,8 +5,10 @@ Type=notify with its socket. The sandbox is judged by `systemd-analyze` instead.
 """
 
 import os
+import re
 import shutil
 import socket
+import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,9 +18,10 @@ from typing import Final
 from baccarat.processes.children import Child
 from tests.support.machine.waiting import until_blocking
 
-__all__ = ["Unit", "in_root"]
+__all__ = ["Unit", "assert_tight", "in_root"]
 
 # Of the machine's own: what a Debian root holds besides what was installed.
+_EXPOSED_MOST: Final = 1.6
 _KERNELS: Final = ("dev", "proc")
 _BOUND: Final = ("usr", "bin", "sbin", "lib", "lib64", *_KERNELS)
 _ENTER: Final = """\
@@ -32,6 +35,15 @@ for each in {bound}; do
 done
 exec chroot "$@"
 """
+
+
+def assert_tight(unit: Path) -> None:
+    """A unit's sandbox, as `systemd-analyze security` judges it."""
+    command = ["systemd-analyze", "security", "--offline=true", str(unit)]
+    said = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+    found = re.search(r"Overall exposure level for \S+: ([0-9.]+)", said)
+    assert found, said
+    assert float(found[1]) <= _EXPOSED_MOST, said
 
 
 def in_root(

@@ -3,14 +3,13 @@
 import asyncio
 import json
 import sys
-import time
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, suppress
+from itertools import chain
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 import psycopg
-import pytest
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 from psycopg.rows import dict_row
@@ -21,12 +20,14 @@ from property.hub.connection import connect
 from property.hub.replicated_event import ReplicatedEvent, replication_headers
 from property.hub.subjects import PARTITIONS, event_subject, split_origin
 from tests.support.machine.processes import ROOT, environment
+from tests.support.machine.waiting import until
 from tests.support.property.logs import carried_in, differences
 from tests.support.property.nats_hub import Hub
 
-__all__ = ["PATIENCE_S", "ArchiveSite", "until_true"]
+__all__ = ["ArchiveSite"]
 
-PATIENCE_S: Final = 60.0
+_OFTEN_S: Final = 0.05  # which costs a database little
+_T = TypeVar("_T")
 _AHEAD: Final = 500  # publications that are not yet answered
 _HELD: Final = """
 SELECT pid, array_agg(objid::int - 1 ORDER BY objid) AS held FROM pg_locks
@@ -35,17 +36,6 @@ WHERE locktype = 'advisory' AND classid = x'62616370'::int AND objid > 0 AND gra
     AND datname = current_database()
 GROUP BY pid
 """
-
-
-async def until_true(
-    condition: Callable[[], object], what: str, within: float = PATIENCE_S
-) -> None:
-    """Ask a few times a second, which costs a database little."""
-    deadline = time.monotonic() + within
-    while not condition():
-        if time.monotonic() > deadline:
-            pytest.fail(f"waited {within:g} s in vain: {what}")
-        await asyncio.sleep(0.05)
 
 
 class ArchiveSite:
@@ -111,10 +101,10 @@ class ArchiveSite:
 
     # ---- the hub ----
 
-    async def say(self, events: Sequence[ReplicatedEvent]) -> None:
-        """Publish as an uplink does, in order, without its checks: the keeper may do anything."""
+    async def say(self, *logs: Sequence[ReplicatedEvent]) -> None:
+        """Publish as uplinks do, in order, without their checks: the keeper may do anything."""
         waiting: list[asyncio.Future[Any]] = []
-        for each in events:
+        for each in chain.from_iterable(logs):
             message = (event_subject(*split_origin(each.origin)), each.stored)
             waiting.append(await self._published(*message, replication_headers(each)))
             if len(waiting) >= _AHEAD:
@@ -174,7 +164,7 @@ class ArchiveSite:
     async def until_shared(self, *shares: int) -> None:
         """Wait until the workers have so many each."""
         assert sum(shares) == PARTITIONS
-        await until_true(lambda: self.shares() == sorted(shares), f"shares of {shares}")
+        await self.until(lambda: self.shares() == sorted(shares), f"shares of {shares}")
 
     async def until_archived(self, *logs: Path) -> None:
         """Wait until every log's head is archived, and hold all of it against the logs."""
@@ -185,7 +175,7 @@ class ArchiveSite:
             found = {row["origin"]: row["position"] for row in self.ask(asked)}
             return all(found.get(origin) == position for origin, position in wanted.items())
 
-        await self._patiently(there, "all of the logs is archived")
+        await self.until(there, "all of the logs is archived")
         assert differences(self.url, logs) == []
 
     async def until_alarm(self, origin: str, kind: str) -> dict[str, Any]:
@@ -195,12 +185,24 @@ class ArchiveSite:
             'SELECT * FROM property.feed_alarm WHERE site = %s AND "table" = %s AND kind = %s '
             "AND cleared_at IS NULL"
         )
-        await self._patiently(lambda: self.ask(asked, site, table, kind), f"{origin}: {kind}")
-        return self.ask(asked, site, table, kind)[0]
+        rows = await self.until(lambda: self.ask(asked, site, table, kind), f"{origin}: {kind}")
+        return rows[0]
 
-    async def _patiently(self, condition: Callable[[], object], what: str) -> None:
-        try:
-            await until_true(condition, what)
-        except pytest.fail.Exception:
+    async def until(
+        self, condition: Callable[[], _T], what: str, within: float | None = None
+    ) -> _T:
+        """Wait for something; on failure, the archive's heads and the workers' words are told."""
+
+        def told() -> str:
             heads = self.ask("SELECT * FROM property.head ORDER BY 1, 2")
-            pytest.fail(f"in vain: {what}\n{heads}\n{self.said()[-6000:]}")
+            return f"{what}\n{heads}\n{self.said()[-6000:]}"
+
+        return await until(condition, told, within, every=_OFTEN_S)
+
+    async def until_over(self, worker: Child, what: str) -> None:
+        """Wait until a worker has ended."""
+        await self.until(lambda: worker.code is not None, what)
+
+    def count(self) -> int:
+        """How many events are archived."""
+        return sum(row["n"] for row in self.ask("SELECT count(*) AS n FROM property.event"))

@@ -1,15 +1,14 @@
 """Tables' logs that grow while their uplinks run, and what the hub then holds of them."""
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Final, Self
 
 from nats.aio.msg import Msg
-from nats.errors import Error as NatsError
 from nats.js import JetStreamContext, api
-from nats.js.errors import Error as JetStreamError
 
 from events.clock import SystemClock
 from events.errors import BusError
@@ -21,26 +20,29 @@ from events.proof.note import SigningKey
 from events.types.table import AlarmRaised
 from property.hub.connection import HubSettings, connect
 from property.hub.subjects import EVENTS, split_origin, stored_subject
+from property.uplink.replication import FeedStopped
 from property.uplink.service import UplinkFeed, UplinkLog, feeds_of, run_uplink
 from tests.support.log.logs import pending
-from tests.support.property.nats_hub import Hub
+from tests.support.machine.tasks import serving
+from tests.support.machine.waiting import until
+from tests.support.property.nats_hub import HUB_ERRORS, Hub, signed_in
 
 __all__ = [
     "Rows",
     "TableLogs",
+    "fed",
     "feeding",
     "held_rows",
     "hub_state",
     "keeper",
     "log_rows",
     "until_held",
+    "until_stopped",
     "watching",
 ]
 
 Rows = list[tuple[int, bytes, bytes]]
 _FETCH: Final = 500
-# Elections, a node that catches up, and a busy machine.
-_PATIENCE_S: Final = 45.0
 
 
 class TableLogs:
@@ -103,14 +105,13 @@ def log_rows(path: Path) -> Rows:
 @asynccontextmanager
 async def keeper(hub: Hub) -> AsyncIterator[JetStreamContext]:
     """JetStream as the hub's keeper has it, at any node that answers."""
-    connection = None
-    for attempt in range(len(hub.nodes) * 2):
-        try:
-            connection = await connect(hub.settings("keeper"), attempt)
-            break
-        except BusError:
-            await asyncio.sleep(0.05)
-    assert connection is not None, "no node lets the keeper in"
+    attempts = count()
+    connection = await until(
+        lambda: connect(hub.settings("keeper"), next(attempts)),
+        "a node lets the keeper in",
+        every=0.05,
+        despite=(BusError,),
+    )
     try:
         yield JetStreamContext(connection, timeout=5)
     finally:
@@ -125,13 +126,10 @@ async def watching(hub: Hub) -> AsyncIterator[list[Msg]]:
     async def note(message: Msg) -> None:
         seen.append(message)
 
-    client = await connect(hub.settings("keeper"), 0)
-    try:
+    async with signed_in(hub) as client:
         await client.subscribe(">", cb=note)
         await client.flush()
         yield seen
-    finally:
-        await client.close()
 
 
 async def hub_state(hub: Hub) -> dict[str, tuple[int, int]]:
@@ -166,26 +164,31 @@ async def until_held(hub: Hub, origin: str, path: Path, upto: int | None = None)
         path: its log.
         upto: a position that suffices, where the log goes on.
     """
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + _PATIENCE_S
     held: Rows = []
-    trouble = ""
-    while loop.time() < deadline:
-        try:
-            held = await held_rows(hub, origin)
-        except (NatsError, JetStreamError, TimeoutError, OSError) as error:
-            trouble = repr(error)
-        else:
-            own = log_rows(path)
-            if held == own or (upto is not None and len(held) >= upto and held == own[: len(held)]):
-                return
-        await asyncio.sleep(0.1)
-    own = log_rows(path)
-    first = next((n for n, (a, b) in enumerate(zip(held, own, strict=False)) if a != b), None)
-    raise AssertionError(
-        f"{origin}: the hub holds {len(held)}, the log {len(own)}; "
-        f"first difference {first}; {trouble}"
-    )
+
+    async def there() -> bool:
+        held[:] = await held_rows(hub, origin)
+        own = log_rows(path)
+        return held == own or (upto is not None and len(held) >= upto and held == own[: len(held)])
+
+    def difference() -> str:
+        own = log_rows(path)
+        first = next((n for n, (a, b) in enumerate(zip(held, own, strict=False)) if a != b), None)
+        return f"{origin}: the hub holds {len(held)}, the log {len(own)}; first difference {first};"
+
+    await until(there, difference, every=0.1, despite=HUB_ERRORS)
+
+
+async def fed(hub: Hub, logs: TableLogs, *origins: str) -> None:
+    """The hub holds these logs, and their uplinks are gone."""
+    async with feeding(logs, map(hub.settings, origins)):
+        for origin in origins:
+            await until_held(hub, origin, logs.paths[origin])
+
+
+async def until_stopped(feed: UplinkFeed) -> FeedStopped:
+    """Why the feed has stopped, once it has."""
+    return await until(lambda: feed.state.stopped, "the feed stops")
 
 
 @asynccontextmanager
@@ -195,10 +198,5 @@ async def feeding(
     """Uplinks of tables in this process, by table; ended at the end."""
     tables = [UplinkLog(path=logs.paths[each.who], hub=each) for each in settings]
     feeds = feeds_of(tables, SystemClock())
-    stop = asyncio.Event()
-    running = asyncio.create_task(run_uplink(feeds, stop))
-    try:
+    async with serving(partial(run_uplink, feeds)):
         yield {each.state.origin: each for each in feeds}
-    finally:
-        stop.set()
-        await running

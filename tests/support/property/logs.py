@@ -11,12 +11,12 @@ import psycopg
 from events.clock import rfc3339
 from events.log.reader import reading
 from events.log.store import EventLog
-from events.types.envelope import Entry, decode_entry, decode_envelope, encode_envelope
-from events.types.stored import Pending
+from events.types.envelope import Entry, decode_entry
 from events.types.table import TableEvent
 from property.archive.database import connect_archive, migrate
 from property.archive.store import Archive
 from property.hub.replicated_event import Head, ReplicatedEvent
+from tests.support.log.logs import stored_bytes, to_append
 from tests.support.table.money_game import BOOKS, Game, Played, random_coup
 
 __all__ = [
@@ -62,7 +62,6 @@ def write_log(
     origin: str,
     events: Sequence[TableEvent],
     *,
-    begin_s: int = BEGIN_S,
     every_s: int = 1,
 ) -> None:
     """A log of these events, one every so many seconds; what is there already goes on."""
@@ -70,24 +69,16 @@ def write_log(
         for first in range(0, len(events), _COMMIT):
             base = log.position
             made = [
-                _pending(origin, base + number, event, begin_s + (base + number) * every_s)
-                for number, event in enumerate(events[first:][:_COMMIT], 1)
+                stored_bytes(
+                    event,
+                    position,
+                    stream=origin,
+                    at=rfc3339((BEGIN_S + position * every_s) * 1_000_000_000),
+                    correlation=str(getattr(event, "coup", None) or ""),
+                )
+                for position, event in enumerate(events[first:][:_COMMIT], base + 1)
             ]
-            log.append(base, made, None)
-
-
-def _pending(origin: str, position: int, event: TableEvent, at_s: int) -> Pending:
-    stored = encode_envelope(
-        event,
-        index=0,
-        stream=origin,
-        position=position,
-        at=rfc3339(at_s * 1_000_000_000),
-        actor="shoe",
-        cause=f"j1/{position}",
-        correlation=str(getattr(event, "coup", None) or ""),
-    )
-    return Pending(event.TYPE, event.VERSION, decode_envelope(stored).at, stored)
+            log.append(base, [to_append(each) for each in made], None)
 
 
 def carried_in(path: Path) -> list[ReplicatedEvent]:
@@ -108,14 +99,11 @@ def into_archive(url: str, *logs: Path) -> None:
     """Make an archive and store logs in it, without a hub."""
 
     async def store() -> None:
-        connection = await connect_archive(url)
-        try:
+        async with await connect_archive(url) as connection:
             archive = Archive(url, connection)
             for log in logs:
                 intake, _ = await archive.keep({}, carried_in(log), ())
                 assert not intake.faults
-        finally:
-            await connection.close()
 
     migrate(url)
     asyncio.run(store())

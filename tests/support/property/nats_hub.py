@@ -1,14 +1,12 @@
 """A property's hub as real processes on loopback: nodes with TLS and logins, and leaves."""
 
-import asyncio
 import json
 import secrets
 import shutil
-import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime
 from http.client import HTTPException
 from itertools import count
@@ -16,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import bcrypt
+from nats.aio.client import Client
 from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
 from nats.js.errors import Error as JetStreamError
@@ -38,9 +37,12 @@ from property.hub.server_conf import (
     leaf_conf,
 )
 from tests.support.machine.ports import free_port
-from tests.support.machine.waiting import PATIENCE_SECONDS, until_blocking
+from tests.support.machine.waiting import until, until_blocking
 
-__all__ = ["Hub", "Leaf", "made_streams", "running_hub"]
+__all__ = ["HUB_ERRORS", "Hub", "Leaf", "made_streams", "running_hub", "signed_in"]
+
+HUB_ERRORS: Final = (BusError, NatsError, JetStreamError, TimeoutError, OSError)
+"""Of a hub that has just started, or is short of time, and may be without a leader."""
 
 # The lowest that bcrypt has: the passwords are long and random.
 _ROUNDS: Final = 4
@@ -313,6 +315,16 @@ def running_hub(folder: Path, tables: Iterable[str] = (), nodes: int = 3) -> Ite
         hub.close()
 
 
+@asynccontextmanager
+async def signed_in(hub: Hub, who: str = "keeper", node: int = 0) -> AsyncIterator[Client]:
+    """Somebody's connection to one of the nodes, while the block lasts."""
+    client = await connect(hub.settings(who), node)
+    try:
+        yield client
+    finally:
+        await client.close()
+
+
 async def made_streams(hub: Hub, *, anew: bool = False) -> None:
     """Make the hub's streams, or fail.
 
@@ -320,25 +332,14 @@ async def made_streams(hub: Hub, *, anew: bool = False) -> None:
         hub: it runs.
         anew: take away those that are there, with all that they hold.
     """
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    for attempt in count():
-        try:
-            await _made_once(hub, attempt, anew=anew)
-        except (BusError, NatsError, JetStreamError, TimeoutError):
-            # A hub that has just started, or is short of time, may be without a leader.
-            if time.monotonic() > deadline:
-                raise
-            await asyncio.sleep(_AGAIN_S)
-        else:
-            return
+    attempts = count()
 
+    async def made() -> bool:
+        async with signed_in(hub, node=next(attempts)) as keeper:
+            js = JetStreamContext(keeper, timeout=15)
+            for each in await js.streams_info() if anew else ():
+                await js.delete_stream(str(each.config.name))
+            await ensure_streams(js, hub.limits)
+        return True
 
-async def _made_once(hub: Hub, attempt: int, *, anew: bool) -> None:
-    keeper = await connect(hub.settings("keeper"), attempt)
-    try:
-        js = JetStreamContext(keeper, timeout=15)
-        for each in await js.streams_info() if anew else ():
-            await js.delete_stream(str(each.config.name))
-        await ensure_streams(js, hub.limits)
-    finally:
-        await keeper.close()
+    await until(made, "the hub has its streams", every=_AGAIN_S, despite=HUB_ERRORS)

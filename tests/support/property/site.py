@@ -1,35 +1,25 @@
 """A property of one file: a hub, an archive and logs in TOML, run and asked as a person would."""
 
-import io
 import json
 import sys
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from baccarat.cli.main import main
+import httpx
+
 from baccarat.processes.children import Child
 from events.proof.note import SigningKey
+from tests.support.machine.commands import Done, documents, here
 from tests.support.machine.ports import free_port
 from tests.support.machine.processes import ROOT, environment
+from tests.support.machine.waiting import until_blocking
 from tests.support.property.nats_hub import Hub
 
-__all__ = ["PropertySite", "Told", "health"]
+__all__ = ["PropertySite", "health"]
 
 _COMMAND: Final = (sys.executable, "-m", "baccarat", "property")
-_PATIENCE_S: Final = 45.0
-
-
-class Told(NamedTuple):
-    """What a command says, and its exit code."""
-
-    code: int
-    out: str
-    err: str
 
 
 class PropertySite:
@@ -97,20 +87,15 @@ class PropertySite:
         with Child.start(command, name=name, output=log, env=environment(), cwd=ROOT) as child:
             yield child
 
-    def ask(self, *words: str) -> Told:
-        """Another of its commands: `status`, or `query` and its words. In this process: quick."""
-        out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
-        with redirect_stdout(out), redirect_stderr(err):
-            code = main(["property", words[0], str(self.config), *words[1:]])
-        for stream in (out, err):
-            stream.seek(0)
-        return Told(code, out.read(), err.read())
+    def ask(self, *words: str) -> Done:
+        """Another of its commands: `status`, or `query` and its words."""
+        return here("property", words[0], self.config, *words[1:])
 
     def rows(self, *words: str) -> list[dict[str, Any]]:
         """What a query answers."""
         done = self.ask("query", *words, "--json")
         assert done.code == 0, done.err
-        return [json.loads(line) for line in done.out.splitlines()]
+        return documents(done)
 
     def status(self) -> tuple[int, dict[str, Any]]:
         """The exit code and the document of `status --json`."""
@@ -119,16 +104,11 @@ class PropertySite:
         return done.code, json.loads(done.out)
 
 
-def health(port: int) -> dict[str, Any] | None:
-    """What a page says of itself; None where nobody answers. Waited for until it is live."""
-    deadline = time.monotonic() + _PATIENCE_S
-    told: dict[str, Any] | None = None
-    while time.monotonic() < deadline and not (told and told["live"]):
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5) as answer:
-                told = json.load(answer)
-        except urllib.error.HTTPError as error:
-            told = json.load(error)
-        except OSError:
-            time.sleep(0.05)
-    return told
+def health(port: int) -> dict[str, Any]:
+    """What a page says of itself, once it is live."""
+
+    def live() -> dict[str, Any] | None:
+        told: dict[str, Any] = httpx.get(f"http://127.0.0.1:{port}/health", timeout=5).json()
+        return told if told["live"] else None
+
+    return until_blocking(live, "the page is live", every=0.05, despite=(httpx.TransportError,))

@@ -1,7 +1,6 @@
 """Logs to be witnessed: a table's events and signed checkpoints, said to a hub in any order."""
 
 from collections.abc import Sequence
-from typing import Final
 
 from nats.aio.client import Client
 
@@ -9,14 +8,12 @@ from events.proof.chain import next_hash, origin_hash
 from events.proof.checkpoint import Checkpoint, signed_checkpoint
 from events.proof.merkle import root_of
 from events.proof.note import SigningKey
-from events.types.envelope import encode_envelope
 from events.types.table import AlarmRaised
 from property.hub.replicated_event import MESSAGE_ID, ReplicatedEvent, replication_headers
 from property.hub.subjects import checkpoint_subject, event_subject, split_origin
+from tests.support.log.logs import stored_bytes
 
 __all__ = ["SignedLog"]
-
-_AT: Final = "2026-11-27T21:40:07.123456789Z"
 
 
 class SignedLog:
@@ -36,17 +33,8 @@ class SignedLog:
         """So many more events."""
         for _ in range(count):
             position = len(self.events) + 1
-            stored = encode_envelope(
-                AlarmRaised(alarm="x", text=text),
-                index=0,
-                stream=self.origin,
-                position=position,
-                at=_AT,
-                actor="core",
-                cause=f"core/{position}/{text}",
-                correlation="",
-            )
-            self.take(stored)
+            alarm, cause = AlarmRaised(alarm="x", text=text), f"core/{position}/{text}"
+            self.take(stored_bytes(alarm, position, stream=self.origin, actor="core", cause=cause))
 
     def take(self, stored: bytes) -> None:
         """This event more."""

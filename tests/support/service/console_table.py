@@ -6,7 +6,6 @@ The shoe is a pseudo-terminal that says what the test says; the browser is the t
 import asyncio
 import secrets
 import sqlite3
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -37,6 +36,7 @@ from table_core.service.service import TableService
 from table_core.service.table import Table
 from tests.support.brokers.brokers import Broker, running
 from tests.support.machine.ports import free_port
+from tests.support.machine.tasks import loop_apart
 from tests.support.machine.waiting import until_blocking
 from tests.support.shoe.shoe_bytes import frames
 from tests.support.shoe.shoe_line import ShoePort
@@ -260,32 +260,18 @@ def _serving(
     config: TableConfig, own: Rulebook | None
 ) -> Iterator[tuple[asyncio.AbstractEventLoop, _Power]]:
     """The services in a loop of their own."""
-    loop, stop, failed = asyncio.new_event_loop(), asyncio.Event(), []
     power = _Power(config, own)
 
-    async def serve() -> None:
+    async def serve(stop: asyncio.Event) -> None:
         async with asyncio.TaskGroup() as group:
             group.create_task(power.run())
             for service in (serve_shoe, serve_displays):
                 group.create_task(service(config, stop))
+            await stop.wait()
+            power.end()
 
-    def work() -> None:
-        try:
-            loop.run_until_complete(serve())
-        except BaseException as error:  # noqa: BLE001 - told by the test's own thread
-            failed.append(error)
-
-    thread = threading.Thread(target=work, name="services")
-    thread.start()
-    try:
+    with loop_apart(serve) as loop:
         yield loop, power
-    finally:
-        loop.call_soon_threadsafe(power.end)
-        loop.call_soon_threadsafe(stop.set)
-        thread.join()
-        loop.close()
-    if failed:
-        raise failed[0]
 
 
 def _live(address: str) -> bool:

@@ -8,16 +8,14 @@ well into what follows a card as between two of its copies.
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Final
 
-from baccarat.config.table import load_config
 from baccarat.local_brokers.nats import EmbeddedBroker
-from baccarat.processes.children import Child
-from baccarat.services.registry import service_command
 from cage.ledger.database import parse_ledger_url
 from cage.ledger.reading import open_ledger as reading_ledger
 from events.errors import InputError, LedgerError
@@ -29,26 +27,15 @@ from simulators.device.reports import Disclosure
 from simulators.faults.registry import FaultPlan
 from simulators.people.dealer_and_patrons import Croupier, Game, PlayedCoup
 from simulators.shoe.dealing import DealingShoe
-from simulators.shoe.player import ShoeSimulator
 from table_core.rulebooks.shipped import load_rulebook
 from tests.support.cage.cage_game import acknowledged, newest_settlement
 from tests.support.machine.ports import free_port
-from tests.support.machine.processes import ROOT, environment
+from tests.support.machine.waiting import until
+from tests.support.service.live_table import ORIGIN, LiveTable
 
 __all__ = ["KilledTable", "play_and_kill"]
 
-_CONFIG: Final = """\
-site = "site"
-table = "t1"
-rulebook = "{rulebook}"
-
-[shoe]
-url = "pty:{link}*"
-profile = "{profile}"
-
-[bus]
-port = {port}
-
+_MORE: Final = """\
 [data]
 new_file = "shoe"
 
@@ -146,22 +133,15 @@ class _CountedPort(PtyPort):
 class _Processes:
     """The broker and the services."""
 
-    def __init__(self, folder: Path, config: Path, broker: EmbeddedBroker) -> None:
-        self._folder, self._config, self._broker = folder, config, broker
-        self._children: dict[str, Child] = {}
+    def __init__(self, live: LiveTable, broker: EmbeddedBroker) -> None:
+        self._live, self._broker = live, broker
 
-    def start(self, names: Sequence[str] = _SERVICES) -> None:
+    def start(self, names: Sequence[str]) -> None:
         for name in names:
             if name.startswith("broker"):
                 self._broker.restart(wipe=name == "broker wiped")
-                continue
-            self._children[name] = Child.start(
-                service_command(self._config, name),
-                name=name,
-                output=self._folder / f"{name}.log",
-                env=environment(),
-                cwd=ROOT,
-            )
+            else:
+                self._live.start(name)
 
     def kill(self, names: Sequence[str]) -> None:
         self.none_has_ended()
@@ -169,16 +149,12 @@ class _Processes:
             if name.startswith("broker"):
                 self._broker.kill()
             else:
-                self._children[name].kill()
+                self._live.children[name].kill()
 
     def none_has_ended(self) -> None:
         """A service that ends by itself has refused something, and should not."""
-        ended = {name: child.code for name, child in self._children.items()}
-        assert not any(code is not None for code in ended.values()), (ended, self._folder)
-
-    def stop(self) -> None:
-        for child in self._children.values():
-            child.stop()
+        ended = {name: child.code for name, child in self._live.children.items()}
+        assert not any(code is not None for code in ended.values()), (ended, self._live.path)
 
 
 async def play_and_kill(
@@ -200,73 +176,50 @@ async def play_and_kill(
         profile: the shoe's.
         disclosure: when it tells the faces.
     """
-    rng = random.Random(f"{seed}/kills")
-    link = folder / "line" / "shoe"
-    public = make_signing_key(folder / "table.key", "site/t1").verifier
+    public = make_signing_key(folder / "table.key", ORIGIN).verifier
     with EmbeddedBroker.start(folder / "broker") as broker:
-        config, page = folder / "table.toml", free_port()
-        config.write_text(
-            _CONFIG.format(
-                rulebook=rulebook, link=link, profile=profile, port=broker.port, page=page
-            )
-        )
-        loaded = load_config(config)
-        game = KilledTable(folder, rulebook, loaded.log_path, folder / "cage.sqlite", str(public))
-        port = _CountedPort(link)
-        port.plug_in()
-        shoe = ShoeSimulator(
-            port,
-            DealingShoe(seed=seed, disclosure=disclosure, profile=simulated_form(profile)),
-            first_shoe="20261127-01",
-            speed=0,
-        )
-        croupier = Croupier(
-            loaded.bus_settings("croupier"),
-            loaded.topics,
-            shoe,
+        page, port = free_port(), _CountedPort(folder / "line" / "shoe")
+        live = LiveTable(
+            folder,
+            broker.port,
             seed=seed,
+            more=_MORE.format(page=page),
+            dealing=DealingShoe(seed=seed, disclosure=disclosure, profile=simulated_form(profile)),
+            port=port,
             game=Game(
                 rulebook=load_rulebook(rulebook),
                 faults=FaultPlan(seed, ()),  # somebody repairs, and nothing is planned
                 patience_s=_PATIENCE_S,
             ),
-            speed=0,
-            on_coup=game.played.append,
         )
-        processes = _Processes(folder, config, broker)
-        processes.start()
-        try:
-            await _play(game, processes, port, shoe, croupier, rng, seconds)
+        game = KilledTable(
+            folder, rulebook, live.log, folder / "cage.sqlite", str(public), live.played
+        )
+        processes, rng = _Processes(live, broker), random.Random(f"{seed}/kills")
+        async with live.at_play(*_SERVICES, beside=(live.shoe.run(),)) as croupier:
+            await _play(game, croupier, port, _kill(game, processes, port, rng), seconds)
             await _at_rest(game, processes, page)
-        finally:
-            processes.stop()
-            port.unplug()
         game.refused = croupier.tally.refused
     return game
 
 
 async def _play(
     game: KilledTable,
-    processes: _Processes,
-    port: _CountedPort,
-    shoe: ShoeSimulator,
     croupier: Croupier,
-    rng: random.Random,
+    port: _CountedPort,
+    kill: Coroutine[object, object, None],
     seconds: float,
 ) -> None:
-    loop = asyncio.get_running_loop()
-    began = loop.time()
+    now = asyncio.get_running_loop().time
+    began = now()
     async with asyncio.TaskGroup() as group:
-        beside = [group.create_task(each) for each in (shoe.run(), croupier.run())]
-        killing = group.create_task(_kill(game, processes, port, rng))
-        while loop.time() < began + seconds:
+        killing = group.create_task(kill)
+        while now() < began + seconds:
             await croupier.play(croupier.tally.coups + 1)
         port.end()
         await killing
-        game.seconds = round(loop.time() - began, 1)
+        game.seconds = round(now() - began, 1)
         await croupier.play(croupier.tally.coups + _AFTER)
-        for task in beside:
-            task.cancel()
 
 
 async def _kill(
@@ -290,19 +243,19 @@ async def _kill(
 
 async def _at_rest(game: KilledTable, processes: _Processes, page: int) -> None:
     """The cage has booked and acknowledged all of it, and the screen shows the last coup."""
-    async with asyncio.timeout(_AT_REST_S):
-        for reached in (
-            lambda: _booked(game.ledger) == _end(game.log),
-            lambda: acknowledged(game.log, "cage") >= newest_settlement(game.log),
-            lambda: _shown(page) == _end(game.log),
-        ):
-            await _until(reached, processes)
+    reached: dict[str, Callable[[], bool]] = {
+        "booked": lambda: _booked(game.ledger) == _end(game.log),
+        "acknowledged": lambda: acknowledged(game.log, "cage") >= newest_settlement(game.log),
+        "shown": lambda: _shown(page) == _end(game.log),
+    }
 
-
-async def _until(reached: Callable[[], bool], processes: _Processes) -> None:
-    while not await asyncio.to_thread(reached):
+    def holds(what: str) -> bool:
         processes.none_has_ended()
-        await asyncio.sleep(_LOOK_S)
+        return reached[what]()
+
+    for what in reached:
+        holding = partial(asyncio.to_thread, holds, what)
+        await until(holding, f"all of it is {what}", _AT_REST_S, every=_LOOK_S)
 
 
 def _end(log: Path) -> int:
@@ -313,7 +266,7 @@ def _end(log: Path) -> int:
 def _booked(ledger: Path) -> int:
     try:
         with reading_ledger(parse_ledger_url(str(ledger))) as read:
-            place = read.cursor("site/t1")
+            place = read.cursor(ORIGIN)
     except (InputError, LedgerError):  # it is being made
         return 0
     return place[0] if place else 0

@@ -2,7 +2,6 @@
 
 import asyncio
 import socket
-import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager
@@ -17,6 +16,7 @@ from events.mqtt.bus import BusSettings
 from events.mqtt.topics import Topics
 from table_core.roads.columns import project_roads, read_results
 from tests.support.machine.ports import free_port
+from tests.support.machine.tasks import loop_apart
 from tests.support.machine.waiting import PATIENCE_SECONDS, until
 
 __all__ = ["Line", "Served", "address_of", "open_line", "served", "serving", "shown"]
@@ -122,18 +122,11 @@ def served(**settings: Any) -> Iterator[Served]:
         settings: as `serving` takes them.
     """
     ready: Future[Served] = Future()
-    loop, stop = asyncio.new_event_loop(), asyncio.Event()
 
-    async def serve() -> None:
+    async def serve(stop: asyncio.Event) -> None:
         async with serving(**settings) as started:
-            ready.set_result(Served(started, loop))
+            ready.set_result(Served(started, asyncio.get_running_loop()))
             await stop.wait()
 
-    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),), name="screens")
-    thread.start()
-    try:
+    with loop_apart(serve):
         yield ready.result(PATIENCE_SECONDS)
-    finally:
-        loop.call_soon_threadsafe(stop.set)
-        thread.join()
-        loop.close()

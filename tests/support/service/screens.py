@@ -3,14 +3,13 @@
 import json
 import re
 import secrets
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
 from playwright.sync_api import Browser, Page, Request, expect, sync_playwright
 
-from tests.support.machine.waiting import PATIENCE_SECONDS, until_blocking
+from tests.support.machine.waiting import until_blocking
 from tests.support.service.console_table import PASSWORD, ConsoleTable
 
 __all__ = ["LOST_MS", "Screen", "chromium", "screen"]
@@ -100,13 +99,16 @@ class Screen:
     def ask(self, command: str, **fields: Any) -> None:
         """Have it done without a button: what a test only needs and is not about."""
         body = {"transaction": secrets.token_hex(16), **fields}
-        answer = self.page.evaluate(_ASK, [command, body])
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while not _came(answer) and time.monotonic() < deadline:
-            time.sleep(_ASK_AGAIN_S)  # as a page does: the table reads what the shoe said
-            answer = self.page.evaluate(_ASK, [command, body])
+
+        def answer() -> dict[str, Any] | None:
+            said: dict[str, Any] = self.page.evaluate(_ASK, [command, body])
+            # The table may be busy, or the machine starved: it reads what the shoe said.
+            came = said["result"] != "unknown" and said.get("code") != "catching_up"
+            return said if came else None
+
+        found = until_blocking(answer, f"{command} is answered", every=_ASK_AGAIN_S)
         # An answer that came late was asked for again, by the same transaction.
-        assert answer["result"] in {"accepted", "exists"}, answer
+        assert found["result"] in {"accepted", "exists"}, found
 
     def fill(self, **fields: str) -> None:
         """The open dialog's fields."""
@@ -147,11 +149,6 @@ class Screen:
         """Nothing was said by the browser, and nothing left the machine."""
         assert self.said == []
         assert [url for url in self.asked if not url.startswith(self.table.address)] == []
-
-
-def _came(answer: dict[str, Any]) -> bool:
-    """Whether an answer is one, and not that the table is busy or the machine starved."""
-    return answer["result"] != "unknown" and answer.get("code") != "catching_up"
 
 
 @contextmanager

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from baccarat.processes.children import Child
-from baccarat.services.registry import service_command
 from tests.support.brokers.tls_broker import CONFIG, Login, SecuredBroker
 from tests.support.machine.waiting import until_blocking
+from tests.support.service.live_table import service_process
 from tests.support.shoe.shoe_bytes import frames
 from tests.support.shoe.shoe_line import ShoePort
 
@@ -76,10 +76,7 @@ class SecuredTable:
             answers = (json.loads(p) for t, p in login.heard[before:] if t.endswith(f"/{user}"))
             return next((a for a in answers if a["transaction"] == body["transaction"]), None)
 
-        until_blocking(answer, f"the table answers {user}'s {command}")
-        found = answer()
-        assert found is not None
-        return found
+        return until_blocking(answer, f"the table answers {user}'s {command}")
 
     def events(self) -> list[str]:
         """Types in the log."""
@@ -91,6 +88,21 @@ class SecuredTable:
         before = self.events().count(until)
         self.shoe.say(b"".join(frame * 3 for frame in frames(reports)))
         until_blocking(lambda: self.events().count(until) > before, until)
+
+    def first_wager(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """A shoe is loaded, betting is open, a wager stands; the wager, and the answer to it."""
+        until_blocking(
+            lambda: self.ask("supervisor", "load_shoe", shoe="20261128-01")["result"] != "refused",
+            "the shoe is loaded",
+        )
+        self.play("S, D first 2C:1, D burn JD:1, D burn 2C:0", "burn_recorded")
+        until_blocking(
+            lambda: self.ask("dealer", "open_betting")["result"] == "accepted", "betting opens"
+        )
+        wager = {"seat": 1, "bet": "banker", "stake": 10_000}
+        placed = self.ask("wagers", "place_wager", transaction="w1", wagers=[wager])
+        assert placed["result"] == "accepted"
+        return wager, placed
 
 
 @contextmanager
@@ -116,8 +128,7 @@ def secured_table(
     found = SecuredTable(broker, port, folder, key, more)
     with ExitStack() as stack:
         for service in services:
-            command = service_command(found.config, service)
-            child = Child.start(command, name=service, output=folder / f"{service}.log")
+            child = service_process(found.config, service)
             found.services[service] = stack.enter_context(child)
         for user in ("dealer", "supervisor", "wagers", "display"):
             login = stack.enter_context(Login(broker, f"b7-{user}"))

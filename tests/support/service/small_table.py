@@ -12,11 +12,11 @@ from typing import Any, Final
 import aiomqtt
 
 from events.mqtt.topics import Topics
+from tests.support.machine.waiting import until
 
-__all__ = ["HOST", "LIMIT_S", "TOPICS", "Asked", "SmallTable", "small_table", "until"]
+__all__ = ["HOST", "TOPICS", "Asked", "SmallTable", "small_table"]
 
 HOST: Final = "127.0.0.1"
-LIMIT_S: Final = 45.0  # far above what anything takes: only a failure waits for so long
 TOPICS: Final = Topics("site", "t1")
 
 Asked = Callable[[str, str, bytes], Awaitable[dict[str, Any] | bytes | None]]
@@ -63,7 +63,7 @@ async def small_table(port: int, asked: Asked) -> AsyncIterator[SmallTable]:
     table = SmallTable(port, asked)
     serving = asyncio.create_task(table.serve())
     try:
-        await until(lambda: table.client is not None)
+        await until(lambda: table.client is not None, "the table listens")
         yield table
     finally:
         # aiomqtt uses `wait_for`, which in 3.11 can swallow a cancellation: repeat it.
@@ -72,10 +72,3 @@ async def small_table(port: int, asked: Asked) -> AsyncIterator[SmallTable]:
             await asyncio.wait({serving}, timeout=0.1)
         if not serving.cancelled():
             serving.result()
-
-
-async def until(holds: Callable[[], bool], limit_s: float = LIMIT_S) -> None:
-    """Wait until `holds` is true; fail when it is not in time."""
-    async with asyncio.timeout(limit_s):
-        while not holds():  # noqa: ASYNC110 - looks at things that tell nobody
-            await asyncio.sleep(0.002)

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -21,14 +22,17 @@ from events.mqtt.messages import Message
 from events.mqtt.presence import PresencePublisher
 from events.mqtt.process_shell import Performer
 from events.mqtt.topics import Topics
+from events.proof.note import SigningKey
 from events.types.envelope import Envelope
 from events.types.shoe_reports import DeviceResult, LinkOpen, LinkStatus, LinkUp, ShoeAck, ShoeEvent
 from table_core.process.alarm_publisher import AlarmNotice
+from table_core.process.checkpoints import CheckpointKeys
 from table_core.process.options import RotationPolicy
 from table_core.projections.table_document import StateView
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.service.service import HistoryReader, TableService
 from table_core.service.table import Table
+from tests.support.machine.tasks import background, serving
 from tests.support.machine.waiting import until
 from tests.support.table.coups import NATURAL_NINE, ORDER, SHOE, drawn, shoe_event
 
@@ -57,7 +61,7 @@ class Table1:
         self.requests: list[Message] = []
         self.head: int | None = None  # the driver's newest number; None while it is not there
         self.driver = PresencePublisher(TOPICS.status("shoe"), 1, SystemClock().utc_ns())
-        self.beating: asyncio.Task[None] | None = None  # the driver's heart
+        self.beating: asyncio.Task[object] | None = None  # the driver's heart
         self.bus = Bus(
             BusSettings("127.0.0.1", port, "everybody"),
             will=self.driver.will,
@@ -110,6 +114,12 @@ class Table1:
         topic = TOPICS.request(user, COMMAND_NAMES[type(command)])
         return await self.send(user, topic, msgspec.json.encode(command), command.transaction)
 
+    async def must(self, user: str, command: Command) -> Answer:
+        """The same, and it is accepted."""
+        answer = await self.ask(user, command)
+        assert answer.result == "accepted", answer
+        return answer
+
     async def ask_past(self, user: str, query: Query) -> Answer:
         """The same of a question to the reader of the past, which may only just be starting."""
         async with asyncio.timeout(_READER_S):
@@ -130,8 +140,7 @@ class Table1:
                 if (whom, answer.transaction) == (user, transaction)
             ]
 
-        await until(answered, f"no answer to {topic}")
-        return answered()[0]
+        return (await until(answered, f"no answer to {topic}"))[0]
 
     async def say(self, event: ShoeEvent) -> None:
         await self.bus.publish(TOPICS.shoe_event, msgspec.json.encode(event))
@@ -178,8 +187,9 @@ async def service(
     inspection: Callable[[Path], Awaitable[str | None]] | None = None,
     new_file: RotationPolicy = "never",
     past: HistoryReader | None = None,
-) -> AsyncIterator[asyncio.Event]:
-    """The service, until the block ends or the event that it yields is set.
+    key: SigningKey | None = None,
+) -> AsyncIterator[EventLog]:
+    """The service, until the block ends; its log.
 
     Args:
         port: of the broker.
@@ -187,21 +197,19 @@ async def service(
         inspection: what looks at the log beside the table.
         new_file: when the log goes on in a new file.
         past: reads the log's past beside the table.
+        key: signs its checkpoints.
     """
-    stop = asyncio.Event()
     with EventLog.open(folder / "table.sqlite", "site/t1") as log:
         clock = SystemClock()
         table = Table(log, TOPICS, load_rulebook("au-commission"), clock, roles=ROLES)
         table.writer.configure_rotation(new_file)
         settings = BusSettings("127.0.0.1", port, "table")
         look = partial(inspection, log.path) if inspection else None
+        if key:
+            table.sign_checkpoints(CheckpointKeys(key, None, 300))
         made = TableService(table, settings, inspection=look, past=past)
-        running = asyncio.create_task(made.run(stop))
-        try:
-            yield stop
-        finally:
-            stop.set()
-            await running
+        async with serving(made.run):
+            yield log
 
 
 async def play(table: Table1) -> None:
@@ -218,15 +226,26 @@ async def play(table: Table1) -> None:
 
 
 @asynccontextmanager
+async def attended(table: Table1, folder: Path, **more: Any) -> AsyncIterator[EventLog]:
+    """The service with `more` of its parameters, and the driver has come."""
+    async with service(table.port, folder, **more) as log:
+        await table.driver_comes()
+        yield log
+
+
+@asynccontextmanager
+async def played(table: Table1, folder: Path, **more: Any) -> AsyncIterator[EventLog]:
+    """The same, behind its first coup."""
+    async with attended(table, folder, **more) as log:
+        await play(table)
+        yield log
+
+
+@asynccontextmanager
 async def connected(port: int) -> AsyncIterator[Table1]:
     """Everybody else, with the broker's line up."""
     made = Table1(port)
-    line = asyncio.create_task(made.bus.run())
-    await until(lambda: made.bus.connected, "the broker is not there")
-    try:
+    async with background(made.bus.run()) as tasks:
+        await until(lambda: made.bus.connected, "the broker is there")
         yield made
-    finally:
-        tasks = [task for task in (line, made.beating) if task]
-        for task in tasks:
-            task.cancel()
-        await asyncio.wait(tasks)
+        tasks.extend([made.beating] if made.beating else [])

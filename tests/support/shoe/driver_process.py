@@ -3,23 +3,33 @@
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.support.brokers.peers import at_work
 from tests.support.machine.processes import environment
+from tests.support.machine.waiting import until
+from tests.support.shoe.shoe_line import Core
 
-__all__ = ["DriverProcess", "driver_process"]
+__all__ = ["DriverProcess", "driver_process", "table_apart"]
 
 _CHILD = """
-import asyncio, sys
+import asyncio, os, signal, sys
 from pathlib import Path
 from baccarat.services.registry import configure_logging
 from tests.support.shoe.shoe_line import driver
-port, url, journals, profile = sys.argv[1:]
+port, url, journals, profile, step, count = sys.argv[1:]
+left = int(count)
+def probe(name):
+    global left
+    left -= name == step
+    if left == 0 and name == step:
+        os.kill(os.getpid(), signal.SIGKILL)
 configure_logging("shoe")
-asyncio.run(driver(int(port), url, Path(journals), profile=profile).run(asyncio.Event()))
+service = driver(int(port), url, Path(journals), profile=profile, probe=probe)
+asyncio.run(service.run(asyncio.Event()))
 """
 
 
@@ -52,11 +62,18 @@ class DriverProcess:
 
 @contextmanager
 def driver_process(
-    broker: int, url: str, journals: Path, *, profile: str = "enq-bcc"
+    broker: int,
+    url: str,
+    journals: Path,
+    *,
+    profile: str = "enq-bcc",
+    step: str = "never",
+    count: int = 1,
 ) -> Iterator[DriverProcess]:
-    """A driver at work, killed at the end."""
+    """A driver at work, killed at its `count`-th `step`, or at the end."""
     log = journals.with_suffix(".log")
-    command = [sys.executable, "-c", _CHILD, str(broker), url, str(journals), profile]
+    words = [str(broker), url, str(journals), profile, step, str(count)]
+    command = [sys.executable, "-c", _CHILD, *words]
     with log.open("ab") as output:
         process = subprocess.Popen(command, env=environment(), stderr=output)
     try:
@@ -64,3 +81,15 @@ def driver_process(
     finally:
         process.kill()
         process.wait()
+
+
+@asynccontextmanager
+async def table_apart(
+    broker: int, url: str, journals: Path, *, profile: str = "enq-bcc"
+) -> AsyncIterator[tuple[Core, DriverProcess]]:
+    """A core, and a driver as a process of its own, whose port is open."""
+    core = Core(broker)
+    async with at_work(core.peer):
+        with driver_process(broker, url, journals, profile=profile) as process:
+            await until(lambda: core.state() == "open", "the port is open")
+            yield core, process

@@ -11,8 +11,6 @@ from pathlib import Path
 
 from baccarat.demo.machine import DemoOptions, Machine
 from events.cards import Card, Hand
-from events.log.store import EventLog
-from events.types.envelope import decode_data, decode_envelope
 from events.types.irregularities import (
     CardCorrected,
     CardEntered,
@@ -40,6 +38,7 @@ from simulators.people.dealer_and_patrons import Croupier, Game, PlayedCoup
 from simulators.shoe.dealing import DealingShoe
 from simulators.shoe.player import ShoeSimulator
 from table_core.rulebooks.shipped import load_rulebook
+from tests.support.log.logs import events_in
 
 SHOE = "20261127-01"
 # What a link that resends has not brought by then is told as lost.
@@ -177,9 +176,7 @@ def play_faults(
     with Machine(options) as machine:
         played = asyncio.run(_play(machine, options, plan, silence_s, repairs=repairs))
         machine.stop_services()
-        table = machine.table
-        with EventLog.open(table.log_path, table.origin) as log:
-            events = [decode_data(decode_envelope(stored.stored)) for stored in log.read()]
+        events = events_in(machine.table.log_path)
     return _sorted_out(played, _by_coup(events))
 
 

@@ -49,6 +49,14 @@ def life(
             store.close()
 
 
+@contextmanager
+def open_life(folder: Path, *args: Any, **more: Any) -> Iterator[tuple[Recorder, Do]]:
+    """The same, once its port is open."""
+    with life(folder, *args, **more) as (recorder, do):
+        do(recorder.happened(RecordKind.OPEN, "pty:/x"))
+        yield recorder, do
+
+
 def data(content: bytes, clock: Clock = CLOCK) -> list[Record]:
     return [Record(RecordKind.DATA, clock.mono_us(), clock.utc_ns(), content)]
 

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from events.types.shoe_reports import ShoeEvent
+from shoe_driver.framing.frames import Frame, Piece
 from shoe_driver.profiles.catalogue import load_profile, profile_text
 
 PROFILE = load_profile("enq-bcc")
@@ -97,3 +98,13 @@ def said(events: list[ShoeEvent]) -> list[str]:
 def line(report: dict[str, Any]) -> str:
     words = [str(word) for key, word in report.items() if word is not False and key != "latched"]
     return " ".join([*words, "latched"] if report.get("latched") else words)
+
+
+def left_out(data: bytes, pieces: list[Piece]) -> bytes:
+    """What is in no piece; that none is in two is asserted."""
+    done, out = 0, b""
+    for piece in pieces:
+        assert piece.offset >= done
+        out += data[done : piece.offset]
+        done = piece.offset + (len(piece.raw) if isinstance(piece, Frame) else piece.length)
+    return out + data[done:]

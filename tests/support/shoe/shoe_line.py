@@ -1,6 +1,5 @@
 """A driver on a real pseudo-terminal and a real broker, with a core that is easy to read."""
 
-import asyncio
 import os
 import random
 import re
@@ -8,6 +7,7 @@ import tty
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -22,6 +22,7 @@ from shoe_driver.decode import Decoder
 from shoe_driver.journal.files import read_records
 from shoe_driver.service.service import DriverConfig, DriverService
 from tests.support.brokers.peers import Peer, at_work
+from tests.support.machine.tasks import serving
 from tests.support.machine.waiting import until
 from tests.support.shoe.shoe_bytes import PROFILE
 
@@ -132,9 +133,11 @@ def driver(
     *,
     profile: str = "enq-bcc",
     probe: Callable[[str], None] = no_probe,
+    **more: Any,
 ) -> DriverService:
+    config: dict[str, Any] = {"topics": TOPICS, "url": url, "profile": profile}
     return DriverService(
-        DriverConfig(topics=TOPICS, url=url, profile=profile, journal_dir=journal_dir),
+        DriverConfig(**(config | more), journal_dir=journal_dir),
         BusSettings(LOOPBACK, port, "driver"),
         SystemClock(),
         random.Random(SEED),
@@ -143,15 +146,10 @@ def driver(
 
 
 @asynccontextmanager
-async def running(service: DriverService) -> AsyncIterator["asyncio.Task[None]"]:
+async def running(service: DriverService) -> AsyncIterator[None]:
     """The driver runs, and is stopped at the end."""
-    stop = asyncio.Event()
-    task = asyncio.create_task(service.run(stop))
-    try:
-        yield task
-    finally:
-        stop.set()
-        await task
+    async with serving(service.run):
+        yield
 
 
 @asynccontextmanager
@@ -185,8 +183,7 @@ def stored(journals: Path) -> list[ShoeEvent]:
 
 def written(journals: Path) -> str:
     """The one journal of a folder."""
-    [path] = journals.glob("*.journal")
-    return path.stem
+    return only_journal(journals).stem
 
 
 async def until_another_second(journal: str) -> None:

@@ -54,9 +54,10 @@ def deal(world: World, player: tuple[Card, ...], banker: tuple[Card, ...]) -> No
         )
 
 
-def hands(player: str, banker: str, coup: str = COUP) -> CorrectHands:
+def hands(player: str, banker: str, coup: str = COUP, *, transaction: str = "h") -> CorrectHands:
+    player_, banker_ = cards(player), cards(banker)
     return CorrectHands(
-        transaction="h", coup=coup, player=cards(player), banker=cards(banker), reason="camera 4"
+        transaction=transaction, coup=coup, player=player_, banker=banker_, reason="camera 4"
     )
 
 

@@ -33,10 +33,9 @@ def settlement(coup: int, *, revision: int = 1, paid: int | None = None) -> Sett
     )
     if revision == 1:
         return first
-    later = f"t1/{SHOE}/{coup}/2/{revision}"
     return replace(
         first,
-        settlement_id=later,
+        settlement_id=f"t1/{SHOE}/{coup}/2/{revision}",
         revision=revision,
         reverses=f"t1/{SHOE}/{coup}/2/{revision - 1}",
     )

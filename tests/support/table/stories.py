@@ -6,7 +6,6 @@ from pathlib import Path
 
 from events.log.schema import OWN_ACTORS
 from events.log.store import EventLog
-from events.types.envelope import encode_envelope
 from events.types.stored import Pending
 from events.types.table import ShoeReported, TableEvent
 from table_core.decide.decision import DecisionContext
@@ -14,10 +13,10 @@ from table_core.narrative.coup import CoupNarrative, narrate_coup
 from table_core.replay.coup_events import CoupCollector, CoupRecord, LoggedEvent, moments
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.rules.rulebook import Rulebook
+from tests.support.log.logs import ORIGIN, stored_bytes, to_append
 from tests.support.table.coups import CONTEXT, COUP, World
 from tests.support.table.histories import play_history
 
-ORIGIN = "sydney/t1"
 BOOKS = {book.hash: book for book in map(load_rulebook, shipped_ids())}
 
 # The shoe says another result, a supervisor confirms, and later corrects a face: from Player 9
@@ -86,17 +85,16 @@ class KeptWorld(World):
 
 
 def _pending(fact: LoggedEvent, index: int) -> Pending:
-    stored = encode_envelope(
+    stored = stored_bytes(
         fact.event,
-        index=index,
-        stream=ORIGIN,
-        position=fact.position,
+        fact.position,
         at=fact.at,
         actor=fact.actor,
         cause=fact.cause,
+        index=index,
         correlation=fact.correlation,
     )
-    return Pending(fact.event.TYPE, fact.event.VERSION, fact.at, stored)
+    return to_append(stored)
 
 
 def disputed_and_corrected(reason: str = "camera 4 shows a king") -> KeptWorld:

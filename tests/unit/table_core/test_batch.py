@@ -14,8 +14,7 @@ from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.rules.rulebook import Rulebook
 from tests.support.cage.books import book
 from tests.support.machine.files import vector
-from tests.support.table.deals import cards
-from tests.support.table.wagers import wagers
+from tests.support.table.deals import cards, wagers
 
 COUP = ["9H", "2D", "8S", "KC", "5H"]  # a tie, 7 each
 

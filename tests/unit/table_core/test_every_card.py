@@ -24,7 +24,7 @@ from table_core.state.shoe import ShoeState
 from tests.support.shoe.whole_shoe import CardTable, device_result
 from tests.support.table.coups import SHOE, World, shoe_of
 from tests.support.table.histories import histories, play_history
-from tests.support.table.odd_telling import OddTelling
+from tests.support.table.odd_shoes import OddTelling
 
 P, B = Hand.PLAYER, Hand.BANKER
 

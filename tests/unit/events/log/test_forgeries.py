@@ -21,8 +21,7 @@ from events.log.verify import verify
 from property.witness.store import WitnessBook, read_book
 from table_core.service.snapshots import inspect_log
 from tests.support.cage.ledgers import STREAM, agrees, facts_of, held_against, play_log
-from tests.support.log.closed_books import closed
-from tests.support.log.closed_files import chain, writable
+from tests.support.log.closed_books import chain, closed, writable
 from tests.support.log.logs import NAME, ORIGIN, contents, forging, made, pending, rehash
 from tests.support.log.logs import replace_stored as replaced
 from tests.support.table.money_game import BOOKS

@@ -38,8 +38,15 @@ from table_core.service.snapshots import inspect_log, snapshot_path
 from table_core.service.table import Table
 from table_core.state.table import TableState
 from tests.support.clock import FakeClock
-from tests.support.log.closed_books import ORIGIN, table_on
-from tests.support.log.closed_files import Chain, base_of, chain, events_of, writable
+from tests.support.log.closed_books import (
+    ORIGIN,
+    Chain,
+    base_of,
+    chain,
+    events_of,
+    table_on,
+    writable,
+)
 from tests.support.log.logs import AT, NAME, forging, grow
 from tests.support.table.evidence import KEY, OTHER_KEY, signed_table
 from tests.support.table.money_game import BOOKS, Game, random_coup

@@ -45,7 +45,7 @@ from property.uplink.replication import (
     take_batch,
 )
 from table_core.rulebooks.shipped import load_rulebook
-from tests.support.log.closed_files import chain
+from tests.support.log.closed_books import chain
 from tests.support.log.logs import made, pending
 
 ORIGIN = "harbour/b7"

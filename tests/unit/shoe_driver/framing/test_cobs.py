@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from shoe_driver.framing.cobs import cobs_decode, cobs_encode
 from shoe_driver.framing.frames import Frame, Framer, Piece, Rejected
 from shoe_driver.framing.registry import FramerOptions, make_framer
-from tests.support.shoe.pieces import left_out
 from tests.support.shoe.ref_bytes import drawn, ref_body, ref_frame, stuff, unstuffed, wrapped
-from tests.support.shoe.shoe_bytes import cut
+from tests.support.shoe.shoe_bytes import cut, left_out
 
 SEED = 20261127
 LIMIT = 64

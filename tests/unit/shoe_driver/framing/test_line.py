@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from shoe_driver.framing.frames import Frame, Framer, Piece, Rejected
 from shoe_driver.framing.line import LineFramer
 from shoe_driver.framing.registry import CHECKS, FramerOptions, make_framer
-from tests.support.shoe.pieces import left_out
-from tests.support.shoe.shoe_bytes import cut
+from tests.support.shoe.shoe_bytes import cut, left_out
 
 SEED = 20261127
 LIMIT = 12

@@ -24,7 +24,7 @@ from table_core.state.coup import Phase
 from table_core.state.shoe import ShoeState
 from table_core.state.table import TableState
 from tests.support.table.coups import COUP, SHOE, cards, settled, world_in
-from tests.support.table.wagers import wager
+from tests.support.table.deals import wager
 
 BEFORE, NEXT = "20261126-03", "20261127-02"
 OF_BEFORE = f"{BEFORE}/4"

@@ -79,8 +79,8 @@ from table_core.state.coup import COUP_EVENTS, Phase
 from table_core.state.shoe import BURN_ALARM, ORDERS_KEPT, ReportedCard, ShoeState
 from table_core.state.table import DealtCard, ShoeLink, TableState
 from tests.support.table.coups import COUP, SHOE, WAYS, drawn, settled, shoe_event, world_in
+from tests.support.table.deals import wager
 from tests.support.table.histories import histories, play_history
-from tests.support.table.wagers import wager
 
 LAWLESS = [
     (Phase.NONE, BettingClosed(coup=COUP, by="command")),

@@ -23,8 +23,8 @@ from tests.support.table.deals import (
     cards,
     outcome,
     trimmed,
+    wager,
 )
-from tests.support.table.wagers import wager
 
 # The tables as the seeds print them: first two cards, draws on, stands on.
 SEED_2_PLAYER = """

@@ -18,8 +18,7 @@ from table_core.rules.draw import judge_hands
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.settlement import settle, settle_with_caps
 from tests.support.cage.books import book
-from tests.support.table.deals import cards, coups, outcome
-from tests.support.table.wagers import wager, wagers
+from tests.support.table.deals import cards, coups, outcome, wager, wagers
 
 BANKER_WINS = "2H 4D KS 4C"
 BANKER_WINS_ON_6 = "3D AC 2C 5H TH"

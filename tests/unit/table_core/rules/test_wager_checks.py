@@ -15,7 +15,7 @@ from table_core.rules.wager_checks import check_further_wagers, check_wagers, un
 from table_core.rules.wager_totals import WagerTotals, add_wagers
 from table_core.rules.wagers import BET_KINDS, patron_of
 from tests.support.cage.books import book
-from tests.support.table.wagers import wager, wagers
+from tests.support.table.deals import wager, wagers
 
 # rulebook and what is changed in it | wagers (w0, w1, ...) -> codes
 CASES = """

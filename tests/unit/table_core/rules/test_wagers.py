@@ -14,8 +14,7 @@ from table_core.rules.rulebook import PUSH, Rulebook
 from table_core.rules.settlement import settle
 from table_core.rules.wagers import BET_KINDS, BetKind
 from tests.support.machine.files import vector
-from tests.support.table.deals import cards, coups, outcome
-from tests.support.table.wagers import wager
+from tests.support.table.deals import cards, coups, outcome, wager
 
 # rulebook, bet, cards in dealing order -> category. Hands, where a case needs them read out:
 # P and B are the totals, with the number of cards where it is three.
