@@ -27,6 +27,8 @@ from events.log.verify import verify
 from tests.support.machine.commands import Done, complaint, documents, here, run
 from tests.support.table.stories import KeptWorld, disputed_and_corrected
 
+pytestmark = pytest.mark.cold_start
+
 FIELDS = {
     "name",
     "unit",

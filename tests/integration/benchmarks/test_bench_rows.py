@@ -20,6 +20,8 @@ from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from tests.integration.benchmarks.test_bench import bench
 from tests.support.machine.commands import complaint, here
 
+pytestmark = pytest.mark.cold_start
+
 
 def is_whole(figure: Figure) -> bool:
     """Product and floor were measured, and the ratio is theirs."""

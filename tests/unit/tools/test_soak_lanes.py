@@ -4,6 +4,8 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[3]
 
 
@@ -12,6 +14,7 @@ def make(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.process
 def test_each_long_test_is_in_one_lane_and_mutants_take_as_long_as_they_may() -> None:
     run = make("--dry-run", "soak-processes", "soak-computing", "MUTANT_MINUTES=7").stdout
     chosen = re.findall(r'-m "(.*?)"', run)
@@ -19,6 +22,7 @@ def test_each_long_test_is_in_one_lane_and_mutants_take_as_long_as_they_may() ->
     assert "--minutes 7" in run
 
 
+@pytest.mark.process
 def test_a_lane_goes_on_after_a_step_that_fails(tmp_path: Path) -> None:
     (tmp_path / "pytest").write_text("#!/bin/sh\necho seen\nexit 3\n")
     (tmp_path / "pytest").chmod(0o755)

@@ -284,7 +284,9 @@ def test_evidence_is_the_very_file_that_the_command_makes(signed: Any, tmp_path:
     """Across blocks of the tree: whole ones, and one that is still growing."""
     first = signed.coup()
     keep_alarms(signed.log, 2 * BLOCK)
-    signed.table.state = msgspec.structs.replace(signed.table.state, position=signed.log.position)
+    signed.table.writer.state = msgspec.structs.replace(
+        signed.table.state, position=signed.log.position
+    )
     last = signed.coup()
     asked = Asked(tmp_path / "table.sqlite")
     for coup in (first, last):

@@ -545,6 +545,8 @@ def test_a_stored_checkpoint_that_was_changed_proves_nothing(
     assert "badly signed" in err
 
 
+@pytest.mark.process
+@pytest.mark.cold_start
 def test_the_verifier_needs_no_log_no_shell_and_no_clock() -> None:
     forbidden = ("sqlite3", "asyncio", "events.log", "events.proof.keys", "table_core.service")
     code = (
