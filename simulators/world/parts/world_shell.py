@@ -5,6 +5,7 @@ go on, a message comes, the broker is lost, or the process dies.
 """
 
 from collections.abc import Callable
+from heapq import heappop, heappush
 from random import Random
 from typing import Any, Final, TypeAlias
 
@@ -44,6 +45,8 @@ def clock_and_silence(clock: WorldClock) -> AtOnce:
 _RESTS: Final = 0.2
 
 
+_NO_WAIT: Final = (-1, False, None)
+
 _Paused: TypeAlias = tuple[Steps[None], bool, object, Exception | None]
 """Steps that wait, whether they handle a message, and the result or error that they go on with."""
 
@@ -82,6 +85,8 @@ class WorldShell:
         self._ready: list[_Paused] = []
         self._published: list[_Paused] = []  # the broker's acknowledgement is on its way
         self._waits: dict[Steps[None], tuple[int, bool, Signal | None]] = {}
+        self._alarms: list[tuple[int, int, Steps[None]]] = []  # a heap; some have ended already
+        self._alarm = 0
         self.live: set[str] = set()
         self._handling = False
         self._handlers = dict(process.subscriptions)  # by topic
@@ -217,8 +222,10 @@ class WorldShell:
         signal, limit_us = effect.signal, FOREVER_US
         if effect.seconds is not None:
             limit_us = self._clock.now_us + int(effect.seconds * MICROSECONDS)
+            self._alarm += 1
+            heappush(self._alarms, (limit_us, self._alarm, steps))
+            self._wakes_us = self._alarms[0][0]
         self._waits[steps] = limit_us, handles, signal
-        self._wakes_us = min(self._wakes_us, limit_us)
         if signal is not None:
             signal.on_set = lambda: self._end_wait(steps, came=True)
 
@@ -227,10 +234,11 @@ class WorldShell:
         if signal is not None:
             signal.on_set = None
         self._ready.append((steps, handles, came, None))
+        alarms = self._alarms
+        while alarms and self._waits.get(alarms[0][2], _NO_WAIT)[0] != alarms[0][0]:
+            heappop(alarms)
+        self._wakes_us = alarms[0][0] if alarms else FOREVER_US
 
     def _wake(self) -> None:
-        now_us = self._clock.now_us
-        for steps, (limit_us, _, _) in list(self._waits.items()):
-            if limit_us <= now_us:
-                self._end_wait(steps, came=False)
-        self._wakes_us = min([wait[0] for wait in self._waits.values()], default=FOREVER_US)
+        while self._alarms and self._wakes_us <= self._clock.now_us:
+            self._end_wait(self._alarms[0][2], came=False)
