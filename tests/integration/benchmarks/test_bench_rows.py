@@ -60,7 +60,6 @@ def test_the_odds_have_no_floor() -> None:
     assert set(figure.detail) == {shipped_ids()[0], "load"}
 
 
-@pytest.mark.cold_start
 def test_a_start_is_measured_on_an_empty_log_and_on_a_long_one(tmp_path: Path) -> None:
     empty, long = starting.measure(BenchOptions(samples=1, events=500, data=tmp_path))
     assert [each.name for each in (empty, long)] == ["start_empty", "start_long"]
