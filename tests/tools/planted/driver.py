@@ -17,11 +17,9 @@ _DECODE: Final = """        for record in batch:
             self._queue(self.outbox, self.decoder.feed(record))
         yield from self.on_events()
 """
-_LOST: Final = """        \"\"\"Stop publishing: the bus is gone, and so is everything it had.\"\"\"
-        self._connected = False
-"""
 
-# Found by `sim world --faults all` within the first five seeds.
+# Found by `sim world --faults all` within the first five seeds. Left out is what the table heals:
+# it acknowledges again every five seconds, and the driver resends from there.
 MISTAKES: Final = (
     (
         "what was read is decoded and sent before it is stored",
@@ -57,24 +55,6 @@ MISTAKES: Final = (
         _RECORDER,
         "            self._owed.append((yield from _record(RecordKind.CLOSE, reason)))\n",
         "            yield from self.happened(RecordKind.CLOSE, reason)\n",
-    ),
-    (
-        "the note of what was acknowledged is of what was stored",
-        _RECORDER,
-        "self._noted = self.journal, self.outbox.acked",
-        "self._noted = self.journal, self.decoder.head",
-    ),
-    (
-        "what is stuck is not sent again",
-        _SENDER,
-        "            self._recorder.outbox.resend()\n",
-        "",
-    ),
-    (
-        "the outbox is emptied when the broker is lost",
-        _SENDER,
-        _LOST,
-        _LOST + "        self._recorder.outbox.acknowledge(self._recorder.outbox.head)\n",
     ),
     (
         "the first event is left out when all are sent again",
