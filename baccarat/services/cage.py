@@ -5,7 +5,8 @@ import asyncio
 from baccarat.config.form import TableConfig
 from baccarat.services.cage_ledger import ledger_settings
 from baccarat.services.cage_ledger import serve as serve_ledger
-from baccarat.services.registry import Probe, no_probe
+from baccarat.services.registry import Probe
+from events.mqtt.process import no_probe
 
 __all__ = ["serve"]
 

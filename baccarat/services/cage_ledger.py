@@ -18,7 +18,7 @@ from cage.service import CageService
 from events.clock import SystemClock
 from events.errors import ConfigError, InputError, LedgerUnavailable
 from events.mqtt.bus import BusSettings
-from events.mqtt.process_shell import no_probe
+from events.mqtt.process import no_probe
 from events.mqtt.topics import Topics
 from events.structured_log import structlog
 

@@ -17,13 +17,13 @@ from baccarat.config.form import TableConfig
 from baccarat.services.registry import (
     REPORTED_ERRORS,
     Service,
-    no_probe,
     run_here,
     service_of,
     unwrapped_errors,
 )
 from events.errors import ConfigError, OurBug
 from events.mqtt.backoff import Backoff
+from events.mqtt.process import no_probe
 from events.structured_log import structlog
 
 __all__ = ["check_nothing_shared", "host", "run_hosted"]

@@ -3,11 +3,12 @@
 import asyncio
 
 from baccarat.config.form import TableConfig
-from baccarat.services.registry import Probe, no_probe
+from baccarat.services.registry import Probe
 from baccarat.site.metrics import TableHealth
 from baccarat.site.metrics import serve as serve_page
 from events.clock import SystemClock
 from events.errors import ConfigError
+from events.mqtt.process import no_probe
 
 __all__ = ["serve"]
 

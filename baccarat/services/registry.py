@@ -21,6 +21,7 @@ from baccarat.deadline import Deadline
 from baccarat.services.restart import RestartableError, may_restart
 from baccarat.site.notify import keep_notified, notify
 from events.errors import OurBug, TableError
+from events.mqtt.process import no_probe
 from events.structured_log import structlog
 
 __all__ = [
@@ -30,7 +31,6 @@ __all__ = [
     "Service",
     "check_service",
     "configure_logging",
-    "no_probe",
     "run_here",
     "run_service",
     "service_command",
@@ -59,10 +59,6 @@ _CHECKS: Final = {
     "shoe": "baccarat.services.shoe:check",
     "table": "baccarat.services.table:check",
 }
-
-
-def no_probe(_: str) -> None:
-    """Do nothing at a step."""
 
 
 def service_of(name: str) -> Service:

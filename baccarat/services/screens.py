@@ -5,11 +5,12 @@ import asyncio
 import msgspec
 
 from baccarat.config.form import ScreensConfig, TableConfig
-from baccarat.services.registry import Probe, no_probe
+from baccarat.services.registry import Probe
 from displays.service import DisplayService, DisplaySettings
 from events.clock import SystemClock
 from events.errors import ConfigError
 from events.mqtt.bus import BusSettings
+from events.mqtt.process import no_probe
 
 __all__ = ["serve_displays", "serve_scoreboard"]
 

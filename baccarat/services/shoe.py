@@ -5,8 +5,9 @@ import random
 from typing import Final
 
 from baccarat.config.form import KeepConfig, TableConfig
-from baccarat.services.registry import Probe, no_probe
+from baccarat.services.registry import Probe
 from events.clock import SystemClock
+from events.mqtt.process import no_probe
 from shoe_driver.process.retention import JournalRetention
 from shoe_driver.profiles.catalogue import load_profile
 from shoe_driver.service.service import DriverConfig, DriverService

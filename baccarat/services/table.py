@@ -17,10 +17,11 @@ from baccarat.rulebooks.editions import (
     keep_profiles,
     keep_rulebooks,
 )
-from baccarat.services.registry import Probe, no_probe
+from baccarat.services.registry import Probe
 from events.clock import SystemClock
 from events.errors import ConfigError
 from events.log.store import EventLog
+from events.mqtt.process import no_probe
 from events.proof.keys import load_signing_key
 from events.structured_log import structlog
 from shoe_driver.profiles.catalogue import load_profile

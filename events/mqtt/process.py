@@ -39,6 +39,7 @@ __all__ = [
     "Signal",
     "Steps",
     "Wait",
+    "no_probe",
 ]
 
 _T = TypeVar("_T")
@@ -100,6 +101,10 @@ class Signal:
     def clear(self) -> None:
         """Let the next wait last until the signal is set again."""
         self.is_set = False
+
+
+def no_probe(step: str) -> None:
+    """Do nothing; a probe is called around each named step, and tests pass their own."""
 
 
 class Now(Effect[Instant], frozen=True):

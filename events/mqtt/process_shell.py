@@ -23,6 +23,7 @@ from events.mqtt.process import (
     PublishAll,
     Steps,
     Wait,
+    no_probe,
 )
 from events.structured_log import structlog
 
@@ -32,7 +33,6 @@ __all__ = [
     "ProcessShell",
     "Waiting",
     "clock_and_log_lines",
-    "no_probe",
     "perform_at_once",
 ]
 
@@ -47,10 +47,6 @@ _ENDING_S: Final = 1.0
 
 _T = TypeVar("_T")
 _log: Final = structlog.get_logger()
-
-
-def no_probe(step: str) -> None:
-    """Do nothing; a probe is called around each named step, and tests pass their own."""
 
 
 def clock_and_log_lines(clock: Clock) -> AtOnce:

@@ -15,6 +15,7 @@ from psycopg.rows import tuple_row
 
 from events.errors import ArchiveError
 from events.free_text import escape_nul
+from events.mqtt.process import no_probe
 from property.archive.batch import ArchiveRow, BatchPlan, FeedFault, plan_batch
 from property.archive.database import translate_archive_errors
 from property.hub.replicated_event import Head, ReplicatedEvent
@@ -28,7 +29,6 @@ __all__ = [
     "StoreResult",
     "StreamPosition",
     "TableHead",
-    "no_probe",
     "release",
     "store_editions",
 ]
@@ -159,10 +159,6 @@ class StoreResult(NamedTuple):
     stored: int
     repeated: int
     faults: list[FeedFault]
-
-
-def no_probe(_step: str) -> None:
-    """Do nothing; the probe of a process outside tests."""
 
 
 class Archive:

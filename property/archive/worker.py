@@ -13,10 +13,11 @@ from typing import Final, NamedTuple
 from nats.aio.client import Client
 
 from events.errors import ArchiveUnavailable, BusError
+from events.mqtt.process import no_probe
 from events.structured_log import structlog
 from property.archive.database import connect_archive, migrate
 from property.archive.partition_consumer import PartitionConsumer, PartitionLocks, fair_share
-from property.archive.store import Archive, Edition, Probe, no_probe, store_editions
+from property.archive.store import Archive, Edition, Probe, store_editions
 from property.archive.stream_listener import ReadEdition, hear_editions, record_uplink_statuses
 from property.archive.stream_reader import HUB_ERRORS
 from property.background_tasks import TaskBackoff, end_tasks

@@ -9,7 +9,8 @@ from msgspec import Struct
 
 from events.clock import Clock
 from events.mqtt.bus import BusSettings
-from events.mqtt.process_shell import ProcessShell, clock_and_log_lines, no_probe, perform_at_once
+from events.mqtt.process import no_probe
+from events.mqtt.process_shell import ProcessShell, clock_and_log_lines, perform_at_once
 from events.mqtt.topics import Topics
 from shoe_driver.journal.folder import JournalFolder
 from shoe_driver.process.driver import ENDING_S, DriverProcess

@@ -7,8 +7,8 @@ from events.clock import Clock
 from events.commands.base import Answer, Command
 from events.commands.previews import Preview, ShowCoup, ShowRequest
 from events.log.store import EventLog
-from events.mqtt.process import Steps
-from events.mqtt.process_shell import AtOnce, clock_and_log_lines, no_probe, perform_at_once
+from events.mqtt.process import Steps, no_probe
+from events.mqtt.process_shell import AtOnce, clock_and_log_lines, perform_at_once
 from events.mqtt.topics import Topics
 from events.types.shoe_reports import ShoeAck, ShoeEvent
 from events.types.wagers import LimitsSet

@@ -13,10 +13,8 @@ from events.mqtt.bus import matches
 from events.mqtt.process import (
     Begin,
     Effect,
-    Instant,
     IsConnected,
     LogLine,
-    Now,
     Post,
     Process,
     Publish,
@@ -25,7 +23,7 @@ from events.mqtt.process import (
     Steps,
     Wait,
 )
-from events.mqtt.process_shell import AtOnce, perform_at_once
+from events.mqtt.process_shell import AtOnce, clock_and_log_lines, perform_at_once
 from simulators.world.parts.broker import FakeBroker, FakeClient
 from simulators.world.parts.clock import MICROSECONDS, WorldClock
 from simulators.world.parts.waiting import FOREVER_US
@@ -35,10 +33,7 @@ __all__ = ["WorldShell", "clock_and_silence"]
 
 def clock_and_silence(clock: WorldClock) -> AtOnce:
     """Return what performs `Now` and `LogLine`; nobody reads the lines."""
-    return {
-        LogLine: lambda _: None,
-        Now: lambda _: Instant(clock.utc_ns(), clock.mono_us()),
-    }
+    return {**clock_and_log_lines(clock), LogLine: lambda _: None}
 
 
 # How often others act between two messages that came together.

@@ -8,7 +8,7 @@ from baccarat.services.cage_ledger import LedgerSettings, make_cage
 from cage.ledger.database import parse_ledger_url
 from cage.service import CageService
 from events.mqtt.bus import BusSettings
-from events.mqtt.process_shell import no_probe
+from events.mqtt.process import no_probe
 from events.mqtt.topics import Topics
 from tests.support.brokers.brokers import Broker
 from tests.support.machine.waiting import PATIENCE_SECONDS

@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from events.commands.shoe import EndShoe
 from events.log.segments import Segment, archive_folder, segments_in
 from events.log.store import EventLog
-from events.mqtt.process_shell import no_probe
+from events.mqtt.process import no_probe
 from events.mqtt.topics import Topics
 from events.types.snapshot_anchor import BooksClosed
 from table_core.process.log_effects import OpenedTable

@@ -24,7 +24,7 @@ from events.mqtt.process_shell import Performer
 from events.mqtt.topics import Topics
 from events.proof.note import SigningKey
 from events.types.envelope import Envelope
-from events.types.shoe_reports import DeviceResult, LinkOpen, LinkStatus, LinkUp, ShoeAck, ShoeEvent
+from events.types.shoe_reports import DeviceResult, LinkOpen, LinkUp, ShoeAck, ShoeEvent
 from table_core.process.alarm_publisher import AlarmNotice
 from table_core.process.checkpoints import CheckpointKeys
 from table_core.process.options import RotationPolicy
@@ -34,6 +34,7 @@ from table_core.service.service import HistoryReader, TableService
 from table_core.service.table import Table
 from tests.support.machine.tasks import background, serving
 from tests.support.machine.waiting import until
+from tests.support.shoe.link_words import link_up
 from tests.support.table.coups import NATURAL_NINE, ORDER, SHOE, drawn, shoe_event
 
 TOPICS = Topics("site", "t1")
@@ -146,19 +147,7 @@ class Table1:
         await self.bus.publish(TOPICS.shoe_event, msgspec.json.encode(event))
 
     async def link(self, head: int, *, retain: bool = True) -> None:
-        status = LinkStatus(
-            state="up",
-            profile="enq-bcc",
-            transport="pty:x",
-            last_frame_age_ms=1,
-            loss_detection="weak",
-            reports=head,
-            short_copies=0,
-            rejected=0,
-            journal="j1",
-            head=head,
-            reason="",
-        )
+        status = link_up(head)
         await self.bus.publish(TOPICS.link_shoe, msgspec.json.encode(status), retain=retain)
 
     async def core_comes(self) -> None:

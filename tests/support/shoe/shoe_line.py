@@ -15,7 +15,7 @@ from baccarat.local_brokers.nats import LOOPBACK
 from events.clock import SystemClock, rfc3339
 from events.mqtt.bus import BusSettings
 from events.mqtt.messages import Message
-from events.mqtt.process_shell import no_probe
+from events.mqtt.process import no_probe
 from events.mqtt.topics import Topics
 from events.types.shoe_reports import LinkStatus, ShoeAck, ShoeEvent
 from shoe_driver.decode import Decoder

@@ -7,8 +7,8 @@ import pytest
 
 from events.clock import rfc3339
 from events.log.store import EventLog
-from events.mqtt.process import Instant, Steps
-from events.mqtt.process_shell import clock_and_log_lines, no_probe, perform_at_once
+from events.mqtt.process import Instant, Steps, no_probe
+from events.mqtt.process_shell import clock_and_log_lines, perform_at_once
 from events.types.envelope import encode_envelope
 from events.types.shoe_reports import LinkUp
 from events.types.stored import Pending

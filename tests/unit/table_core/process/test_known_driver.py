@@ -7,6 +7,7 @@ from events.mqtt.presence import Status, read_status
 from events.types.shoe_reports import LinkStatus
 from table_core.process.known_driver import KnownDriver
 from table_core.state.table import ShoeLink
+from tests.support.shoe.link_words import link_up
 
 NOON = 1_796_040_000 * 10**9
 SECOND = 1_000_000
@@ -20,22 +21,6 @@ def status(said: str) -> Status:
     found = read_status(f'{{"state":"{state}","session":{session},"ts":"{ts}"}}'.encode())
     assert found is not None
     return found
-
-
-def head(number: int, journal: str = "j1") -> LinkStatus:
-    return LinkStatus(
-        state="up",
-        profile="enq-bcc",
-        transport="pty:/x",
-        last_frame_age_ms=None,
-        loss_detection="weak",
-        reports=0,
-        short_copies=0,
-        rejected=0,
-        journal=journal,
-        head=number,
-        reason="",
-    )
 
 
 class Told:
@@ -63,7 +48,7 @@ class Told:
 def told() -> Told:
     made = Told()
     made.say("online 7")
-    made.link(head(9))
+    made.link(link_up(9))
     assert made.driver.is_covered_by(HAS)
     return made
 
@@ -73,13 +58,13 @@ def test_a_driver_that_goes_is_not_trusted_until_it_says_live_what_it_has(told: 
     assert (told.alarms, told.driver.is_covered_by(HAS)) == (["driver_offline"], False)
     told.say("online 8")
     assert (told.alarms, told.driver.is_covered_by(HAS)) == ([], False)
-    told.link(head(9))
+    told.link(link_up(9))
     assert told.driver.is_covered_by(HAS)
 
 
 def test_while_it_is_away_its_link_alone_opens_nothing(told: Told) -> None:
     told.say("offline 7")
-    told.link(head(9))
+    told.link(link_up(9))
     assert not told.driver.is_covered_by(HAS)
 
 
@@ -89,24 +74,24 @@ def test_one_that_counts_from_1_again_is_believed_and_a_late_will_changes_nothin
     told.say("online 1", "offline 7")
     assert told.alarms == []
     anew = ShoeLink(journal="j2", seq=1, past=frozenset({"j1"}))
-    told.link(head(1, "j2"), anew)
+    told.link(link_up(1, "j2"), anew)
     assert told.driver.is_covered_by(anew)
 
 
 def test_another_journal_is_asked_about_once(told: Told) -> None:
-    asked = [told.link(head(1, "j2")) for _ in range(3)]
+    asked = [told.link(link_up(1, "j2")) for _ in range(3)]
     assert asked == [True, False, False]
     assert not told.driver.names("j2", HAS), "its first event is no news behind that"
     assert [KnownDriver().names(journal, HAS) for journal in ("j1", "j2")] == [False, True]
-    assert not KnownDriver().linked(head(1, "j2"), ShoeLink(), retained=False, mono_us=0)
-    assert not KnownDriver().linked(head(1, "j2"), HAS, retained=True, mono_us=0)
+    assert not KnownDriver().linked(link_up(1, "j2"), ShoeLink(), retained=False, mono_us=0)
+    assert not KnownDriver().linked(link_up(1, "j2"), HAS, retained=True, mono_us=0)
     anew = ShoeLink(journal="j3", seq=1, past=frozenset({"j2"}))
-    assert not KnownDriver().linked(head(1, "j2"), anew, retained=False, mono_us=0)
+    assert not KnownDriver().linked(link_up(1, "j2"), anew, retained=False, mono_us=0)
 
 
 def test_two_at_once_are_named_and_nobody_bets_until_one_is_gone(told: Told) -> None:
     told.say("online 3", "online 7", "online 3")
-    told.link(head(9))
+    told.link(link_up(9))
     assert (told.alarms, told.driver.is_covered_by(HAS)) == (["driver_not_trusted"], False)
     assert "sessions 3 and 7" in told.driver.doubt
     told.say(*["online 3"] * 11)
@@ -117,7 +102,7 @@ def test_an_old_journal_is_named_and_nobody_bets_while_it_speaks(told: Told) -> 
     anew = ShoeLink(journal="j2", seq=4, past=frozenset({"j1"}))
     for journal in ("j1", "j2", "j1", "j2"):
         told.say("online 7")
-        told.link(head(4, journal), anew)
+        told.link(link_up(4, journal), anew)
     told.say("online 7")
     assert (told.alarms, told.driver.is_covered_by(anew)) == (["driver_not_trusted"], False)
     assert "journal j1" in told.driver.doubt

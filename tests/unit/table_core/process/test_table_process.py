@@ -23,7 +23,6 @@ from events.types.shoe_reports import (
     ErrorCleared,
     ErrorRaised,
     LinkOpen,
-    LinkStatus,
     LinkUp,
     ShoeAck,
     ShoeEvent,
@@ -35,6 +34,7 @@ from table_core.process.table_writer import TableWriter
 from table_core.rulebooks.shipped import load_rulebook
 from tests.support.service.memory_log import START_NS, MemoryLog
 from tests.support.service.steps_by_hand import StepsByHand
+from tests.support.shoe.link_words import link_up
 from tests.support.table.coups import NATURAL_NINE, ORDER, SHOE, drawn, shoe_event
 
 TOPICS = Topics("s", "t")
@@ -76,19 +76,7 @@ class Bench:
 
     def links(self, head: int, *, retain: bool = False) -> None:
         """The driver is there, and its newest event is `head`."""
-        status = LinkStatus(
-            state="up",
-            profile="enq-bcc",
-            transport="pty:x",
-            last_frame_age_ms=1,
-            loss_detection="weak",
-            reports=head,
-            short_copies=0,
-            rejected=0,
-            journal="j1",
-            head=head,
-            reason="",
-        )
+        status = link_up(head)
         self.hand_over(TOPICS.link_shoe, msgspec.json.encode(status), retain=retain)
 
     def due(self, name: str) -> bool:
