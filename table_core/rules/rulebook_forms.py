@@ -34,8 +34,8 @@ __all__ = [
     "CommissionForm",
     "FileForm1",
     "FileForm2",
-    "Form",
     "FormNumber",
+    "RulebookForm",
     "whole",
 ]
 
@@ -142,7 +142,7 @@ class FileForm2(_File, frozen=True, kw_only=True, forbid_unknown_fields=True):
     sign: Sign = Sign()
 
 
-class Form(NamedTuple):
+class RulebookForm(NamedTuple):
     """The structs by which a form is read.
 
     Args:
