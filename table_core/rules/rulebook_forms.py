@@ -154,7 +154,10 @@ class RulebookForm(NamedTuple):
     bet: type[BetForm1 | BetForm2]
 
 
-FORMS: Final[Mapping[int, Form]] = {1: Form(FileForm1, BetForm1), 2: Form(FileForm2, BetForm2)}
+FORMS: Final[Mapping[int, RulebookForm]] = {
+    1: RulebookForm(FileForm1, BetForm1),
+    2: RulebookForm(FileForm2, BetForm2),
+}
 NEWEST_FORM: Final = max(FORMS)
 
 
