@@ -12,6 +12,7 @@ from typing import Annotated, ClassVar, Final, Literal, NamedTuple, TypeVar
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
+from events.types.wagers import Per
 from table_core.rules.rulebook import (
     LAST_PHASE,
     Amount,
@@ -19,7 +20,6 @@ from table_core.rules.rulebook import (
     CommissionTiming,
     Limits,
     Options,
-    Per,
     Procedure,
     Requirement,
     RoundingRules,

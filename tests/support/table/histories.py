@@ -366,7 +366,7 @@ def _report(told: _Told, words: list[str]) -> None:
 
 
 def _fold(told: _Told, words: list[str]) -> None:
-    made_of = TABLE_EVENTS[words[0], 1]
+    made_of = next(kind for (name, _), kind in TABLE_EVENTS.items() if name == words[0])
     wanted = {field.name for field in fields(made_of) if field.required}
     given = {k: v for k, v in {"reason": "r", "coup": COUP}.items() if k in wanted}
     event = msgspec.convert(given | _fields(told.world, words[1:]), made_of, strict=False)
