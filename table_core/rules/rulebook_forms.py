@@ -148,14 +148,16 @@ class RulebookForm(NamedTuple):
     Args:
         file: everything but the number of the form and the bets.
         bet: a section `bets.ID`.
+        without: the variants that came with a later form.
     """
 
     file: type[FileForm1 | FileForm2]
     bet: type[BetForm1 | BetForm2]
+    without: frozenset[str] = frozenset()
 
 
 FORMS: Final[Mapping[int, RulebookForm]] = {
-    1: RulebookForm(FileForm1, BetForm1),
+    1: RulebookForm(FileForm1, BetForm1, without=frozenset({"no_suit"})),
     2: RulebookForm(FileForm2, BetForm2),
 }
 NEWEST_FORM: Final = max(FORMS)

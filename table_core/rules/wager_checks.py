@@ -23,8 +23,10 @@ from table_core.rules.wager_totals import WagerTotals, WagerTotalsBuilder, add_w
 from table_core.rules.wagers import BET_KINDS, patron_of
 
 __all__ = [
+    "MAIN",
     "MAX_SEAT",
     "MIN_SEAT",
+    "OPTIONS",
     "SIDES",
     "below_minimum",
     "check_further_wagers",
@@ -37,10 +39,10 @@ MIN_SEAT: Final = 1
 MAX_SEAT: Final = 99
 
 SIDES: Final = {"player": "banker", "banker": "player"}
-_WITH_TIE: Final = (*SIDES, "tie")
 _NOTHING: Final = WagerTotals()
+MAIN: Final = frozenset({"player", "banker", "tie"})
 # The four betting options of seed 3; Player and Banker are the two sides of one.
-_OPTION: Final = {
+OPTIONS: Final = {
     "player": "main",
     "banker": "main",
     "tie": "tie",
@@ -319,16 +321,16 @@ def _at_odds_with_others(wager: Wager, so_far: _AcceptedWagers) -> Refusal | Non
     if other is not None and not options.allow_opposite and so_far.has(wager, other):
         return refuse("opposite_sides", f"the patron has {other} already")
     if options.max_options is not None and _too_many_options(wager, so_far, options.max_options):
-        names = ", ".join(dict.fromkeys(_OPTION.values()))
+        names = ", ".join(dict.fromkeys(OPTIONS.values()))
         return refuse("too_many_options", f"a patron may play {options.max_options} of {names}")
     return None
 
 
 def _too_many_options(wager: Wager, so_far: _AcceptedWagers, most: int) -> bool:
-    if wager.bet not in _OPTION:
+    if wager.bet not in OPTIONS:
         return False
     bets = {wager.bet, *so_far.tally.spots(patron_of(wager))}
-    return len({_OPTION[bet] for bet in bets if bet in _OPTION}) > most
+    return len({OPTIONS[bet] for bet in bets if bet in OPTIONS}) > most
 
 
 def _main_wager_required(wager: Wager, so_far: _AcceptedWagers) -> Refusal | None:
@@ -337,7 +339,7 @@ def _main_wager_required(wager: Wager, so_far: _AcceptedWagers) -> Refusal | Non
         return None
     any_box = bet.requirement is Requirement.ANY_MAIN
     tie = so_far.rulebook.options.tie_is_main
-    mains = _WITH_TIE if tie or (tie is None and any_box) else tuple(SIDES)
+    mains = MAIN if tie or (tie is None and any_box) else SIDES
     spots = so_far.tally.spots(patron_of(wager))
     if any((any_box or str(wager.seat) in spots[main]) for main in mains if main in spots):
         return None

@@ -215,6 +215,11 @@ def _bet_hand(own: Sequence[Card], other: Sequence[Card]) -> bool:
     return _suited(own) and len(other) == _THREE_CARDS
 
 
+def _no_suit(own: Sequence[Card], other: Sequence[Card]) -> bool:
+    """Seed 3 to the letter, "consists of 3 cards each": whatever their suits."""
+    return len(own) == _THREE_CARDS and len(other) == _THREE_CARDS
+
+
 def _lucky8(
     outcome: Outcome,
     hand: Hand,
@@ -278,6 +283,7 @@ def _lucky8_kind(name: str, hand: Hand) -> BetKind:
         each_hand=lambda outcome: _lucky8(outcome, hand, _each_hand),
         all_six=lambda outcome: _lucky8(outcome, hand, _all_six),
         bet_hand=lambda outcome: _lucky8(outcome, hand, _bet_hand),
+        no_suit=lambda outcome: _lucky8(outcome, hand, _no_suit),
         looks="suits",
     )
 

@@ -259,7 +259,10 @@ def _wager(text: str) -> dict[str, str]:
 
 
 def _limits(text: str) -> list[dict[str, str]]:
-    return [dict(zip(("bet", "minimum", "maximum", "step"), text.split(), strict=True))]
+    words = [word.split("=", 1) for word in text.split()]
+    named = {key: value for key, *values in words for value in values}
+    plain = [key for key, *values in words if not values]
+    return [named | dict(zip(("bet", "minimum", "maximum", "step"), plain, strict=False))]
 
 
 def _pieces(text: str) -> dict[str, str]:
