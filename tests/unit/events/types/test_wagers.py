@@ -122,8 +122,7 @@ a maximum binds a patron however the stake is split
     open
     place_wager wagers="1 player 500,1 lucky8_player 30000"
     place_wager wagers="1 lucky8_player 30000" -> refused above_maximum
-    place_wager wagers="2 player 500,2 lucky8_player 30000,2 lucky8_player 30000,2 lucky8_player 30000,2 lucky8_player 30000"
-                                               -> refused above_maximum
+    place_wager wagers="2 player 500,{four}"    -> refused above_maximum
     # One reference in two boxes; a box without one is another patron.
     place_wager wagers="3 player 500 patron=p,3 lucky8_player 20000 patron=p"
     place_wager wagers="4 lucky8_player 10001 patron=p" -> refused above_maximum
@@ -169,7 +168,7 @@ what a lonely side bet leaves below the minimum goes back with it
     place_wager transaction=b wagers="1 perfect_pairs 50 patron=p,2 perfect_pairs 50 patron=p"
     withdraw_wager wagers=dealer/a/0           -> refused below_minimum
     withdraw_wager wagers=dealer/a/0,dealer/b/1
-                                               -> wagers_withdrawn: wagers=dealer/a/0,dealer/b/0,dealer/b/1
+                             -> wagers_withdrawn: wagers=dealer/a/0,dealer/b/0,dealer/b/1
     place_wager transaction=c wagers="2 perfect_pairs 50 patron=p,3 perfect_pairs 50 patron=p"
     close_betting                              -> made wagers_voided wagers_voided betting_closed
                                                -> coup.wagers.bet=player
@@ -179,7 +178,8 @@ the same limits again hold already
     set_limits table_maximum=6000      -> made nothing
 """
 TWENTY = ",".join(f"{seat} player 1000,{seat} lucky8_player 30000" for seat in range(1, 21))
-STEPS = {"nz": "rules nz-scale-one\nin none\nopen", "twenty": TWENTY}
+FOUR = ",".join(["2 lucky8_player 30000"] * 4)
+STEPS = {"nz": "rules nz-scale-one\nin none\nopen", "twenty": TWENTY, "four": FOUR}
 
 
 def lucky(world: World, what: str) -> object:

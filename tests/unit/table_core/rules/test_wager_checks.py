@@ -38,16 +38,16 @@ au-commission bets.tie.maximum=50 | tie=50@p 2:tie=1@p 2:tie=50@q -> - above_max
 au-commission bets.tie.maximum=50 bets.tie.per=wager | tie=50 tie=50 -> - -
 au-commission bets.tie.maximum=50 bets.tie.per=spot | tie=50 tie=1 2:tie=50 -> - above_maximum -
 au-commission bets.tie.maximum=50 bets.tie.per=spot | tie=5@p tie=5@q tie=46@p -> - - above_maximum
-au-commission bets.tie.maximum=50 bets.tie.per=seat | tie=50@p tie=1@q 2:tie=50@p -> - above_maximum -
-au-commission bets.banker.maximum=20000 | banker=20000 banker=20000 banker=20000 -> - above_maximum above_maximum
+ez bets.tie.maximum=50 bets.tie.per=seat | tie=50@p tie=1@q 2:tie=50@p -> - above_maximum -
+ez bets.tie.maximum=20000 | tie=20000 tie=20000 tie=20000 -> - above_maximum above_maximum
 au-commission bets.tie.minimum=50 | tie=25 tie=25 2:tie=25 -> - - below_minimum
 au-commission bets.tie.minimum=50 | tie=25@p 2:tie=25@p 2:tie=25@q -> - - below_minimum
 au-commission bets.tie.minimum=50 bets.tie.per=wager | tie=25 tie=25 -> below_minimum below_minimum
-au-commission bets.tie.minimum=50 bets.tie.per=spot | tie=25@p 2:tie=25@p 2:tie=25@p -> below_minimum - -
-au-commission bets.tie.minimum=50 bets.tie.per=seat | tie=25@p tie=25@q 2:tie=49@p -> - - below_minimum
-au-commission bets.tie.table_maximum=100 | tie=60 2:tie=41 3:tie=40 player=500 -> - table_maximum - -
-au-commission limits.patron_maximum=100 | tie=60@p 2:player=41@p 3:player=40@p 4:tie=100 -> - patron_maximum - -
-au-commission limits.seat_maximum=100 | tie=60@p player=41@q player=40 2:tie=100 -> - seat_maximum - -
+ez bets.tie.minimum=50 bets.tie.per=spot | tie=25@p 2:tie=25@p 2:tie=25@p -> below_minimum - -
+ez bets.tie.minimum=50 bets.tie.per=seat | tie=25@p tie=25@q 2:tie=49@p -> - - below_minimum
+ez bets.tie.table_maximum=100 | tie=60 2:tie=41 3:tie=40 player=500 -> - table_maximum - -
+ez limits.patron_maximum=100 | tie=60@p 2:tie=41@p 3:player=40@p 4:tie=100 -> - patron_maximum - -
+ez limits.seat_maximum=100 | tie=60@p player=41@q player=40 2:tie=100 -> - seat_maximum - -
 au-commission limits.table_maximum=100 | tie=60 2:tie=41 3:tie=40 -> - table_maximum -
 au-commission limits.differential=50 | player=50 player=1 2:banker=9 -> - differential -
 au-commission limits.differential=50 | tie=500 -> -
@@ -70,7 +70,6 @@ mini-lucky8 options.max_options=4 | player=5 tie=5 lucky8_player=5 lucky8_banker
 mini-lucky8 | player=5 lucky8_player=30000 -> - -
 mini-lucky8 | player=5 lucky8_player=30001 -> - above_maximum
 mini-lucky8 | player=5 lucky8_player=30000 lucky8_player=30000 -> - - above_maximum
-mini-lucky8 | tie=5 lucky8_player=20000 lucky8_player=10000 2:lucky8_player=1 -> - - - main_wager_required
 mini-lucky8 options.tie_is_main=false | lucky8_player=5 tie=5 -> main_wager_required -
 nz-scale-one options.tie_is_main=true | perfect_pairs=5 tie=5 -> - -
 mini-lucky8 | lucky8_player=5 -> main_wager_required
@@ -112,9 +111,10 @@ mini-lucky8 options.max_options=1 | player=5 banker=5 -> - opposite_sides
 """
 
 # A wager that stood only together with another is refused with it.
-TOGETHER = """
-au-commission bets.tie.minimum=50 limits.table_maximum=60 | player=20 tie=30 tie=20 -> - below_minimum table_maximum
-nz-scale-one bets.perfect_pairs.minimum=50 | player=5@p perfect_pairs=25@p 2:perfect_pairs=25@p -> - below_minimum main_wager_required
+PAIRS = "nz-scale-one bets.perfect_pairs.minimum=9"
+TOGETHER = f"""
+ez bets.tie.minimum=9 limits.table_maximum=9 | player=1 tie=8 tie=1 -> - below_minimum table_maximum
+{PAIRS} | player=5@p perfect_pairs=5@p 2:perfect_pairs=5@p -> - below_minimum main_wager_required
 """
 
 
