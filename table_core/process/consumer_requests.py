@@ -3,6 +3,8 @@
 import re
 from typing import Final
 
+from msgspec.structs import replace
+
 from events.commands.base import ANSWER_ACCEPTED, Answer, Refusal
 from events.commands.consumers import Ack, Replay
 from events.commands.previews import Preview, ShowCoup, ShowRequest
@@ -64,6 +66,10 @@ class ConsumerRequests:
             return (yield from self._acknowledge(user, command))
         head = self._writer.state.position
         first = max(_FIRST_POSITION, command.start)
+        if first > head + 1:  # by a reader of a longer log than this one
+            text = f"the log ends at {head}, before {command.start}; it may have been cut or restored"
+            refused = refusal_answer(command.transaction, "unknown_position", text)
+            return replace(refused, position=head)
         if not (yield from self._replays.start(user, first, head)):
             return refusal_answer(command.transaction, "too_many_replays", "try again later")
         return Answer(transaction=command.transaction, result=ANSWER_ACCEPTED, position=head)

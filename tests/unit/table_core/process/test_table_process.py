@@ -334,6 +334,17 @@ def test_a_consumers_acknowledgement_is_kept_and_checked(bench: Bench) -> None:
     assert bench.log.cursors == {"consumer/cage/main": 1}
 
 
+@pytest.mark.parametrize(("beyond", "code"), [(1, None), (2, "unknown_position")])
+def test_a_replay_begins_at_the_next_event_at_the_latest(
+    bench: Bench, beyond: int, code: str | None
+) -> None:
+    head = bench.log.stored[-1].position
+    body = msgspec.json.encode(Replay(transaction="r", start=head + beyond))
+    bench.hand_over(TOPICS.request("cage", "replay"), body)
+    answer = msgspec.json.decode(bench.log.posted[-1].payload, type=Answer)
+    assert (answer.code, answer.position) == (code, head)
+
+
 def test_an_alarm_is_told_when_it_is_raised_and_when_it_is_cleared(bench: Bench) -> None:
     raised = ErrorRaised(code="cannot_read", latched=False)
     said: list[AnyReport] = [LinkUp(), raised, ErrorCleared(code="cannot_read")]
