@@ -165,6 +165,15 @@ def test_a_refused_event_is_not_acknowledged_and_is_taken_when_it_comes_again(
     assert bench.acknowledged().seq == 1
 
 
+def test_a_full_disk_is_told_once_whatever_is_heard_again_meanwhile(bench: Bench) -> None:
+    bench.say(FIRST)
+    bench.log.refuses = True
+    for _ in range(3):
+        bench.say(shoe_event(2, LinkUp()))
+        bench.say(FIRST)  # a duplicate: nothing has to be stored, so it says nothing of the disk
+    assert bench.log.lines == ["log.unwritable"]
+
+
 def test_a_log_that_must_be_opened_again_ends_the_service(bench: Bench) -> None:
     bench.log.refuses = bench.log.closed = True
     with pytest.raises(LogUnwritable):
