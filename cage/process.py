@@ -206,13 +206,14 @@ class CageProcess:
             transaction = f"replay-{self._session}-{self.counts.replays}"
             request = Replay(transaction=transaction, start=read + 1)
             answer = yield from self._requests.ask(self._user, request, _RETRY)
-            if answer.result == ANSWER_REFUSED:
+            head = answer.position or 0
+            beyond = answer.code == "unknown_position"
+            if answer.result == ANSWER_REFUSED and not beyond:
                 yield from _log_if_transient(answer, "a replay")
                 self._reread_due.set()
                 yield from Wait(_STALLED_S)
                 continue
-            head = answer.position or 0
-            if head < read:
+            if beyond or head < read:
                 raise LedgerError(
                     f"the ledger has read {read} events and the table's log ends at {head}: it was "
                     "cut or restored from an older copy; nothing more is booked"

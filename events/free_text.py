@@ -21,6 +21,7 @@ __all__ = [
     "escape_nul",
     "find_forbidden",
     "may_hold_forbidden",
+    "show_text",
     "unescape_nul",
 ]
 
@@ -32,6 +33,7 @@ FORBIDDEN_CHARACTERS: Final = (
 """The forbidden characters, as the inside of a regular expression's character class."""
 
 _FORBIDDEN: Final = re.compile(f"[{FORBIDDEN_CHARACTERS}]")
+_UNSHOWN: Final = re.compile(rf"[{FORBIDDEN_CHARACTERS}\uD800-\uDFFF]")
 _SUSPECT: Final = re.compile(rf"\\[bfnrtu]|[{FORBIDDEN_CHARACTERS}]")
 _ESCAPED: Final = re.compile(r"\\u00(00|5c)")
 _UNESCAPED: Final = {"00": "\0", "5c": "\\"}
@@ -81,6 +83,14 @@ def _key(where: str, path: _Path) -> str:
     for key in reversed(keys):
         where += f"[{key}]" if isinstance(key, int) else f".{key}" if where else key
     return where
+
+
+def show_text(text: str) -> str:
+    r"""Return a text for a person, on one line: each forbidden character as `\u000A` and the like.
+
+    A lone surrogate, which no output can encode, is shown so too.
+    """
+    return _UNSHOWN.sub(lambda found: f"\\u{ord(found[0]):04X}", text)
 
 
 def escape_nul(text: str) -> str:

@@ -1,17 +1,37 @@
-"""Migrate a database by a folder of alembic's steps, and check which version it has."""
+"""Migrate a database by a folder of alembic's steps; check its server and its version."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection
+from sqlalchemy import Connection, text
 
 from events.errors import TableError
 
 __all__ = ["Migrations"]
+
+_OLDEST_POSTGRES: Final = 14
+# `to_jsonb` because the column is missing before version 15; a collation like C has no version.
+_DATABASE: Final = text(
+    "SELECT current_setting('server_encoding'), to_jsonb(d) ->> 'datcollversion' "
+    "FROM pg_database d WHERE datname = current_database()"
+)
+_COLLATION_NOW: Final = text(
+    "SELECT pg_database_collation_actual_version(oid) FROM pg_database "
+    "WHERE datname = current_database()"
+)
+_WRITABLE: Final = text(
+    "SELECT pg_is_in_recovery(), current_setting('transaction_read_only')::boolean"
+)
+_CREATES: Final = text(
+    "SELECT current_user, CASE WHEN CAST(:schema AS text) IS NULL "
+    "THEN has_schema_privilege(current_schema(), 'CREATE') "
+    "ELSE has_database_privilege(current_database(), 'CREATE') END"
+)
 
 
 class Migrations(NamedTuple):
@@ -50,6 +70,27 @@ class Migrations(NamedTuple):
             )
         return found
 
+    def check_server(self, connection: Connection, shown: str, *, writes: bool) -> None:
+        """Check that a PostgreSQL database can hold every text, and in one order.
+
+        Args:
+            connection: to the database, of any kind.
+            shown: its name for a person.
+            writes: whether the caller is going to write.
+
+        Raises:
+            TableError: as `error`: what is wrong, and what would be right.
+        """
+        if connection.dialect.name != "postgresql":
+            return
+        faults = list(_server_faults(connection))
+        if writes:
+            faults += _faults_of_writing(connection)
+            if not faults and self.version(connection, shown) != self.newest:
+                faults += _faults_of_creating(connection, self.schema)
+        if faults:
+            raise self.error(f"{shown}: {'; '.join(faults)}")
+
     def upgrade(self, connection: Connection, to: str = "head") -> None:
         """Take the steps up to a version, in the connection's transaction."""
         config = self._config()
@@ -80,3 +121,36 @@ class Migrations(NamedTuple):
         config = Config()
         config.set_main_option("script_location", str(self.folder).replace("%", "%%"))
         return config
+
+
+def _server_faults(connection: Connection) -> Iterator[str]:
+    version = int((connection.dialect.server_version_info or (0,))[0])
+    if version < _OLDEST_POSTGRES:
+        yield f"PostgreSQL {version} is too old; use {_OLDEST_POSTGRES} or newer"
+        return
+    encoding, collation = connection.execute(_DATABASE).one()
+    if encoding != "UTF8":
+        yield (
+            f"its encoding is {encoding}, which cannot hold every text; "
+            "make the database anew with ENCODING 'UTF8' TEMPLATE template0"
+        )
+    if collation is not None and collation != connection.execute(_COLLATION_NOW).scalar_one():
+        yield (
+            "its collation has changed since its indexes were made, so they may miss rows; "
+            "REINDEX DATABASE, then ALTER DATABASE ... REFRESH COLLATION VERSION"
+        )
+
+
+def _faults_of_writing(connection: Connection) -> Iterator[str]:
+    standby, read_only = connection.execute(_WRITABLE).one()
+    if standby:
+        yield "it is a standby, which takes no writes; name the primary"
+    elif read_only:
+        yield "its transactions are read only; set default_transaction_read_only to off"
+
+
+def _faults_of_creating(connection: Connection, schema: str | None) -> Iterator[str]:
+    user, creates = connection.execute(_CREATES, {"schema": schema}).one()
+    if not creates:
+        what = "DATABASE ..." if schema else "SCHEMA public"
+        yield f"{user} may make no tables in it; GRANT CREATE ON {what} TO {user}"

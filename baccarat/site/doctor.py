@@ -343,6 +343,8 @@ def _of_services(config: TableConfig, services: dict[str, Presence]) -> Iterator
         elif not _online(known):
             since = f"is gone since {known.status.ts[:19]}Z"
             yield fails(check, since, "look at its log; start it")
+        elif fault := known.clock_fault():
+            yield fails(check, fault, "set the clocks of both machines by one time server")
         else:
             yield passes(check, "is there")
 

@@ -191,12 +191,20 @@ class TableHealth(Struct):
             "Seconds since the service's last beat.",
             labels=["table", "service"],
         )
+        ahead = GaugeMetricFamily(
+            "baccarat_service_clock_ahead_seconds",
+            "Seconds by which the service's clock is ahead of the exporter's.",
+            labels=["table", "service"],
+        )
         for service, known in sorted(self.services.items()):
             there = known.online(now_us) and not known.doubled(now_us)
             online.add_metric([self.table, service], there)
             age.add_metric([self.table, service], (now_us - known.beat_us) / _US)
+            if (difference := known.clock_ahead_s()) is not None:
+                ahead.add_metric([self.table, service], difference)
         yield online
         yield age
+        yield ahead
 
     def _of_disks(self) -> Iterator[Metric]:
         free = GaugeMetricFamily(

@@ -103,11 +103,12 @@ class Postgres:
             self._child.stop()
             self._child = None
 
-    def database(self) -> str:
+    def database(self, encoding: str = "UTF8") -> str:
         """Return the URL of a new, empty database."""
         name = f"ledger{next(self._names)}"
+        made = sql.SQL("CREATE DATABASE {} ENCODING {} TEMPLATE template0")
         with psycopg.connect(self.url(_USER), autocommit=True) as connection:
-            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+            connection.execute(made.format(sql.Identifier(name), sql.Literal(encoding)))
         return self.url(name)
 
     def url(self, database: str) -> str:

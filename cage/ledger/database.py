@@ -47,7 +47,8 @@ _BUSY_MS: Final = 10_000
 # The cage must notice a lost server before the table misses the cage. Seconds, and milliseconds.
 _POSTGRES: Final = {
     "connect_timeout": 5,
-    "options": "-c lock_timeout=10s -c statement_timeout=60s",
+    "options": "-c lock_timeout=10s -c statement_timeout=60s -c timezone=UTC",
+    "client_encoding": "utf8",
     "keepalives_idle": 5,
     "keepalives_interval": 2,
     "keepalives_count": 3,
@@ -156,8 +157,10 @@ def migrate(connection: Connection, url: URL) -> None:
     """Migrate the schema to this build's version, in the connection's transaction.
 
     Raises:
-        LedgerError: a newer build has migrated it, or somebody has changed the schema.
+        LedgerError: a newer build has migrated it, somebody has changed the schema, or the server
+            cannot hold a ledger.
     """
+    _MIGRATIONS.check_server(connection, shown(url), writes=True)
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATING})
     found = _MIGRATIONS.version(connection, shown(url))
@@ -176,6 +179,7 @@ def require_current(connection: Connection, url: URL) -> None:
     Raises:
         LedgerError: it holds no ledger, an older or a newer one.
     """
+    _MIGRATIONS.check_server(connection, shown(url), writes=False)
     _MIGRATIONS.require_current(connection, shown(url))
 
 

@@ -17,7 +17,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from events.errors import MalformedJson
-from events.json_form import decode_json
+from events.json_form import decode_json, repeated_key
 
 __all__ = [
     "BODY_MOST",
@@ -167,9 +167,13 @@ async def read_json(request: Request) -> dict[str, object]:
     if _kind(request) != "application/json":
         raise BadBody(415, "send application/json")
     try:
-        return decode_json(await _read(request), dict[str, object])
+        body = await _read(request)
+        read, key = decode_json(body, dict[str, object]), repeated_key(body)
     except MalformedJson as error:
         raise BadBody(400, f"no JSON object: {str(error)[:120]}") from error
+    if key is not None:
+        raise BadBody(400, f"the key {key!r:.40} is there twice; write it once")
+    return read
 
 
 async def read_form(request: Request) -> dict[str, str]:

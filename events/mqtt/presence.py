@@ -22,6 +22,7 @@ from events.mqtt.messages import Message, Publication
 from events.mqtt.process import Now, Post, Publish, Steps, Wait
 
 __all__ = [
+    "CLOCK_DIFFERENCE_SECONDS",
     "HEARTBEAT_SECONDS",
     "STALE_SECONDS",
     "Presence",
@@ -36,6 +37,10 @@ HEARTBEAT_SECONDS: Final = 1.0
 # A heartbeat older than this is not believed. The age of a retained heartbeat comes from its
 # timestamp, so two machines' clocks may also differ by this much.
 STALE_SECONDS: Final = 10.0
+# Two clocks set by a time server differ by milliseconds; by this much, one of them is not set.
+CLOCK_DIFFERENCE_SECONDS: Final = 2.0
+# The heartbeats that say how two clocks differ: the one that was least long on its way counts.
+_CLOCK_BEATS: Final = 5
 
 _MICROSECOND: Final = timedelta(microseconds=1)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -104,6 +109,8 @@ class Presence(Struct, frozen=True, kw_only=True):
         before_us: its last heartbeat.
         doubled_us: when a replaced session last sent again; None if none has.
         live: this connection has delivered a live message.
+        ahead_us: by how much the clock of each of the newest live heartbeats was ahead of ours when
+            it arrived, microseconds; negative where it was behind, or long on its way.
     """
 
     status: Status | None = None
@@ -112,6 +119,7 @@ class Presence(Struct, frozen=True, kw_only=True):
     before_us: int = 0
     doubled_us: int | None = None
     live: bool = False
+    ahead_us: tuple[int, ...] = ()
 
     def with_message(
         self, status: Status, *, retained: bool, utc_ns: int, mono_us: int
@@ -126,6 +134,13 @@ class Presence(Struct, frozen=True, kw_only=True):
         """
         if retained:
             return self._with_kept(status, utc_ns, mono_us)
+        heard = self._with_live(status, mono_us)
+        if status.state == "offline":
+            return heard  # a Will was written when its service connected
+        ahead = (_written_us(status.ts) or 0) - utc_ns // 1_000
+        return replace(heard, ahead_us=(*heard.ahead_us, ahead)[-_CLOCK_BEATS:])
+
+    def _with_live(self, status: Status, mono_us: int) -> "Presence":
         known = self.status
         if known is not None and status.session != known.session:
             return self._with_another(status, known.session, mono_us)
@@ -175,6 +190,18 @@ class Presence(Struct, frozen=True, kw_only=True):
     def doubled(self, mono_us: int) -> bool:
         """Report whether two of the service are online at once, or were within `STALE_SECONDS`."""
         return self.doubled_us is not None and _within(STALE_SECONDS, mono_us - self.doubled_us)
+
+    def clock_ahead_s(self) -> float | None:
+        """Return by how many seconds the service's clock is ahead of ours; None if unknown."""
+        return max(self.ahead_us) / 1e6 if self.ahead_us else None
+
+    def clock_fault(self) -> str:
+        """Return how the service's clock differs from ours, for a person; empty if it does not."""
+        ahead = self.clock_ahead_s()
+        if ahead is None or abs(ahead) <= CLOCK_DIFFERENCE_SECONDS:
+            return ""
+        way = "ahead of" if ahead > 0 else "behind"
+        return f"its clock is {abs(ahead):.0f} s {way} this machine's"
 
 
 def _within(seconds: float, age_us: int) -> bool:

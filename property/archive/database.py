@@ -43,7 +43,7 @@ _MIGRATING: Final = 0x62616370726F70
 _SETTINGS: Final = (
     "-c lock_timeout=10s -c statement_timeout=60s -c tcp_keepalives_idle=3 "
     "-c tcp_keepalives_interval=1 -c tcp_keepalives_count=3 -c tcp_user_timeout=6000 "
-    "-c idle_in_transaction_session_timeout=30s"
+    "-c idle_in_transaction_session_timeout=30s -c timezone=UTC"
 )
 _CONNECT_S: Final = 5
 _KEEPALIVE: Final[dict[str, Any]] = {
@@ -51,6 +51,7 @@ _KEEPALIVE: Final[dict[str, Any]] = {
     "keepalives_interval": 1,
     "keepalives_count": 3,
     "tcp_user_timeout": 6_000,
+    "client_encoding": "utf8",
 }
 
 
@@ -129,9 +130,10 @@ def migrate(url: str) -> None:
 
     Raises:
         ArchiveUnavailable: the database does not answer.
-        ArchiveError: a newer build has migrated it.
+        ArchiveError: a newer build has migrated it, or the server cannot hold an archive.
     """
     with translate_archive_errors(url), _engine(url).begin() as connection:
+        _MIGRATIONS.check_server(connection, shown(url), writes=True)
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATING})
         connection.execute(text(f"CREATE SCHEMA IF NOT EXISTS {_SCHEMA}"))
         if _MIGRATIONS.version(connection, shown(url)) != _MIGRATIONS.newest:
@@ -146,6 +148,7 @@ def require_current(url: str) -> None:
         ArchiveError: it holds no archive, an older or a newer one.
     """
     with translate_archive_errors(url), _engine(url).begin() as connection:
+        _MIGRATIONS.check_server(connection, shown(url), writes=False)
         _MIGRATIONS.require_current(connection, shown(url))
 
 

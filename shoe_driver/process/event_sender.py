@@ -138,7 +138,7 @@ class EventSender:
             # The core does not have this journal at all: send it from the first event on.
             yield from self._recorder.check_older_journal(ack.journal, ack.seq)
             yield from self._acknowledged(0, hello=True)
-        else:
+        elif ack.journal:  # none: the core has not heard of any driver yet
             yield from self._refuse(f"of another journal: {ack.journal!r}")
 
     def publish_status(self) -> Steps[None]:

@@ -66,6 +66,7 @@ class SerialPort:
             # SerialException is an OSError; ValueError is a baud rate that the line does not
             # support.
             raise _explained(self._path, error) from error
+        self._keep_input_at_a_break()
         if self._tty_exclusive:
             self._set_exclusive(termios.TIOCEXCL)
 
@@ -106,6 +107,16 @@ class SerialPort:
             if self._tty_exclusive:
                 self._set_exclusive(termios.TIOCNXCL)
             self._serial.close()
+
+    def _keep_input_at_a_break(self) -> None:
+        """Clear a mode that another program may have set, and that pyserial leaves as it is.
+
+        With `BRKINT`, a break on the line discards all that has come and was not yet read.
+        """
+        with contextlib.suppress(termios.error):  # a device that is gone is seen when it is read
+            modes = termios.tcgetattr(self._serial.fileno())
+            modes[0] &= ~termios.BRKINT
+            termios.tcsetattr(self._serial.fileno(), termios.TCSANOW, modes)
 
     def _set_exclusive(self, request: int) -> None:
         # A device that is gone, or that has no exclusive mode, still has the flock.

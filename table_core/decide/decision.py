@@ -57,6 +57,7 @@ class DecisionContext(Struct, frozen=True, kw_only=True):
         caught_up: whether the table has appended every event that the driver has numbered.
         library: other rulebooks by which a coup can be judged after a correction.
         recalled: the state at the end of an earlier shoe, for a command about a coup of that shoe.
+        fault: the fault of a log that cannot be trusted, in one line; None where it has none.
     """
 
     table: str
@@ -66,6 +67,7 @@ class DecisionContext(Struct, frozen=True, kw_only=True):
     caught_up: bool = True
     library: tuple[Rulebook, ...] = ()
     recalled: TableState | None = None
+    fault: str | None = None
 
     def rulebook_of(self, coup: Coup) -> Rulebook:
         """Return the rulebook that a coup pins: the one in force, unless that was corrected.

@@ -21,6 +21,7 @@ from table_core.decide import (
     wagers,
 )
 from table_core.decide.decision import DecisionContext, Handlers
+from table_core.decide.integrity_lockdown import lockdown_refusal
 from table_core.refusals import Decision, refuse
 from table_core.rules.rulebook import Rulebook
 from table_core.state.coup import Phase
@@ -61,7 +62,7 @@ def decide(state: TableState, command: Command, context: DecisionContext) -> Dec
     handler = HANDLERS.get(type(command))
     if handler is None:
         raise OurBug(f"no handler for {type(command).__name__} in table_core.decide")
-    return handler(state, command, context)
+    return lockdown_refusal(state, command, context.fault) or handler(state, command, context)
 
 
 def adopt_rulebook(state: TableState, rulebook: Rulebook) -> tuple[TableEvent, ...]:

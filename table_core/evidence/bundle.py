@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from events.errors import InputError, MalformedJson, UnreadableEvent
-from events.json_form import decode_json
+from events.json_form import decode_json, repeated_key
 from events.proof.checkpoint import Checkpoint, parse_checkpoint
 from events.proof.merkle import leaf_hash, verify_inclusion
 from events.proof.note import VerifierKey, signed_by
@@ -193,6 +193,8 @@ def _read(data: bytes) -> Evidence:
     try:
         form = decode_json(data, _Form).form
         evidence = decode_json(data, Evidence) if form == FORM else None
+        if (key := repeated_key(data)) is not None:
+            raise EvidenceFault("form", f"the key {key!r:.40} is there twice")
     except MalformedJson as error:
         if any(mark in data for mark in _MARKS):
             raise EvidenceFault("form", f"damaged: {_printable(str(error))}") from error

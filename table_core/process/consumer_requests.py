@@ -3,6 +3,8 @@
 import re
 from typing import Final
 
+from msgspec.structs import replace
+
 from events.commands.base import ANSWER_ACCEPTED, Answer, Refusal
 from events.commands.consumers import Ack, Replay
 from events.commands.previews import Preview, ShowCoup, ShowRequest
@@ -62,9 +64,15 @@ class ConsumerRequests:
             return refusal_answer(command.transaction, refusal)
         if isinstance(command, Ack):
             return (yield from self._acknowledge(user, command))
+        return (yield from self._replay(user, command))
+
+    def _replay(self, user: str, command: Replay) -> Steps[Answer]:
         head = self._writer.state.position
-        first = max(_FIRST_POSITION, command.start)
-        if not (yield from self._replays.start(user, first, head)):
+        if command.start > head + 1:  # the reader of a longer log than this one
+            text = f"the log ends at {head}, before {command.start}: it was cut or restored"
+            refused = refusal_answer(command.transaction, "unknown_position", text)
+            return replace(refused, position=head)
+        if not (yield from self._replays.start(user, max(_FIRST_POSITION, command.start), head)):
             return refusal_answer(command.transaction, "too_many_replays", "try again later")
         return Answer(transaction=command.transaction, result=ANSWER_ACCEPTED, position=head)
 

@@ -27,11 +27,13 @@ class KnownDriver:
     Attributes:
         away: the driver, or its Will, has reported it offline; not so before its first message.
         doubt: why the driver is not trusted, for a person; empty where it is.
+        clock_fault: how its clock differs from the table's; empty where it does not.
     """
 
     def __init__(self) -> None:
         self.away = False
         self.doubt = ""
+        self.clock_fault = ""
         self._presence = Presence()
         self._head = DriverHead()
         self._journal = DriverJournal()
@@ -86,7 +88,7 @@ class KnownDriver:
 
     def look(self, mono_us: int) -> bool:
         """Check what has timed out; return whether anything changed."""
-        before = self.away, self.doubt, self._head
+        before = self.away, self.doubt, self.clock_fault, self._head
         presence = self._presence
         self.away = presence.status is not None and not presence.online(mono_us)
         self.doubt = self._journal.old(mono_us)
@@ -94,7 +96,8 @@ class KnownDriver:
             self.doubt = _TWO.format(*sorted((presence.before, presence.status.session)))
         if self.away:
             self._head = DriverHead()
-        return before != (self.away, self.doubt, self._head)
+        self.clock_fault = "" if self.away else presence.clock_fault()
+        return before != (self.away, self.doubt, self.clock_fault, self._head)
 
     def is_covered_by(self, link: ShoeLink) -> bool:
         """Return whether the table has appended every event that the driver is known to have."""
@@ -110,6 +113,9 @@ class KnownDriver:
             yield Alarm(name="shoe_journal_lost", text=self.lost)
         if self.doubt:
             yield Alarm(name="driver_not_trusted", text=self.doubt)
+        if self.clock_fault:
+            text = f"the shoe driver: {self.clock_fault}; set both by one time server"
+            yield Alarm(name="clock_difference", text=text)
         if self.away:
             text = "the shoe driver is away: what the shoe says now is not heard"
             yield Alarm(name="driver_offline", text=text)

@@ -10,6 +10,7 @@ from events.commands.previews import ShowRequest
 from events.commands.registry import COMMAND_NAMES
 from events.errors import LogRefused, LogUnwritable
 from events.free_text import find_forbidden, may_hold_forbidden
+from events.json_form import repeated_key
 from events.mqtt.messages import Message
 from events.mqtt.process import Begin, LogLine, Post, Steps
 from events.types.envelope import MAX_EVENT_BYTES
@@ -90,14 +91,21 @@ class Requests:
             yield from self._say(user, (yield from self._act(user, command, None)))
 
     def _unfit(self, user: str, command: Command, body: bytes) -> Steps[Answer | None]:
-        """Return the refusal of a text that a log must not hold; None where there is none.
+        """Return the refusal of a body that reads two ways, or that a log must not hold, or None.
 
-        Earlier builds accepted and carried out such texts: the sender of one gets `exists`.
+        Earlier builds accepted and carried out such bodies: the sender of one gets `exists`.
         """
         fault = next(find_forbidden(command), None) if may_hold_forbidden(body.decode()) else None
-        if fault is None or (yield from self._writer.knows(user, command.transaction)):
+        key = repeated_key(body)
+        if key is not None:
+            code, text = "invalid_request", f"the key {key!r:.40} is there twice; write it once"
+        elif fault is not None:
+            code, text = "invalid_text", ": ".join(fault)
+        else:
             return None
-        return refusal_answer(command.transaction, "invalid_text", ": ".join(fault))
+        if (yield from self._writer.knows(user, command.transaction)):
+            return None
+        return refusal_answer(command.transaction, code, text)
 
     def _refuse(self, user: str, name: str, answer: Answer) -> Steps[None]:
         yield from _refused(user, name[:_NAME_MOST], answer)

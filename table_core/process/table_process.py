@@ -182,13 +182,13 @@ class TableProcess:
         except LogUnwritable as error:
             yield from self._health.refuse(error)
             return
-        yield from self._health.accept()
         self._driver.numbered(event.journal, event.seq)
         if heard is ShoeEventResult.GAP:
             at = {"journal": event.journal, "seq": event.seq}
             yield from LogLine("warning", "shoe_event.gap", at)
         self._acks.kick()
         if heard is ShoeEventResult.APPENDED:
+            yield from self._health.accept()
             self._changed()
 
     def _on_link(self, message: Message) -> Steps[None]:
@@ -251,6 +251,7 @@ class TableProcess:
             faults=tuple(self._faults(now)),
             consumers=self._consumers.view(now),
             library=self._writer.library,
+            fault=self._writer.fault,
         )
         yield from self._alarms.look(document.alarms, document.position)
         return encode_state_view(document)
@@ -296,4 +297,5 @@ class TableProcess:
         except LogUnwritable as error:
             yield from self._health.refuse(error)
         if self._writer.state.position != position:
+            yield from self._health.accept()
             self._changed()

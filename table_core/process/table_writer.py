@@ -30,7 +30,6 @@ from events.types.wagers import LimitsSet
 from table_core.decide.authority import authorise
 from table_core.decide.decision import DecisionContext
 from table_core.decide.dispatch import adopt_rulebook, decide, result_overdue
-from table_core.decide.integrity_lockdown import lockdown_refusal
 from table_core.decide.shoe_reports import decide_on_report
 from table_core.fold.corrections import find_past_coup
 from table_core.fold.dispatch import fold_all
@@ -236,12 +235,12 @@ class TableWriter:
         self, user: str, command: Command, recalled: RecalledCoup | None, *, caught_up: bool
     ) -> Steps[Decision]:
         of_actor = frozenset() if command.actor is None else self.roles(command.actor)
-        refusal = authorise(self.roles(user), command, of_actor) or lockdown_refusal(
-            self.state, command, self.fault
-        )
+        refusal = authorise(self.roles(user), command, of_actor)
         if refusal is not None:
             return refusal
-        context = msgspec.structs.replace(self._context, user=user, caught_up=caught_up)
+        context = msgspec.structs.replace(
+            self._context, user=user, caught_up=caught_up, fault=self.fault
+        )
         if isinstance(command, OF_A_COUP) and command.coup is not None:
             then = yield from self._recall(command.coup, recalled)
             context = msgspec.structs.replace(context, recalled=then)

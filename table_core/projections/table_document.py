@@ -268,6 +268,7 @@ def project_table(
     faults: tuple[Alarm, ...] = (),
     consumers: tuple[ConsumerView, ...] = (),
     library: Sequence[Rulebook] = (),
+    fault: str | None = None,
 ) -> StateView:
     """Return the document of `state`.
 
@@ -279,11 +280,16 @@ def project_table(
         faults: alarms that cannot be in the log, such as a disk that refuses it.
         consumers: the durable consumers.
         library: the rulebooks that this table has.
+        fault: of a log that cannot be trusted.
     """
     shoe, link, totals = state.shoe, state.link, state.totals
     owed = state.commission
     context = DecisionContext(
-        table=table, rulebook=rulebook, caught_up=not catching_up, library=tuple(library)
+        table=table,
+        rulebook=rulebook,
+        caught_up=not catching_up,
+        library=tuple(library),
+        fault=fault,
     )
     return StateView(
         position=state.position,

@@ -19,6 +19,7 @@ ENTRY_POINTS = {
     "property.migrations.versions.v0001_archive": "... and this step",
     "property.migrations.versions.v0002_questions": "... and this step",
     "property.migrations.versions.v0003_editions": "... and this step",
+    "property.migrations.versions.v0004_shifts": "... and this step",
     "table_core.state.coup_mermaid": "draws the diagram of docs/coup.md",
 }
 # Files of a room that are not code and that no module reads by name.

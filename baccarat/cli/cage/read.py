@@ -1,13 +1,14 @@
 """`baccarat cage balance | statement | export`: read the ledger."""
 
-import csv
 import sys
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import click
 import msgspec
 
 from baccarat.cli.cage.options import add_filter_options, filter_of, ledger_option
+from baccarat.csv_table import write_csv
 from cage.ledger.database import parse_ledger_url
 from cage.ledger.entries import ACCOUNTS
 from cage.ledger.reading import BALANCE_KEYS, Balance, BookedEntry, open_ledger
@@ -82,18 +83,20 @@ def export(ledger: str, as_csv: bool, as_json: bool, **options: Any) -> None:
     if as_csv == as_json:
         raise click.UsageError("say --csv or --json")
     with open_ledger(parse_ledger_url(ledger)) as opened:
-        writer = csv.DictWriter(sys.stdout, _COLUMNS, lineterminator="\r\n")
+        rows = _rows(opened.entries(filter_of(options)))
         if as_csv:
-            writer.writeheader()
-        for entry in opened.entries(filter_of(options)):
-            head = {name: getattr(entry, name) for name in entry.__struct_fields__}
-            del head["postings"]
-            for posting in entry.postings:
-                row = head | msgspec.structs.asdict(posting)
-                if as_csv:
-                    writer.writerow(row)
-                else:
-                    _print_json(row)
+            write_csv(sys.stdout, _COLUMNS, rows)
+        else:
+            for row in rows:
+                _print_json(row)
+
+
+def _rows(entries: Iterable[BookedEntry]) -> Iterator[dict[str, Any]]:
+    for entry in entries:
+        head = {name: getattr(entry, name) for name in entry.__struct_fields__}
+        del head["postings"]
+        for posting in entry.postings:
+            yield head | msgspec.structs.asdict(posting)
 
 
 def _print_json(what: Any) -> None:

@@ -1,6 +1,5 @@
 """`baccarat cage report`: the win of a shoe or a day next to the theoretical win."""
 
-import csv
 import sys
 from collections.abc import Sequence
 from fractions import Fraction
@@ -12,6 +11,7 @@ import msgspec
 
 from baccarat.cli.cage.options import add_filter_options, filter_of, ledger_option
 from baccarat.cli.output_files import write_whole
+from baccarat.csv_table import write_csv
 from baccarat.pages.report_page import CSV_TABLES, csv_rows, report_lines, report_page
 from cage.ledger.database import parse_ledger_url
 from cage.ledger.reading import Filter, Ledger, open_ledger
@@ -72,10 +72,7 @@ def report_command(
         page = report_page(found, by, _currencies(found, currency))
         write_whole(html, page.encode(), "--html")
     if table_of:
-        head, rows = csv_rows(found, table_of)
-        writer = csv.DictWriter(sys.stdout, head, lineterminator="\r\n")
-        writer.writeheader()
-        writer.writerows(rows)
+        write_csv(sys.stdout, *csv_rows(found, table_of))
         return
     for each in found:
         if as_json:

@@ -60,6 +60,19 @@ def read_ready(port: SerialPort) -> bytes:
     return port.read()
 
 
+def test_a_break_discards_nothing_whatever_another_program_has_set() -> None:
+    master, slave = os.openpty()
+    try:
+        modes = termios.tcgetattr(slave)
+        modes[0] |= termios.BRKINT
+        termios.tcsetattr(slave, termios.TCSANOW, modes)
+        with opened(os.ttyname(slave)):
+            assert not termios.tcgetattr(slave)[0] & termios.BRKINT
+    finally:
+        os.close(master)
+        os.close(slave)
+
+
 @contextmanager
 def another(program: str, path: Path | str) -> Iterator[str]:
     """Another process runs `program` on the port; yields its first line, ends it afterwards."""

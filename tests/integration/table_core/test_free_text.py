@@ -110,6 +110,17 @@ async def test_what_a_dealers_reference_may_be(table: Table1, tmp_path: Path) ->
             assert answer.code == code, text.encode("unicode_escape")
 
 
+async def test_a_body_that_reads_two_ways_is_refused(table: Table1, tmp_path: Path) -> None:
+    topic = TOPICS.request("supervisor", "assign_dealer")
+    body = b'{"transaction": "a-1", "dealer": "d-1", "dealer": "d-2"}'
+    async with attended(table, tmp_path):
+        answer = await table.send("supervisor", topic, body, "a-1")
+        assert (answer.code, answer.text) == (
+            "invalid_request",
+            "the key 'dealer' is there twice; write it once",
+        )
+
+
 async def test_what_was_accepted_before_such_texts_were_refused_is_still_known(
     table: Table1, tmp_path: Path
 ) -> None:

@@ -231,6 +231,10 @@ def _cut(_: Cage) -> None:
     Cage(60).answer(position=50)
 
 
+def _cut_and_refused(_: Cage) -> None:
+    Cage(60).answer(result="refused", code="unknown_position", position=50)
+
+
 def _contradicted(cage: Cage) -> None:
     cage.away = [LedgerError("event 1 does not follow what is booked")]
     cage.event(1)
@@ -241,6 +245,7 @@ def _contradicted(cage: Cage) -> None:
     [
         (_refused, BusError, "the acknowledgement of 1: not_allowed"),
         (_cut, LedgerError, "has read 60 events and the table's log ends at 50"),
+        (_cut_and_refused, LedgerError, "has read 60 events and the table's log ends at 50"),
         (_contradicted, LedgerError, "does not follow"),
     ],
 )

@@ -15,7 +15,13 @@ from baccarat.config.table import load_config
 from baccarat.rulebooks.library import site_rulebook
 from events.commands.previews import Preview
 from events.errors import ConfigError
-from events.free_text import escape_nul, find_forbidden, may_hold_forbidden, unescape_nul
+from events.free_text import (
+    escape_nul,
+    find_forbidden,
+    may_hold_forbidden,
+    show_text,
+    unescape_nul,
+)
 from shoe_driver.profiles.catalogue import profile_text
 from shoe_driver.profiles.profile import profile_complaints
 from table_core.rulebooks.shipped import shipped_source
@@ -131,3 +137,16 @@ def test_a_rulebooks_scale_is_seen(tmp_path: Path) -> None:
     )
     with pytest.raises(ConfigError, match=r"sign\.pay_scale: at most 400 characters"):
         site_rulebook(str(path))
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        *((text, text) for text in LEGIBLE),
+        ("a\nb", r"a\u000Ab"),
+        ("\x1b[2Kgone", r"\u001B[2Kgone"),
+        ("a\u202eb\ud800", r"a\u202Eb\uD800"),
+    ],
+)
+def test_a_text_is_shown_on_one_line_and_draws_nothing(text: str, shown: str) -> None:
+    assert show_text(text) == shown

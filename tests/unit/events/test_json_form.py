@@ -3,7 +3,7 @@
 import pytest
 
 from events.errors import InputError, MalformedJson
-from events.json_form import decode_json
+from events.json_form import decode_json, repeated_key
 
 
 def test_json_of_the_kind_is_decoded() -> None:
@@ -24,3 +24,23 @@ def test_everything_else_is_one_error(data: bytes, reason: str) -> None:
     with pytest.raises(MalformedJson, match=reason) as caught:
         decode_json(data, dict[str, object])
     assert isinstance(caught.value, InputError)
+
+
+@pytest.mark.parametrize(
+    ("document", "key"),
+    [
+        ('{"a": 1, "b": {"a": 2}, "c": [{"a": 3}, {"a": 4}]}', None),
+        ('{"a": 1, "b": 2, "a": 3}', "a"),
+        ('{"x": [{"stake": 100, "stake": 100}]}', "stake"),
+        (r'{"a": 1, "\u0061": 2}', "a"),
+        (b'{"a": "a", "b": ' + b"9" * 5_000 + b"}", None),
+        (b"{" + b'"k": 1, ' * 200_000 + b'"k": 1}', "k"),
+    ],
+)
+def test_a_key_that_is_there_twice_is_found(document: bytes | str, key: str | None) -> None:
+    assert repeated_key(document) == key
+
+
+def test_what_is_nested_too_deeply_is_malformed() -> None:
+    with pytest.raises(MalformedJson):
+        repeated_key("[" * 100_000)

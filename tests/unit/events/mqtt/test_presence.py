@@ -136,6 +136,27 @@ def test_history(name: str) -> None:
     assert presence.doubled(now) is (expected == "two")
 
 
+@pytest.mark.parametrize(
+    ("ahead", "fault"),
+    [
+        (0, ""),
+        (2, ""),
+        (-2, ""),
+        (10, "its clock is 10 s ahead of this machine's"),
+        (-10, "its clock is 10 s behind this machine's"),
+    ],
+)
+def test_live_heartbeats_tell_how_two_clocks_differ(ahead: int, fault: str) -> None:
+    """The least delayed of five tells; neither what was retained nor a Will does."""
+    late = (0.3, 4, 0, 2.5, 7)
+    beats = [f"{n + by} online 5 @{n + ahead}" for n, by in enumerate(late)]
+    presence = after(", ".join(beats))
+    assert presence.clock_ahead_s() == ahead
+    assert presence.clock_fault() == fault
+    assert after("0 kept online 5 @-60, 1 offline 5 @-90").clock_ahead_s() is None
+    assert after(f"{', '.join(beats)}, 12 online 9 @12").clock_ahead_s() == 0
+
+
 @given(
     st.lists(
         st.tuples(st.sampled_from(["online", "offline"]), st.integers(1, 4), st.integers(0, 3)),

@@ -139,6 +139,12 @@ def test_wrong_acknowledgements_move_nothing(shoe: Speaking, payload: bytes) -> 
     assert len(shoe.lines) == 2  # the first, the second, the fourth
 
 
+def test_a_core_that_has_heard_no_driver_yet_is_no_error(shoe: Speaking) -> None:
+    assert shoe.hears(b'{"journal":"","seq":0}') == []
+    assert shoe.lines == []
+    assert shoe.process.recorder.outbox.acked == 0
+
+
 def test_the_acknowledged_number_is_noted_now_and_then(shoe: Speaking) -> None:
     shoe.hears(shoe.ack(2))
     assert shoe.acked == {}

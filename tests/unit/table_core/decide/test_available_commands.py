@@ -63,6 +63,13 @@ def test_an_ended_shoe_is_not_ended_again() -> None:
     assert "load_shoe" not in refused
 
 
+def test_what_a_log_that_is_not_trusted_refuses_is_not_offered() -> None:
+    world = world_in(Phase.NONE)
+    assert "open_betting" not in current_refusals(world.state, CONTEXT)
+    doubted = replace(CONTEXT, fault="position 3: it was changed")
+    assert current_refusals(world.state, doubted)["open_betting"].code == "log_unsound"
+
+
 def test_commission_is_not_offered_where_none_is_owed() -> None:
     world = world_in(Phase.SETTLED)
     code = "nothing_outstanding"

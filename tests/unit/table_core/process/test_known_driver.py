@@ -119,3 +119,19 @@ def test_what_looking_finds_is_news_once(told: Told) -> None:
 def test_with_the_broker_gone_nothing_of_its_numbers_is_known(told: Told) -> None:
     told.driver.disconnected()
     assert not told.driver.is_covered_by(HAS)
+
+
+def test_a_driver_whose_clock_differs_is_told_and_nothing_waits_for_it(told: Told) -> None:
+    for second in range(5):
+        early = NOON - 10 * 10**9
+        heard = status("online 7")
+        told.now_us += SECOND
+        told.driver.said(heard, retained=False, utc_ns=early, mono_us=told.now_us)
+        assert told.driver.look(told.now_us) is (second == 0)
+    alarm = next(told.driver.alarms())
+    assert (alarm.name, told.driver.is_covered_by(HAS)) == ("clock_difference", True)
+    assert alarm.text == (
+        "the shoe driver: its clock is 10 s ahead of this machine's; set both by one time server"
+    )
+    told.say(*["online 7"] * 5)
+    assert told.alarms == []

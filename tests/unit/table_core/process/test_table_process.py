@@ -165,6 +165,15 @@ def test_a_refused_event_is_not_acknowledged_and_is_taken_when_it_comes_again(
     assert bench.acknowledged().seq == 1
 
 
+def test_a_full_disk_is_told_once_whatever_is_heard_again_meanwhile(bench: Bench) -> None:
+    bench.say(FIRST)
+    bench.log.refuses = True
+    for _ in range(3):
+        bench.say(shoe_event(2, LinkUp()))
+        bench.say(FIRST)  # a duplicate: nothing has to be stored, so it says nothing of the disk
+    assert bench.log.lines == ["log.unwritable"]
+
+
 def test_a_log_that_must_be_opened_again_ends_the_service(bench: Bench) -> None:
     bench.log.refuses = bench.log.closed = True
     with pytest.raises(LogUnwritable):
@@ -332,6 +341,17 @@ def test_a_consumers_acknowledgement_is_kept_and_checked(bench: Bench) -> None:
         answer = msgspec.json.decode(bench.log.posted[-1].payload, type=Answer)
         assert (answer.code or answer.result) == result
     assert bench.log.cursors == {"consumer/cage/main": 1}
+
+
+@pytest.mark.parametrize(("beyond", "code"), [(1, None), (2, "unknown_position")])
+def test_a_replay_begins_at_the_next_event_at_the_latest(
+    bench: Bench, beyond: int, code: str | None
+) -> None:
+    head = bench.log.stored[-1].position
+    body = msgspec.json.encode(Replay(transaction="r", start=head + beyond))
+    bench.hand_over(TOPICS.request("cage", "replay"), body)
+    answer = msgspec.json.decode(bench.log.posted[-1].payload, type=Answer)
+    assert (answer.code, answer.position) == (code, head)
 
 
 def test_an_alarm_is_told_when_it_is_raised_and_when_it_is_cleared(bench: Bench) -> None:

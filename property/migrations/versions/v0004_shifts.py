@@ -1,0 +1,18 @@
+"""Lets no day or shift end again when the clock goes back; refuses unknown time zones."""
+
+from pathlib import Path
+
+from alembic import op
+
+__all__ = ["down_revision", "revision", "upgrade"]
+
+revision: str = "0004"
+down_revision: str | None = "0003"
+
+
+def upgrade() -> None:
+    """Replace the function of shifts, and check their zones."""
+    driver = op.get_bind().connection.driver_connection
+    assert driver is not None  # noqa: S101 - the connection is open
+    file = Path(__file__).parent.parent / "sql" / "0004_shifts.sql"
+    driver.execute(file.read_text("utf-8"))

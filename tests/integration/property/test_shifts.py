@@ -1,0 +1,95 @@
+"""Business days and shifts, over every time zone's changes of the clock."""
+
+import zoneinfo
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, time, timedelta
+
+import psycopg
+import pytest
+
+from benchmarks.instruments.postgres import Postgres
+from property.archive.database import migrate
+
+MINUTE, QUARTER, DAY = timedelta(minutes=1), timedelta(minutes=15), timedelta(days=1)
+FROM, UNTIL = datetime(2026, 1, 1, tzinfo=UTC), datetime(2027, 12, 31, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module")
+def archive(postgres: Postgres) -> Iterator[psycopg.Connection]:
+    url = postgres.database()
+    migrate(url)
+    with psycopg.connect(url, autocommit=True) as connection:
+        yield connection
+
+
+def changes(zone: zoneinfo.ZoneInfo) -> Iterator[datetime]:
+    """Yield the instants, to the minute, from which a zone's clocks show another offset."""
+    at = FROM
+    while at < UNTIL:
+        low, high = at, at + DAY
+        if low.astimezone(zone).utcoffset() != high.astimezone(zone).utcoffset():
+            while high - low > MINUTE:
+                middle = low + (high - low) // 2 // MINUTE * MINUTE
+                same = middle.astimezone(zone).utcoffset() == at.astimezone(zone).utcoffset()
+                low, high = (middle, high) if same else (low, middle)
+            yield high
+        at += DAY
+
+
+def business_day(
+    zone: zoneinfo.ZoneInfo, changed: datetime, begins: time, moment: datetime
+) -> date:
+    """Return the day of the latest clock reading so far: before a change, it is the last one."""
+    readings = (moment, min(moment, changed - MINUTE))
+    latest = max(at.astimezone(zone).replace(tzinfo=None) for at in readings)
+    return (latest - timedelta(hours=begins.hour, minutes=begins.minute)).date()
+
+
+def test_a_day_once_begun_stays_begun_in_every_zone(archive: psycopg.Connection) -> None:
+    known = {name for (name,) in archive.execute("SELECT name FROM pg_timezone_names")}
+    shifts, asked = [], []
+    seen: set[tuple[datetime, timedelta | None, timedelta | None]] = set()
+    for name in sorted(zoneinfo.available_timezones() & known):
+        zone = zoneinfo.ZoneInfo(name)
+        for changed in changes(zone):
+            before, after = (t.astimezone(zone) for t in (changed - MINUTE, changed))
+            if (key := (changed, before.utcoffset(), after.utcoffset())) in seen:
+                continue  # another name of the same clock
+            seen.add(key)
+            for late in (0, 30, 60):
+                begins = (
+                    (
+                        min(before, after, key=lambda t: t.replace(tzinfo=None))
+                        + timedelta(minutes=late)
+                    )
+                    .time()
+                    .replace(second=0)
+                )
+                site = f"{name} {changed:%F} {late}"
+                shifts.append((site, begins, name))
+                asked += [
+                    (site, moment, business_day(zone, changed, begins, moment))
+                    for moment in (changed + n * QUARTER for n in range(-4, 12))
+                ]
+    assert len(seen) > 40
+    archive.execute(
+        "INSERT INTO property.shift (site, name, begins, zone) "
+        "SELECT site, 'first', begins, zone "
+        "FROM unnest(%s::text[], %s::time[], %s::text[]) AS _ (site, begins, zone)",
+        [list(column) for column in zip(*shifts, strict=True)],
+    )
+    told = archive.execute(
+        "SELECT site, moment, day FROM unnest(%s::text[], %s::timestamptz[]) AS _ (site, moment), "
+        "LATERAL property.shift_at(site, moment)",
+        [[site for site, _, _ in asked], [moment for _, moment, _ in asked]],
+    ).fetchall()
+    assert sorted(told) == sorted(asked)
+
+
+def test_a_shift_of_an_unknown_zone_is_refused_when_it_is_written(
+    archive: psycopg.Connection,
+) -> None:
+    with pytest.raises(psycopg.Error, match='time zone "Mars/Base" not recognized'):
+        archive.execute(
+            "INSERT INTO property.shift VALUES ('north', 'early', '06:00', 'Mars/Base')"
+        )
