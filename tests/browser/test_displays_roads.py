@@ -52,7 +52,8 @@ def shoes(rng: random.Random) -> list[str]:
         "".join(rng.choice("BBBPPPT") * rng.randint(1, 14) for _ in range(rng.randint(1, 20)))[:100]
         for _ in range(SHOES - len(even))
     ]
-    return [str(case["seq"]) for case in VECTORS] + even + runs
+    ties = ["T" * count for count in range(1, 9)]
+    return [str(case["seq"]) for case in VECTORS] + ties + even + runs
 
 
 def play(page: Page, address: str, texts: list[str]) -> tuple[dict[str, int], list[Any]]:

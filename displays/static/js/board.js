@@ -73,7 +73,7 @@ function show({ table, tile, parts }, news) {
   parts.shoe.textContent = table.shoe ? `shoe ${table.shoe} · ${table.coups} coups${table.dealer ? ` · ${table.dealer}` : ""}` : "no shoe";
   parts.last.textContent = told(table.last);
   drawRoad(parts.beads, newest(beadPlate(table.bead_plate), BEADS), (cell) => bead(cell, (word) => word.slice(-1)));
-  drawRoad(parts.big, newest(bigRoad(table.big_road), BIG), big);
+  drawRoad(parts.big, newest(bigRoad(table.big_road, table.bead_plate), BIG), big);
 }
 
 /** Show the tiles that match the filter. */

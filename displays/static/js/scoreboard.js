@@ -92,7 +92,7 @@ function showRoads(shoe) {
     drawRoad(at(id), newest(cells, columnsOf(at(id))), shape);
   };
   draw("bead_plate", beadPlate(beads), (cell) => bead(cell, word));
-  draw("big_road", bigRoad(roads?.big_road ?? []), big);
+  draw("big_road", bigRoad(roads?.big_road ?? [], beads), big);
   for (const road of ROADS) draw(road, derivedRoad(roads?.[road] ?? ""), DERIVED[road]);
   for (const [name, count] of Object.entries(counts(beads))) {
     board.querySelector(`[data-count="${name}"]`).textContent = count;

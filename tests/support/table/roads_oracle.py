@@ -101,6 +101,8 @@ def board_of(shoe: str, fits: dict[str, int]) -> dict[str, list[Mark]]:
             )
         ],
     }
+    if shoe and not columns:
+        board["big_road"] = [(0, 0, "", len(shoe))]  # ties wait for the first win
     for road, back in _BACK.items():
         marks = _derived(columns, back)
         places = _laid([len(list(run)) for _, run in groupby(marks)])

@@ -29,7 +29,7 @@ export function bead(cell, word) {
 
 /** Draw a cell of the big road: Banker a circle, Player a circle with a dot, ties green strokes. */
 export function big(cell) {
-  const parts = [circle(0.38, "ring")];
+  const parts = cell.mark ? [circle(0.38, "ring")] : [];
   if (cell.mark === "P") parts.push(circle(0.13, "dot"));
   if (cell.ties > 0) parts.push(svg("path", { d: "M.12 .88 .88 .12", class: "tie-stroke" }));
   if (cell.ties > 1) parts.push(letter(String(cell.ties), "tie-count"));

@@ -38,12 +38,14 @@ export function layOut(heights) {
 }
 
 /**
- * Lay out the big road.
+ * Lay out the big road. Ties before the first win stand in its first cell, which has no mark yet.
  *
  * @param {{winner: string, ties: number}[][]} columns as `state` has them.
+ * @param {string[]} beads as `state` has them.
  * @returns {{column: number, row: number, mark: string, ties: number}[]} in the order of play.
  */
-export function bigRoad(columns) {
+export function bigRoad(columns, beads) {
+  if (!columns.length && beads.length) return [{ column: 0, row: 0, mark: "", ties: beads.length }];
   const places = layOut(columns.map((cells) => cells.length));
   return columns.flatMap((cells, streak) =>
     cells.map(({ winner, ties }, n) => ({ ...places[streak][n], mark: winner, ties })),
