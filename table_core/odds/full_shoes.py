@@ -1,0 +1,3 @@
+"""placeholder."""
+DECKS=(4,6,8)
+FULL_SHOES=""
