@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import cache
 from math import perm
+from typing import Final
 
 from table_core.odds.deals import (
     MAX_DEAL_CARDS,
@@ -19,17 +20,17 @@ from table_core.odds.deals import (
     classes_by_suits,
     merged_by_totals,
 )
-from table_core.odds.full_shoes import DECKS, FULL_SHOES
+from table_core.odds.full_shoes import FULL_SHOES
 from table_core.rules.rulebook import Bet, Commission, Rulebook
-from table_core.rules.rulebook_file import full_shoe
+from table_core.rules.rulebook_file import DECKS, full_shoe
 from table_core.rules.settlement import categories_of
 from table_core.rules.wagers import BET_KINDS, JudgeScope
 
 __all__ = ["Categories", "count_categories", "deals_by_categories", "house_edge", "house_edges"]
 
 Categories = tuple[str, ...]
-"""The categories of a deal, the most special first; none where the wager loses."""
-_CARDS_OF_A_DECK = 52
+"""The categories of a deal, the most special first."""
+_CARDS_OF_A_DECK: Final = 52
 
 
 def house_edges(rulebook: Rulebook) -> dict[str, Fraction]:
@@ -50,18 +51,22 @@ def house_edge(bet: Bet, commission: Commission | None, decks: int) -> Fraction:
     rate = Fraction(0)
     if bet.commission and commission is not None:
         rate = Fraction(commission.rate.num, commission.rate.den)
-    kept = Fraction(0)
-    for categories, deals in deals_by_categories(bet, decks).items():
+    deals = perm(decks * _CARDS_OF_A_DECK, MAX_DEAL_CARDS)
+    kept = Fraction(deals)
+    for categories, count in deals_by_categories(bet, decks).items():
         listed = next((each for each in categories if each in bet.schedule), None)
-        if listed is None:
-            kept += deals
-        elif odds := bet.schedule[listed]:
-            kept -= deals * Fraction(odds.num, odds.den) * (1 - rate)
-    return kept / perm(decks * _CARDS_OF_A_DECK, MAX_DEAL_CARDS)
+        if listed is not None:
+            odds = bet.schedule[listed]
+            won = Fraction(odds.num, odds.den) * (1 - rate) if odds else Fraction(0)
+            kept -= count * (1 + won)
+    return kept / deals
 
 
 def deals_by_categories(bet: Bet, decks: int) -> Mapping[Categories, int]:
-    """Return the number of ordered six-card deals of full decks that have each categories."""
+    """Return how many ordered six-card deals of full decks have which categories.
+
+    Deals without any, in which the wager loses, are left out.
+    """
     judges = BET_KINDS[bet.id].judges.items()
     variant = next((name for name, judge in judges if judge is bet.judge), "")
     return _known().get((bet.id, variant, decks)) or count_categories(bet.id, variant, decks)
@@ -73,7 +78,8 @@ def count_categories(bet: str, variant: str, decks: int) -> Mapping[Categories, 
     kind = BET_KINDS[bet]
     counted: Counter[Categories] = Counter()
     for outcome, deals in _classes(kind.looks, decks):
-        counted[categories_of(kind.judges[variant], outcome)] += deals
+        if categories := categories_of(kind.judges[variant], outcome):
+            counted[categories] += deals
     return counted
 
 
@@ -91,8 +97,9 @@ def _known() -> Mapping[tuple[str, str, int], Mapping[Categories, int]]:
     known: dict[tuple[str, str, int], dict[Categories, int]] = {}
     for line in FULL_SHOES.strip().splitlines():
         name, categories, *deals = line.split()
-        bet, _, variant = name.partition(":")
+        bet, _, named = name.partition(":")
+        variant = named or next(iter(BET_KINDS[bet].judges))
         for decks, count in zip(DECKS, deals, strict=True):
             row = known.setdefault((bet, variant, decks), {})
-            row[tuple(filter(None, categories.strip("-").split("+")))] = int(count)
+            row[tuple(categories.split("+"))] = int(count)
     return known
