@@ -1,9 +1,9 @@
 """How many ordered six-card deals of full decks have which categories, for every kind of bet.
 
 One row each: the bet, with its variant after a colon where that is not the first; the categories of
-a deal, the most special first; and the deals of 4, 6 and 8 decks. Deals without a category are left out. The rows are
-counted by `table_core.odds.house_edge.count_categories` and kept here, because a table judges its
-rulebook at every start. A test counts them again.
+a deal, the most special first; and the deals of 4, 6 and 8 decks. Deals without a category are left
+out. `table_core.odds.house_edge.count_categories` counts the rows. They are kept here because a
+table judges its rulebook at every start. A test counts them again.
 """
 
 from typing import Final
@@ -141,4 +141,4 @@ dragon7 push 7145601996928 83552962932288 475627426473216
 dragon7 win 1697007097344 19805383926144 112633011329024
 panda8 push 7145601996928 83552962932288 475627426473216
 panda8 win 2599300440064 30352294536192 172660763262976
-"""
+"""  # noqa: E501 - a row of the table is a line
