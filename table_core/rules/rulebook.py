@@ -6,6 +6,7 @@ coup was played by it: a change is a new file. `table_core.rules.rulebook_file` 
 
 from collections.abc import Mapping
 from enum import Enum
+from fractions import Fraction
 from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
@@ -22,6 +23,8 @@ __all__ = [
     "Cap",
     "Commission",
     "CommissionTiming",
+    "ConfirmedEdge",
+    "EdgeRules",
     "Limits",
     "Options",
     "Per",
@@ -103,6 +106,7 @@ class Bet(Struct, frozen=True, kw_only=True):
         table_maximum: all patrons' stakes on this bet together, None for no limit.
         requirement: the wager that must be placed as well.
         commission: whether the house keeps its commission out of the winnings.
+        own_odds: the site means other odds than the documents that have the bet.
     """
 
     id: str
@@ -118,6 +122,7 @@ class Bet(Struct, frozen=True, kw_only=True):
     table_maximum: int | None
     requirement: Requirement
     commission: bool
+    own_odds: bool = False
 
 
 class Cap(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -211,6 +216,32 @@ class RoundingRules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     commission: Rounding = Rounding.DOWN
 
 
+class ConfirmedEdge(Struct, frozen=True, kw_only=True):
+    """A person's word that a bet is offered although the house keeps less than the floor.
+
+    Args:
+        bet: its id.
+        edge: the very edge that the person has seen.
+        by: who confirms it.
+    """
+
+    bet: str
+    edge: Fraction
+    by: str
+
+
+class EdgeRules(Struct, frozen=True, kw_only=True):
+    """How much the house keeps at least; see `table_core.odds.house_edge`.
+
+    Args:
+        floor: the least edge of an offered bet.
+        confirmed: the bets that a person offers below it.
+    """
+
+    floor: Fraction = Fraction(0)
+    confirmed: tuple[ConfirmedEdge, ...] = ()
+
+
 class Rulebook(Struct, frozen=True, kw_only=True):
     """The rules of one table.
 
@@ -228,6 +259,7 @@ class Rulebook(Struct, frozen=True, kw_only=True):
         sign: the texts that must be displayed.
         bets: by id.
         caps: aggregate maxima.
+        edge: how much the house keeps at least.
         hash: SHA-256 of the file's bytes, hexadecimal.
     """
 
@@ -244,6 +276,7 @@ class Rulebook(Struct, frozen=True, kw_only=True):
     sign: Sign
     bets: Mapping[str, Bet]
     caps: tuple[Cap, ...]
+    edge: EdgeRules = EdgeRules()
     hash: str
 
     def phase_of(self, bet: str) -> int:

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 __all__ = ["RulebookFault", "shown_key", "without_consequences"]
 
-_MOST_TEXT: Final = 200
+_MOST_TEXT: Final = 300
 _MOST_KEY: Final = 40
 
 

@@ -13,7 +13,9 @@ named.
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeVar, cast, get_args, get_origin
 
@@ -32,6 +34,8 @@ from table_core.rules.rulebook import (
     Bet,
     Commission,
     CommissionTiming,
+    ConfirmedEdge,
+    EdgeRules,
     Limits,
     Options,
     Rulebook,
@@ -44,6 +48,7 @@ from table_core.rules.rulebook_forms import (
     BetForm1,
     BetForm2,
     CommissionForm,
+    EdgeForm,
     FileForm1,
     FileForm2,
     FormNumber,
@@ -116,6 +121,7 @@ class _Pairs(list[tuple[str, object]]):
 MAX_ODDS: Final = 1000
 """To one. The largest stake (2^53 - 1) at these odds still fits the 64 bits of a JSON writer."""
 _MAX_RATIO_TEXT: Final = 16  # far beyond any odds, far below where reading an integer gets slow
+_SHARE: Final = re.compile(r"-?[0-9]{1,40}(/0*[1-9][0-9]{0,39})?")
 _S = TypeVar("_S", bound=Struct)
 
 
@@ -137,6 +143,7 @@ _EXAMPLES: Final[Mapping[str, str]] = {
     "id": 'small letters, digits and hyphens, such as "harbour-house"',
     "currency": 'an ISO 4217 code, such as "AUD"',
     "commission.rate": 'a share as text, such as "1/20"',
+    "edge": "a share of the stake as text, such as '0', '1/100' or '-1/50'",
     "procedure.burn": '"face_value", "none", or "fixed:3" for a number',
     "pays": "a table of categories and odds",
 }
@@ -204,6 +211,16 @@ class _Faults:
             self.add(where, "not_odds", f"{text[:_MAX_RATIO_TEXT]!r} is out of range", right)
             return None
         return odds
+
+    def share(self, text: str, where: str) -> Fraction | None:
+        """Return a share of a stake, between -1,000 and 1; else note the fault and return None."""
+        if _SHARE.fullmatch(text):
+            share = Fraction(text)
+            if -MAX_ODDS <= share < 1:
+                return share
+        right = "write a share of the stake as text, such as '0', '1/100' or '-1/50'"
+        self.add(where, "not_a_share", f"{text!r:.60} is no share", right)
+        return None
 
 
 def _remedy(where: str, kind: Any) -> str:
@@ -297,6 +314,7 @@ def read_rulebook(name: str, source: bytes) -> ReadRulebook:
         sign=whole(Sign, form.sign),
         bets=MappingProxyType(bets),
         caps=form.caps,
+        edge=_edge(form.edge, faults),
         hash=hashlib.sha256(source).hexdigest(),
     )
     return ReadRulebook(rulebook, tuple(faults.found))
@@ -307,6 +325,16 @@ def _commission(form: CommissionForm | None, faults: _Faults) -> Commission | No
         return None
     rate = faults.ratio(form.rate, "commission.rate", most=1) or Odds(1, 20)
     return Commission(rate=rate, timing=form.timing, block=form.block)
+
+
+def _edge(form: EdgeForm, faults: _Faults) -> EdgeRules:
+    confirmed = []
+    for index, each in enumerate(form.confirmed):
+        edge = faults.share(each.edge, f"edge.confirmed[{index}].edge")
+        if edge is not None:
+            confirmed.append(ConfirmedEdge(bet=each.bet, edge=edge, by=each.by))
+    floor = faults.share(form.floor, "edge.floor")
+    return EdgeRules(floor=floor or Fraction(0), confirmed=tuple(confirmed))
 
 
 def _check_commission(tree: Mapping[str, object], bets: Mapping[str, Bet], faults: _Faults) -> None:
@@ -375,6 +403,7 @@ def _bet(name: str, kind: BetKind, form: BetForm1 | BetForm2, unit: int, faults:
         table_maximum=form.table_maximum,
         requirement=form.requirement,
         commission=form.commission,
+        own_odds=form.own_odds,
     )
 
 

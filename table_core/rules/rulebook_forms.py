@@ -32,6 +32,8 @@ __all__ = [
     "BetForm1",
     "BetForm2",
     "CommissionForm",
+    "ConfirmedEdgeForm",
+    "EdgeForm",
     "FileForm1",
     "FileForm2",
     "FormNumber",
@@ -54,6 +56,21 @@ class CommissionForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     rate: str
     timing: CommissionTiming
     block: Amount = 1
+
+
+class ConfirmedEdgeForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An entry of `edge.confirmed`, in form 2."""
+
+    bet: str
+    edge: str
+    by: Annotated[str, Meta(min_length=1, max_length=100)]
+
+
+class EdgeForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The section `edge`, in form 2."""
+
+    floor: str = "0"
+    confirmed: tuple[ConfirmedEdgeForm, ...] = ()
 
 
 # ---- what both forms have ----
@@ -91,6 +108,7 @@ class BetForm1(_Bet, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     minimum_per: ClassVar[Per] = "wager"
     table_maximum: ClassVar[int | None] = None
+    own_odds: ClassVar[bool] = False
 
     per: Literal["wager", "spot"] = "wager"
 
@@ -114,6 +132,8 @@ class _Sign1(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class FileForm1(_File, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A file of form 1, without its number and its bets."""
 
+    edge: ClassVar[EdgeForm] = EdgeForm()
+
     options: _Options1 = _Options1()
     limits: _Limits1 = _Limits1()
     sign: _Sign1 = _Sign1()
@@ -127,6 +147,7 @@ class BetForm2(_Bet, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     per: Per = "patron"
     table_maximum: Amount | None = None
+    own_odds: bool = False
 
     @property
     def minimum_per(self) -> Per:
@@ -140,6 +161,7 @@ class FileForm2(_File, frozen=True, kw_only=True, forbid_unknown_fields=True):
     options: Options = Options()
     limits: Limits = Limits()
     sign: Sign = Sign()
+    edge: EdgeForm = EdgeForm()
 
 
 class RulebookForm(NamedTuple):

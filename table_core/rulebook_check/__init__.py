@@ -1,0 +1,4 @@
+"""What is wrong with a rulebook that can be read: contradictions, published rules, edges, texts.
+
+The table's process imports it when it adopts a rulebook, and `baccarat` for its commands.
+"""
