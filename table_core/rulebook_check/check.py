@@ -12,7 +12,7 @@ from table_core.rulebook_check.contradictions import contradictions
 from table_core.rulebook_check.edges import edge_faults
 from table_core.rulebook_check.published import published_faults
 from table_core.rulebook_check.sign_lines import sign_faults
-from table_core.rules.rulebook import Rulebook
+from table_core.rules.rulebook import Bet, Rulebook
 from table_core.rules.rulebook_fault import RulebookFault, without_consequences
 from table_core.rules.rulebook_file import read_rulebook
 
@@ -37,12 +37,19 @@ def check_file(
     """
     rulebook, faults = read_rulebook(name, source)
     found = (*faults, *without_consequences(_faults(rulebook), faults))
+    places = [fault.where for fault in faults]
     edges = {
         bet: edge
         for bet, edge in house_edges(rulebook).items()
-        if not any(fault.where.startswith(("decks", f"bets.{bet}.pays")) for fault in faults)
+        if not any(_decides_edge(where, rulebook.bets[bet]) for where in places)
     }
     return rulebook, found, edges
+
+
+def _decides_edge(where: str, bet: Bet) -> bool:
+    """Return whether the edge of a bet depends on the key of a fault."""
+    keys = ("decks", f"bets.{bet.id}.", *(["commission"] if bet.commission else []))
+    return where.startswith(keys) or where == f"bets.{bet.id}"
 
 
 def _faults(rulebook: Rulebook) -> Iterator[RulebookFault]:

@@ -25,7 +25,7 @@ _NUMBER: Final = rf"(?:\d+|{'|'.join(_WORDS)})"
 _AMOUNT: Final = r"\d[\d,]*(?:\.\d+)?"
 _SPEAKS: Final = re.compile(
     r"\b(pay|pays|paid|payouts?|wagers?|bets?|stakes?|wins?|winnings?|winning|odds|edge|decks?"
-    r"|commission|vigorish|options?|maxim\w+|minim\w+|most|least|up to|push\w*|ties?|scale"
+    r"|commission|vigorish|options?|max\w*|min\w*|most|least|up to|push\w*|ties?|scale"
     r"|even money)\b",
     re.IGNORECASE,
 )
@@ -95,7 +95,7 @@ def _contradictions(rulebook: Rulebook, text: str) -> Iterator[tuple[str, str]]:
 
 def _named() -> dict[str, tuple[str, ...]]:
     """Return names as a sign has them, to the bets that they mean; long names first."""
-    names = {kind.name: (bet,) for bet, kind in BET_KINDS.items()}
+    names: dict[str, tuple[str, ...]] = {kind.name: (bet,) for bet, kind in BET_KINDS.items()}
     for family in _FAMILIES:
         names[family] = tuple(bet for bet, kind in BET_KINDS.items() if family in kind.name)
     kept = {name: bets for name, bets in names.items() if name not in _PLAIN_NAMES}
@@ -162,33 +162,28 @@ def _number(text: str) -> int:
 
 def _limits(clause: _Clause) -> dict[str, list[int]]:
     """Return amounts of the rules in minor units, by the words that a clause uses for them."""
-    book = clause.rulebook
-    ids = {bet.id for bet in clause.bets}
-    whole = [
-        value
-        for name in book.limits.__struct_fields__
-        if (value := getattr(book.limits, name)) is not None
-    ]
-    maxima = [value for bet in clause.bets for value in (bet.maximum, bet.table_maximum) if value]
-    return {
+    limits, bets = clause.rulebook.limits, clause.bets
+    ids = {bet.id for bet in bets}
+    whole = [getattr(limits, name) for name in limits.__struct_fields__]
+    maxima = [amount for bet in bets for amount in (bet.maximum, bet.table_maximum)]
+    by_words = {
         "pay|pays|payout|payouts|paid|win|wins|winnings": [
-            cap.maximum for cap in book.caps if ids.intersection(cap.bets)
+            cap.maximum for cap in clause.rulebook.caps if ids.intersection(cap.bets)
         ],
-        r"minim\w+|least|from": [bet.minimum for bet in clause.bets],
-        r"maxim\w+|most|up to|more than": maxima + whole,
-        r"\w+": [bet.step for bet in clause.bets],
+        r"min\w*|least|from": [bet.minimum for bet in bets],
+        r"max\w*|most|up to|more than": [amount for amount in maxima + whole if amount],
     }
+    every = [amount for row in by_words.values() for amount in row]
+    return {**by_words, r"\w+": every + [bet.step for bet in bets]}
 
 
 def _money(clause: _Clause, found: re.Match[str]) -> str | None:
-    said = Fraction((found[1] or found[2]).replace(",", "")) * 10**_DECIMALS
-    limits = _limits(clause)
-    right = next(
-        (amounts for words, amounts in limits.items() if amounts and clause.says(words)), []
-    )
+    said = Fraction((found[1] or found[2]).replace(",", ""))
+    rows = (row for words, row in _limits(clause).items() if row and clause.says(words))
+    right = {Fraction(amount, 10**_DECIMALS) for amount in next(rows, [])}
     if said in right:
         return None
-    shown = ", ".join(f"{Fraction(each, 10**_DECIMALS)!s}" for each in sorted(set(right)))
+    shown = ", ".join(f"{float(amount):,.{_DECIMALS}f}" for amount in sorted(right))
     return f"the rules have {shown or 'no such limit'}"
 
 
@@ -212,22 +207,20 @@ def _commission(clause: _Clause, _: re.Match[str]) -> str | None:
     return None if clause.rulebook.commission else "the rules take no commission"
 
 
+def _paid(clause: _Clause) -> dict[Fraction, str]:
+    """Return all odds that the wagers of a clause pay, and how they are said."""
+    rows = [odds for bet in clause.bets for odds in bet.schedule.values() if odds]
+    return {Fraction(odds.num, odds.den): spoken_odds(odds) for odds in rows}
+
+
 def _even_money(clause: _Clause, _: re.Match[str]) -> str | None:
-    paid = {
-        Fraction(odds.num, odds.den)
-        for bet in clause.bets
-        for odds in bet.schedule.values()
-        if odds
-    }
-    return None if 1 in paid else "none of these wagers pays even money"
+    return None if 1 in _paid(clause) else "none of these wagers pays even money"
 
 
 def _options(clause: _Clause, found: re.Match[str]) -> str | None:
-    book = clause.rulebook
-    there = len(
-        {OPTIONS[bet.id] for bet in book.bets.values() if bet.offered and bet.id in OPTIONS}
-    )
-    most = book.options.max_options or there
+    offered = [bet.id for bet in clause.rulebook.bets.values() if bet.offered]
+    there = len({OPTIONS[bet] for bet in offered if bet in OPTIONS})
+    most = clause.rulebook.options.max_options or there
     if _number(found[1]) == most and (found[2] is None or _number(found[2]) == there):
         return None
     return f"a patron may play {most} of {there} options"
@@ -239,11 +232,10 @@ def _decks(clause: _Clause, found: re.Match[str]) -> str | None:
 
 
 def _odds(clause: _Clause, found: re.Match[str]) -> str | None:
-    rows = [odds for bet in clause.bets for odds in bet.schedule.values() if odds]
-    paid = {Fraction(odds.num, odds.den): spoken_odds(odds) for odds in rows}
+    paid = _paid(clause)
     if int(found[2]) and Fraction(int(found[1]), int(found[2])) in paid:
         return None
-    return f"the rules pay {', '.join(paid.values())}" if clause.named else "nothing pays so"
+    return f"the rules pay {', '.join(paid.values())}" if clause.named else "no wager pays so"
 
 
 def _scale(clause: _Clause, found: re.Match[str]) -> str | None:
@@ -278,13 +270,9 @@ def _winning(clause: _Clause, found: re.Match[str]) -> str | None:
 
 
 def _bare(clause: _Clause, found: re.Match[str]) -> str | None:
+    amounts = [amount for row in _limits(clause).values() for amount in row]
+    known = {*_paid(clause), *(Fraction(amount, 10**_DECIMALS) for amount in amounts)}
     said = Fraction(found[0].replace(",", ""))
-    rows = [odds for bet in clause.bets for odds in bet.schedule.values() if odds]
-    known = {Fraction(odds.num, odds.den) for odds in rows} | {
-        Fraction(amount, 10**_DECIMALS)
-        for amounts in _limits(clause).values()
-        for amount in amounts
-    }
     return None if said in known else "no rule has this number"
 
 
@@ -297,7 +285,7 @@ def _claim(pattern: str, judge: _Judge) -> tuple[re.Pattern[str], _Judge]:
 
 
 _CLAIMS: Final = (
-    _claim(rf"(?:[$€£¥₩₹]|\b[A-Z]{{3}}) ?({_AMOUNT})|({_AMOUNT}) ?[€£¥₩₹]", _money),
+    _claim(rf"(?:[$€£¥₩₹]|\b(?-i:[A-Z]{{3}})) ?({_AMOUNT})|({_AMOUNT}) ?[€£¥₩₹]", _money),
     _claim(rf"({_AMOUNT}) ?(?:%|per ?cent\b)", _share),
     _claim(r"\bno commission\b|\bcommission[- ]free\b", _no_commission),
     _claim(r"\bcommission\b", _commission),
@@ -306,9 +294,7 @@ _CLAIMS: Final = (
     _claim(rf"\b({_NUMBER})(?: full)? decks?\b", _decks),
     _claim(r"\b(\d+) ?(?:to|:|/) ?(\d+)\b(?! cards?)", _odds),
     _claim(r"\bpay ?scale (one|two|1|2)\b", _scale),
-    _claim(
-        r"\bno (?:\w+ )?(?:wager|bet)s? (?:is |are )?(?:required|needed|necessary)\b", _not_needed
-    ),
+    _claim(r"\bno (?:\w+ )?(?:wager|bet)s? (?:is |are )?(?:required|needed)\b", _not_needed),
     _claim(r"\b(?:requires?|required|needs?|needed)\b", _needed),
     _claim(rf"\bwinning (?:{_NUMBER}-card )?(\d)\b", _winning),
     _claim(rf"\b(?:{_NUMBER})[- ]cards? (\d)\b", _winning),
