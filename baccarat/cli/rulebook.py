@@ -6,10 +6,10 @@ import msgspec
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
 from baccarat.read_files import read_file
 from baccarat.rulebooks.library import named_rulebook, source_of, table_requirements_missing
-from events.errors import ConfigError
+from table_core.rulebook_check.check import check_file
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.rules.rulebook import INITIAL_PHASE, Bet, Requirement, Rulebook
-from table_core.rules.rulebook_file import parse_rulebook
+from table_core.rules.rulebook_fault import without_consequences
 from table_core.rules.wagers import BET_KINDS
 
 __all__ = ["rulebook"]
@@ -50,31 +50,29 @@ def _show(*, name: str, as_json: bool, source: bool) -> None:
 @click.argument("file", metavar="FILE")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def _check(*, file: str, as_json: bool) -> int:
-    """Say whether the rulebook in FILE can be played by, and if not every reason.
+    """Say whether a table may adopt the rulebook in FILE, and if not every fault, a line each.
 
-    Exit code 0: it can; 1: it cannot, and the keys at fault are named; 2: there is no such file.
+    Exit code 0: it may; 1: it may not; 2: there is no such file, or it is not TOML.
     """
-    source = read_file(file)
-    book, reason = None, None
-    try:
-        book = parse_rulebook(file, source)
-    except ConfigError as error:
-        reason = " ".join(str(error).removeprefix(f"{file}: ").split())
-    if book is not None and (lacking := list(table_requirements_missing(book))):
-        book, reason = None, "; ".join(lacking)
+    book, found, edges = check_file(file, read_file(file))
+    lacking = without_consequences(table_requirements_missing(book), found)
+    faults = tuple(dict.fromkeys((*found, *lacking)))
     if as_json:
         verdict = {
-            "ok": book is not None,
-            "id": book and book.id,
-            "hash": book and book.hash,
-            "reason": reason,
+            "ok": not faults,
+            "id": None if faults else book.id,
+            "hash": None if faults else book.hash,
+            "reason": "; ".join(map(str, faults)) or None,
+            "faults": faults,
+            "edges": {bet: f"{edge.numerator}/{edge.denominator}" for bet, edge in edges.items()},
         }
         click.echo(msgspec.json.encode(verdict))
-    elif book:
-        click.echo(f"{file}: ok, {book.id}, {len(book.bets)} wagers\nhash {book.hash}")
+    elif faults:
+        for fault in faults:
+            click.echo(f"{file}: NOT ok: {fault} [{fault.code}]")
     else:
-        click.echo(f"{file}: NOT ok: {reason}")
-    return EXIT_DONE if book else EXIT_NO
+        click.echo(f"{file}: ok, {book.id}, {len(book.bets)} wagers\nhash {book.hash}")
+    return EXIT_NO if faults else EXIT_DONE
 
 
 # ---- the content of a rulebook ----

@@ -11,7 +11,7 @@ from table_core.rules.rulebook_fault import RulebookFault
 from table_core.rules.table_limits import limit_faults
 from table_core.rules.wager_checks import MAIN, OPTIONS, SIDES
 
-__all__ = ["contradictions"]
+__all__ = ["contradictions", "limits_out_of_reach"]
 
 _EVEN_MONEY: Final = "Even Money"
 _NEEDED: Final = {Requirement.ANY_MAIN: MAIN, Requirement.SAME_SEAT: frozenset(SIDES)}
@@ -20,7 +20,7 @@ _NEEDED: Final = {Requirement.ANY_MAIN: MAIN, Requirement.SAME_SEAT: frozenset(S
 def contradictions(rulebook: Rulebook) -> Iterator[RulebookFault]:
     """Yield the faults that no single key has."""
     yield from _never_placed(rulebook)
-    yield from _limits(rulebook)
+    yield from limits_out_of_reach(rulebook)
     yield from _options(rulebook)
     yield from _better_pays_less(rulebook)
     yield from _pay_scale(rulebook)
@@ -45,8 +45,8 @@ def _never_placed(rulebook: Rulebook) -> Iterator[RulebookFault]:
             yield RulebookFault.of(f"bets.{bet.id}.requirement", "never_placed", text, right)
 
 
-def _limits(rulebook: Rulebook) -> Iterator[RulebookFault]:
-    """Yield limits that no wager meets, and maxima that another one makes idle."""
+def limits_out_of_reach(rulebook: Rulebook) -> Iterator[RulebookFault]:
+    """Yield limits that no wager can meet."""
     for line in limit_faults(rulebook, LimitsSet()):
         key, _, text = line.partition(": ")
         where = f"bets.{key}" if key in rulebook.bets else f"limits.{key}"

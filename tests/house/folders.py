@@ -43,6 +43,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("persistent_list", "refusals"),
         ("rules",),
         ("batch", "odds", "roads", "rulebooks"),
+        ("rulebook_check",),
         ("state",),
         ("fold",),
         ("decide", "replay"),
