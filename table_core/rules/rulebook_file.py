@@ -22,6 +22,7 @@ from typing import Any, Final, NamedTuple, TypeVar, cast, get_args, get_origin
 import msgspec
 import msgspec.inspect
 from msgspec import Struct
+from msgspec.structs import replace
 
 from events.cards import Card, parse_card
 from events.errors import ConfigError, InputError, OurBug
@@ -52,6 +53,7 @@ from table_core.rules.rulebook_forms import (
     FileForm1,
     FileForm2,
     FormNumber,
+    RulebookForm,
     whole,
 )
 from table_core.rules.wagers import BET_KINDS, BetKind
@@ -296,7 +298,7 @@ def read_rulebook(name: str, source: bytes) -> ReadRulebook:
     form = faults.read(known.file, tree, "")
     if form is None:
         raise OurBug("a needed key of a rulebook has no value in its stead")
-    bets = dict(_bets(sections, known.bet, form.unit, faults))
+    bets = dict(_bets(sections, known, form.unit, faults))
     commission = _commission(form.commission, faults)
     _check_commission(tree, bets, faults)
     _check_caps(form, bets, faults)
@@ -353,7 +355,7 @@ def _check_commission(tree: Mapping[str, object], bets: Mapping[str, Bet], fault
 
 
 def _bets(
-    sections: object, section_form: type[BetForm1 | BetForm2], unit: int, faults: _Faults
+    sections: object, known: RulebookForm, unit: int, faults: _Faults
 ) -> Iterator[tuple[str, Bet]]:
     if not isinstance(sections, dict) or not sections:
         right = "write a section for each wager, such as [bets.player]"
@@ -363,12 +365,13 @@ def _bets(
         where = f"bets.{shown_key(name)}"
         kind = BET_KINDS.get(name)
         if kind is None:
-            known = f"known are {', '.join(BET_KINDS)}"
-            faults.add(where, "unknown_wager", "no such wager", known)
+            right = f"known are {', '.join(BET_KINDS)}"
+            faults.add(where, "unknown_wager", "no such wager", right)
             continue
-        form = faults.read(section_form, section, where)
+        form = faults.read(known.bet, section, where)
         if form is not None:
-            yield name, _bet(name, kind, form, unit, faults)
+            judges = {v: judge for v, judge in kind.judges.items() if v not in known.without}
+            yield name, _bet(name, replace(kind, judges=judges), form, unit, faults)
 
 
 def _bet(name: str, kind: BetKind, form: BetForm1 | BetForm2, unit: int, faults: _Faults) -> Bet:
