@@ -105,9 +105,8 @@ def _too_long_texts(book: Rulebook) -> Iterator[RulebookFault]:
         *(("sign.lines", line, _LONGEST_LINE) for line in book.sign.lines),
     ):
         if len(text) > most or not text.isprintable():
-            wrong = f"{len(text)} characters, or one that cannot be seen"
-            right = f"at most {most} characters, and each of them to be seen"
-            yield RulebookFault.of(key, "unshowable_text", wrong, right)
+            wrong = f"at most {most} characters, and each of them to be seen"
+            yield RulebookFault.of(key, "unshowable_text", wrong, "write a shorter, plain text")
     if len(book.sign.lines) > _MOST_LINES:
         wrong, right = f"{len(book.sign.lines)} lines", f"at most {_MOST_LINES}"
         yield RulebookFault.of("sign.lines", "too_many_lines", wrong, right)

@@ -102,9 +102,10 @@ def published_faults(rulebook: Rulebook) -> Iterator[RulebookFault]:
             yield RulebookFault.of(f"bets.{bet.id}.phase", "wrong_phase", text, "write phase = 1")
 
 
-def _distance(rulebook: Rulebook, bet: Bet, row: Published) -> tuple[int, bool]:
+def _distance(rulebook: Rulebook, bet: Bet, row: Published) -> tuple[int, bool, bool]:
     faults = sum(1 for _ in _unlike(rulebook, bet, row))
-    return faults, row.scale is not None and row.scale != rulebook.sign.pay_scale
+    taken = bet.commission != (row.commission is not None)
+    return faults, taken, row.scale is not None and row.scale != rulebook.sign.pay_scale
 
 
 def _unlike(rulebook: Rulebook, bet: Bet, row: Published) -> Iterator[RulebookFault]:

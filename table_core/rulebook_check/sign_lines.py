@@ -22,7 +22,7 @@ __all__ = ["sign_faults"]
 
 _WORDS: Final = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NUMBER: Final = rf"(?:\d+|{'|'.join(_WORDS)})"
-_AMOUNT: Final = r"\d[\d,]*(?:\.\d+)?"
+_AMOUNT: Final = r"\d+(?:,\d{3})*(?:\.\d+)?"
 _SPEAKS: Final = re.compile(
     r"\b(pay|pays|paid|payouts?|wagers?|bets?|stakes?|wins?|winnings?|winning|odds|edge|decks?"
     r"|commission|vigorish|options?|max\w*|min\w*|most|least|up to|push\w*|ties?|scale"

@@ -102,7 +102,7 @@ key = "t1.key"
 _BOOK: Final = "table_core/rulebooks/au-commission.2.toml"  # the newest edition
 _PROFILE: Final = "shoe_driver/profiles/enq-bcc.toml"
 # Every commission of the past would come out otherwise by this one.
-_DEARER: Final = (b'rate = "1/20"', b'rate = "3/50"')
+_DEARER: Final = (b'rate = "1/20"', b'rate = "1/20"\nblock = 100000')
 THIS: Final = Build()
 
 

@@ -239,11 +239,14 @@ def test_a_site_copies_a_shipped_file_and_changes_it(tmp_path: Path) -> None:
     own = tmp_path / "own.toml"
     own.write_bytes(shown.replace(b'"au-commission"', b'"own"'))
     checked = document("rulebook", "check", str(own), "--json")
+    odds = document("odds", "--rulebook", str(own), "--json")["bets"]
     assert checked == {
         "ok": True,
         "id": "own",
         "hash": hashlib.sha256(own.read_bytes()).hexdigest(),
         "reason": None,
+        "faults": [],
+        "edges": {bet: row["edge"] for bet, row in odds.items()},
     }
     assert document("rulebook", "show", str(own), "--json")["id"] == "own"
     assert ": ok, own, " in said(here("rulebook", "check", own))
@@ -279,14 +282,25 @@ def test_a_bad_rulebook_is_refused_with_file_key_and_every_reason(tmp_path: Path
     own = tmp_path / "own.toml"
     own.write_text(source("ez", "bets.tie.pays.draw=9", "unit=0"), encoding="utf-8")
     done = run("rulebook", "check", own)
-    assert (done.code, done.err, done.out.count("\n")) == (1, "", 1)
-    assert done.out.startswith(f"{own}: NOT ok: ")
-    assert "unit: " in done.out
-    assert "bets.tie.pays.draw: no such category" in done.out
+    assert (done.code, done.err) == (1, "")
     told = run("rulebook", "check", own, "--json")
     verdict = json.loads(told.out)
     assert (told.code, verdict["ok"], verdict["id"]) == (1, False, None)
-    assert verdict["reason"] in done.out
+    assert done.out.splitlines() == [
+        f"{own}: NOT ok: {each['where']}: {each['text']}; {each['remedy']} [{each['code']}]"
+        for each in verdict["faults"]
+    ]
+    found = [(each["where"], each["code"]) for each in verdict["faults"]]
+    assert found == [
+        ("unit", "wrong_value"),
+        ("bets.tie.pays.draw", "unknown_category"),
+        ("id", "shipped_id"),
+    ]
+    assert "tie" not in verdict["edges"]
+    assert verdict["edges"]["player"] == "241149546272/19524993263685"
+    own.write_text("unit = [", encoding="utf-8")
+    assert "not a TOML file" in complaint(here("rulebook", "check", own, "--json"))
+    own.write_text(source("ez", "bets.tie.pays.draw=9"), encoding="utf-8")
     assert "own.toml: " in complaint(here("odds", "--rulebook", str(own)))
 
 
