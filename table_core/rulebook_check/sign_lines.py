@@ -160,30 +160,35 @@ def _number(text: str) -> int:
     return int(text) if text.isdecimal() else _WORDS.index(text.lower()) + 1
 
 
-def _limits(clause: _Clause) -> dict[str, list[int]]:
-    """Return amounts of the rules in minor units, by the words that a clause uses for them."""
-    limits, bets = clause.rulebook.limits, clause.bets
-    ids = {bet.id for bet in bets}
-    whole = [getattr(limits, name) for name in limits.__struct_fields__]
-    maxima = [amount for bet in bets for amount in (bet.maximum, bet.table_maximum)]
+def _limits(clause: _Clause, bet: Bet) -> dict[str, list[int]]:
+    """Return amounts of the rules for a bet in minor units, by the words that a clause uses."""
+    limits, caps = clause.rulebook.limits, clause.rulebook.caps
+    maxima = [bet.maximum, bet.table_maximum]
+    maxima += [getattr(limits, name) for name in limits.__struct_fields__]
     by_words = {
         "pay|pays|payout|payouts|paid|win|wins|winnings": [
-            cap.maximum for cap in clause.rulebook.caps if ids.intersection(cap.bets)
+            cap.maximum for cap in caps if bet.id in cap.bets
         ],
-        r"min\w*|least|from": [bet.minimum for bet in bets],
-        r"max\w*|most|up to|more than": [amount for amount in maxima + whole if amount],
+        r"min\w*|least|from": [bet.minimum],
+        r"max\w*|most|up to|more than": [amount for amount in maxima if amount],
     }
     every = [amount for row in by_words.values() for amount in row]
-    return {**by_words, r"\w+": every + [bet.step for bet in bets]}
+    return {**by_words, r"\w+": [*every, bet.step]}
 
 
 def _money(clause: _Clause, found: re.Match[str]) -> str | None:
+    """An amount is one of each wager that the clause names; else of any."""
     said = Fraction((found[1] or found[2]).replace(",", ""))
-    rows = (row for words, row in _limits(clause).items() if row and clause.says(words))
-    right = {Fraction(amount, 10**_DECIMALS) for amount in next(rows, [])}
-    if said in right:
+    right: list[set[Fraction]] = []
+    for bet in clause.bets:
+        rows = _limits(clause, bet).items()
+        amounts = next((row for words, row in rows if row and clause.says(words)), [])
+        right.append({Fraction(amount, 10**_DECIMALS) for amount in amounts})
+    agree = [said in amounts for amounts in right]
+    if agree and (all(agree) if clause.named else any(agree)):
         return None
-    shown = ", ".join(f"{float(amount):,.{_DECIMALS}f}" for amount in sorted(right))
+    known = sorted(set[Fraction]().union(*right))
+    shown = ", ".join(f"{float(amount):,.{_DECIMALS}f}" for amount in known)
     return f"the rules have {shown or 'no such limit'}"
 
 
@@ -270,10 +275,10 @@ def _winning(clause: _Clause, found: re.Match[str]) -> str | None:
 
 
 def _bare(clause: _Clause, found: re.Match[str]) -> str | None:
-    amounts = [amount for row in _limits(clause).values() for amount in row]
-    known = {*_paid(clause), *(Fraction(amount, 10**_DECIMALS) for amount in amounts)}
+    rows = [row for bet in clause.bets for row in _limits(clause, bet).values()]
+    amounts = {Fraction(amount, 10**_DECIMALS) for row in rows for amount in row}
     said = Fraction(found[0].replace(",", ""))
-    return None if said in known else "no rule has this number"
+    return None if said in amounts or said in _paid(clause) else "no rule has this number"
 
 
 _DECIMALS: Final = 2

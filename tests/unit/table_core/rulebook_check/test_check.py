@@ -1,5 +1,6 @@
 """What a rulebook check finds: a row a rule, and every shipped rulebook without a fault."""
 
+import re
 from fractions import Fraction
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from table_core.rulebook_check.check import check_file, check_rulebook
 from table_core.rulebooks.shipped import shipped_sources
 from table_core.rules.rulebook_file import parse_rulebook
+from tests.house.sources import ROOT
 from tests.support.cage.books import source
 
 
@@ -15,16 +17,19 @@ def found(text: str) -> set[str]:
     return {f"{each.where} {each.code}" for each in check_file("site.toml", text.encode())[1]}
 
 
-def changed(rulebook: str, changes: str) -> str:
+def changed(rulebook: str, changes: str, *, form: int = 1) -> str:
     """A shipped file with texts replaced, `old => new`, keys set, `key=value`, and lines added."""
     text = source(rulebook, "id=site")
+    if form == 1:
+        first = (ROOT / "table_core" / "rulebooks" / f"{rulebook}.toml").read_text(encoding="utf-8")
+        text = first.replace(f'id = "{rulebook}"', 'id = "site"')
     for change in filter(None, map(str.strip, changes.split(" & "))):
         old, arrow, new = change.partition(" => ")
         if arrow:
             assert old in text, old
             text = text.replace(old, "" if new == "nothing" else new)
         elif change.startswith("+"):
-            text += change[1:].replace("\\n", "\n")
+            text += change[1:].replace("; ", "\n")
         else:
             key, _, value = change.partition("=")
             section, _, name = key.rpartition(".")
@@ -39,47 +44,108 @@ def test_no_shipped_rulebook_has_a_fault() -> None:
         assert check_rulebook(parse_rulebook("shipped", each)) == ()
 
 
-# Rulebook, changes, and place and code of every fault. What the documents publish, and what the
-# house keeps: seed 2 for tie, Super Six and Tiger; seed 1 for the scales; 21 and 5 are the numbers
-# of deals that win, so 10 and 19 to 1 pay more than comes in.
+# Rulebook of form 1 with changes; and place and code of every fault.
 ROWS = """
-au-commission | win = "8" => win = "10" | bets.tie.pays edge_below_floor, bets.tie.pays.win not_as_published
-au-commission | win = "8" => win = "9" | bets.tie.pays.win not_as_published
-au-commission | banker_six = "15" => banker_six = "19" | bets.super_six.pays edge_below_floor, bets.super_six.pays.banker_six not_as_published
-au-commission | two_card = "12", three_card = "22" => two_card = "12", three_card = "21" | bets.tiger.pays.three_card not_as_published
-au-commission | two_card = "12", three_card = "22" => two_card = "12" | bets.tiger.pays.three_card not_as_published
-au-commission | 1/20 => 1/25 | commission.rate not_as_published, sign.lines[0] text_contradicts
-au-commission | twin = "100" => twin = "20" | bets.tiger_pair.pays.twin not_as_published, bets.tiger_pair.pays.twin better_pays_less
-au-commission | bets.tiger.requirement="any_main" | sign.lines[1] text_contradicts
-au-commission | bets.tiger.requirement="any_main" & bets.player.offered=false & bets.banker.offered=false & bets.tie.offered=false | bets.tiger.requirement never_placed, sign.lines[0] text_contradicts, sign.lines[1] text_contradicts
-au-commission | +[options]\\nmax_options = 3 | options.max_options limit_without_effect
-au-commission | game = "Baccarat" => game = "Even Money Baccarat" | sign.game game
-au-even-money | game = "Even Money Baccarat" => game = "Baccarat" | sign.game game
-au-even-money | win_on_6 = "1/2", => nothing | bets.banker.pays edge_below_floor, bets.banker.pays.win_on_6 not_as_published, sign.game game, sign.lines[0] text_contradicts
-au-even-money | 1 to 2 on => 2 to 3 on | sign.lines[0] text_contradicts
-mini-lucky8 | $300 each, three of the four betting options => $500 each, four options | sign.lines[0] text_contradicts, sign.lines[0] text_contradicts
-mini-lucky8 | $300 each => $30,000 each | sign.lines[0] text_contradicts
-mini-lucky8 | maximum = 3000000 => maximum = 2000000 | sign.lines[1] text_contradicts
-mini-lucky8 | max_options = 3 => max_options = 5 | options.max_options limit_without_effect, sign.lines[0] text_contradicts
-mini-lucky8 | unlucky_8 = "8" => unlucky_8 = "80" | bets.lucky8_player.pays edge_below_floor, bets.lucky8_banker.pays edge_below_floor, bets.lucky8_player.pays.unlucky_8 not_as_published, bets.lucky8_banker.pays.unlucky_8 not_as_published, bets.lucky8_player.pays.suited_8 better_pays_less, bets.lucky8_banker.pays.suited_8 better_pays_less
-mini-lucky8 | suited_8 = "25" => suited_8 = "3" | bets.lucky8_player.pays.suited_8 not_as_published, bets.lucky8_banker.pays.suited_8 not_as_published, bets.lucky8_player.pays.suited_8 better_pays_less, bets.lucky8_banker.pays.suited_8 better_pays_less
-mini-lucky8 | variant = "each_hand" => variant = "no_suit" | bets.lucky8_player.pays edge_below_floor, bets.lucky8_banker.pays edge_below_floor
-nz-scale-one | mixed = "5", coloured = "10" => mixed = "6", coloured = "12" | bets.perfect_pairs.pays edge_below_floor, bets.perfect_pairs.pays.perfect not_as_published, sign.pay_scale pay_scale, title text_contradicts, sign.lines[0] text_contradicts, sign.lines[0] text_contradicts, sign.lines[0] text_contradicts
-nz-scale-one | pay_scale = "one" => pay_scale = "two" | sign.pay_scale pay_scale
-nz-scale-one | pay_scale = "one" => nothing | sign.pay_scale pay_scale
-nz-scale-one | Pay Scale One => Pay Scale Two | sign.lines[0] text_contradicts
-nz-scale-one | mixed 5 => mixed 6 | sign.lines[0] text_contradicts
-nz-scale-one | phase = 1 => phase = 2 | bets.perfect_pairs.phase wrong_phase
-nz-scale-one | bets.perfect_pairs.offered=false | sign.pay_scale pay_scale, title text_contradicts, title text_contradicts, sign.lines[0] text_contradicts, sign.lines[0] text_contradicts
-ez | push_dragon7 = "push", => nothing | bets.banker.pays edge_below_floor, bets.banker.pays.push_dragon7 not_as_published, sign.lines[0] text_contradicts
-ez | No commission. => 5 % commission. | sign.lines[0] text_contradicts, sign.lines[0] text_contradicts
+au-commission | win = "8" => win = "10"
+    bets.tie.pays edge_below_floor
+    bets.tie.pays.win not_as_published
+au-commission | win = "8" => win = "9"
+    bets.tie.pays.win not_as_published
+au-commission | banker_six = "15" => banker_six = "19"
+    bets.super_six.pays edge_below_floor
+    bets.super_six.pays.banker_six not_as_published
+au-commission | two_card = "12", three_card = "22" => two_card = "12", three_card = "21"
+    bets.tiger.pays.three_card not_as_published
+au-commission | two_card = "12", three_card = "22" => two_card = "12"
+    bets.tiger.pays.three_card not_as_published
+au-commission | 1/20 => 1/25
+    commission.rate not_as_published
+    sign.lines[0] text_contradicts
+au-commission | twin = "100" => twin = "20"
+    bets.tiger_pair.pays.twin not_as_published
+    bets.tiger_pair.pays.twin better_pays_less
+au-commission | bets.tiger.requirement="any_main"
+    sign.lines[1] text_contradicts
+ez | bets.player.offered=false & bets.banker.offered=false & bets.tie.offered=false
+    bets.dragon7.requirement never_placed
+    bets.panda8.requirement never_placed
+    sign.lines[0] text_contradicts
+au-commission | +[options]; max_options = 3
+    options.max_options limit_without_effect
+au-commission | game = "Baccarat" => game = "Even Money Baccarat"
+    sign.game game
+au-even-money | game = "Even Money Baccarat" => game = "Baccarat"
+    sign.game game
+au-even-money | win_on_6 = "1/2", => nothing
+    bets.banker.pays edge_below_floor
+    bets.banker.pays.win_on_6 not_as_published
+    sign.game game
+    sign.lines[0] text_contradicts
+au-even-money | 1 to 2 on => 2 to 3 on
+    sign.lines[0] text_contradicts
+mini-lucky8 | $300 each, three of the four betting options => $500 each, four options
+    sign.lines[0] text_contradicts
+mini-lucky8 | $300 each => $30,000 each
+    sign.lines[0] text_contradicts
+mini-lucky8 | maximum = 3000000 => maximum = 2000000
+    sign.lines[1] text_contradicts
+mini-lucky8 | max_options = 3 => max_options = 5
+    options.max_options limit_without_effect
+    sign.lines[0] text_contradicts
+mini-lucky8 | unlucky_8 = "8" => unlucky_8 = "80"
+    bets.lucky8_player.pays edge_below_floor
+    bets.lucky8_banker.pays edge_below_floor
+    bets.lucky8_player.pays.unlucky_8 not_as_published
+    bets.lucky8_banker.pays.unlucky_8 not_as_published
+    bets.lucky8_player.pays.suited_8 better_pays_less
+    bets.lucky8_banker.pays.suited_8 better_pays_less
+mini-lucky8 | suited_8 = "25" => suited_8 = "3"
+    bets.lucky8_player.pays.suited_8 not_as_published
+    bets.lucky8_banker.pays.suited_8 not_as_published
+    bets.lucky8_player.pays.suited_8 better_pays_less
+    bets.lucky8_banker.pays.suited_8 better_pays_less
+nz-scale-one | mixed = "5", coloured = "10" => mixed = "6", coloured = "12"
+    bets.perfect_pairs.pays edge_below_floor
+    bets.perfect_pairs.pays.perfect not_as_published
+    sign.pay_scale pay_scale
+    title text_contradicts
+    sign.lines[0] text_contradicts
+nz-scale-one | pay_scale = "one" => pay_scale = "two"
+    sign.pay_scale pay_scale
+nz-scale-one | pay_scale = "one" => nothing
+    sign.pay_scale pay_scale
+nz-scale-one | Pay Scale One => Pay Scale Two
+    sign.lines[0] text_contradicts
+nz-scale-one | mixed 5 => mixed 6
+    sign.lines[0] text_contradicts
+nz-scale-one | phase = 1 => phase = 2
+    bets.perfect_pairs.phase wrong_phase
+nz-scale-one | bets.perfect_pairs.offered=false
+    sign.pay_scale pay_scale
+    title text_contradicts
+    sign.lines[0] text_contradicts
+ez | push_dragon7 = "push", => nothing
+    bets.banker.pays edge_below_floor
+    bets.banker.pays.win_on_6 not_as_published
+    sign.lines[0] text_contradicts
+ez | No commission. => 5 % commission.
+    sign.lines[0] text_contradicts
 """
 
 
-@pytest.mark.parametrize("row", ROWS.strip().splitlines())
+@pytest.mark.parametrize("row", re.split(r"\n(?=\S)", ROWS.strip()))
 def test_each_contradiction_has_its_place_and_code(row: str) -> None:
-    rulebook, changes, faults = (cell.strip() for cell in row.split(" | "))
-    assert found(changed(rulebook, changes.replace("\\n", "\n"))) == set(faults.split(", "))
+    case, *faults = row.splitlines()
+    rulebook, _, changes = case.partition(" | ")
+    assert found(changed(rulebook, changes)) == {fault.strip() for fault in faults}
+
+
+def test_the_literal_double_suited_8_is_offered_where_a_person_confirms_it() -> None:
+    text = changed("mini-lucky8", 'variant = "each_hand" => variant = "no_suit"', form=2)
+    edges = check_file("site.toml", text.encode())[2]
+    bets = ("lucky8_player", "lucky8_banker")
+    assert found(text) == {f"bets.{bet}.pays edge_below_floor" for bet in bets}
+    assert found(text + "".join(CONFIRMED.format(bet, edges[bet]) for bet in bets)) == set()
 
 
 # Lines of a sign over `au-commission`, and what each says wrongly; nothing where it may stand.
@@ -110,7 +176,7 @@ Any two pay scale two. -> pay scale two
 def test_a_line_may_say_what_the_rules_say(row: str) -> None:
     line, _, wrong = row.partition("->")
     old = "Banker wins pay even money less 5 % commission."
-    text = changed("au-commission", f"{old} => {line.strip()}").replace("form = 2", "form = 1")
+    text = changed("au-commission", f"{old} => {line.strip()}")
     faults = check_file("site.toml", text.encode())[1]
     assert [each.where for each in faults] == ["sign.lines[0]"] * len(faults)
     told = [each.text.removeprefix('says "').rstrip('"') for each in faults]
@@ -118,7 +184,6 @@ def test_a_line_may_say_what_the_rules_say(row: str) -> None:
 
 
 CONFIRMED = """
-[edge]
 [[edge.confirmed]]
 bet = "{}"
 edge = "{}"
@@ -152,13 +217,13 @@ TEN_TO_ONE = 1 - 11 * Fraction(475_627_426_473_216, 4_998_398_275_503_360)
 def test_a_wager_below_the_floor_needs_a_name_and_its_very_edge(
     floor: str, bet: str, edge: str, faults: set[str]
 ) -> None:
-    text = changed("au-commission", 'bets.tie.own_odds=true & win = "8" => win = "10"')
-    text += CONFIRMED.format(bet, edge).replace("[edge]", f'[edge]\nfloor = "{floor}"')
+    text = changed("au-commission", 'bets.tie.own_odds=true & win = "8" => win = "10"', form=2)
+    text += f'\n[edge]\nfloor = "{floor}"\n' + CONFIRMED.format(bet, edge)
     assert found(text) == faults
 
 
 def test_a_site_pays_its_own_odds_only_where_it_says_so() -> None:
-    text = changed("au-commission", 'win = "8" => win = "9"')
+    text = changed("au-commission", 'win = "8" => win = "9"', form=2)
     assert found(text) == {"bets.tie.pays.win not_as_published"}
     assert found(text.replace("[bets.tie]", "[bets.tie]\nown_odds = true")) == set()
 
