@@ -12,7 +12,7 @@ from table_core.rules.rulebook import INITIAL_PHASE, Bet, Requirement, Rulebook
 from table_core.rules.rulebook_fault import without_consequences
 from table_core.rules.wagers import BET_KINDS
 
-__all__ = ["rulebook"]
+__all__ = ["rulebook", "rulebook_document"]
 
 
 @click.group()
@@ -43,7 +43,7 @@ def _show(*, name: str, as_json: bool, source: bool) -> None:
     if source:
         click.echo(source_of(name), nl=False)
     else:
-        click.echo(msgspec.json.encode(_document(book)) if as_json else _as_text(book))
+        click.echo(msgspec.json.encode(rulebook_document(book)) if as_json else _as_text(book))
 
 
 @rulebook.command("check")
@@ -78,7 +78,8 @@ def _check(*, file: str, as_json: bool) -> int:
 # ---- the content of a rulebook ----
 
 
-def _document(book: Rulebook) -> dict[str, object]:
+def rulebook_document(book: Rulebook) -> dict[str, object]:
+    """Return what `rulebook show --json` prints."""
     terms = book.commission
     return {
         "id": book.id,

@@ -33,6 +33,8 @@ _CLAUSE: Final = re.compile(r"[.;](?:\s|$)")
 _PLAIN_NAMES: Final = frozenset({"Big", "Small"})  # words of every sentence
 _PLAIN_CATEGORIES: Final = frozenset({"win", "pair", "push", "one", "both"})
 _FAMILIES: Final = ("Lucky 8", "Tiger", "Dragon Bonus")
+_CARDS_OF_A_HAND: Final = (2, 3)
+_CARDS_OF_A_COUP: Final = range(2, 7)
 _SIX: Final = frozenset({"win_on_6", "two_card", "three_card", "banker_six"})
 # Numbers that are no rule: ages, telephone numbers, times.
 _NO_RULE: Final = re.compile(
@@ -246,8 +248,12 @@ def _odds(clause: _Clause, found: re.Match[str]) -> str | None:
 def _scale(clause: _Clause, found: re.Match[str]) -> str | None:
     bet = clause.rulebook.bets.get("perfect_pairs")
     paid = pay_scale_of(bet) if bet and bet.offered else None
-    said = _WORDS[_number(found[1]) - 1]
-    return None if said == paid else f"the rules pay by {f'scale {paid}' if paid else 'neither'}"
+    said = dict(enumerate(_WORDS, 1)).get(_number(found[1]))
+    return (
+        None
+        if said and said == paid
+        else f"the rules pay by {f'scale {paid}' if paid else 'neither'}"
+    )
 
 
 def _not_needed(clause: _Clause, _: re.Match[str]) -> str | None:
@@ -265,13 +271,19 @@ def _needed(clause: _Clause, _: re.Match[str]) -> str | None:
 def _winning(clause: _Clause, found: re.Match[str]) -> str | None:
     """A Banker win on 6 or a three-card 7, which some games pay apart."""
     listed = {name for bet in clause.bets for name in bet.schedule}
-    ids = {bet.id for bet in clause.bets}
-    points = found[1]
+    cards, points = found["cards"], found["points"]
+    if cards and _number(cards) not in _CARDS_OF_A_HAND:
+        return "a hand has two or three cards"
     if points == "6" and not listed & _SIX:
         return "no wager is paid by a winning 6"
-    if points == "7" and "push_dragon7" not in listed and "dragon7" not in ids:
-        return "no wager is paid by a winning 7"
+    seven = "push_dragon7" in listed or any(bet.id == "dragon7" for bet in clause.bets)
+    if points == "7" and not (seven and cards and _number(cards) == max(_CARDS_OF_A_HAND)):
+        return "a three-card 7 is paid apart" if seven else "no wager is paid by a winning 7"
     return None
+
+
+def _cards(_: _Clause, found: re.Match[str]) -> str | None:
+    return None if _number(found[1]) in _CARDS_OF_A_COUP else "no coup has so many cards"
 
 
 def _bare(clause: _Clause, found: re.Match[str]) -> str | None:
@@ -298,11 +310,11 @@ _CLAIMS: Final = (
     _claim(rf"\b({_NUMBER})(?: of (?:the )?({_NUMBER}))?(?: betting)? options?\b", _options),
     _claim(rf"\b({_NUMBER})(?: full)? decks?\b", _decks),
     _claim(r"\b(\d+) ?(?:to|:|/) ?(\d+)\b(?! cards?)", _odds),
-    _claim(r"\bpay ?scale (one|two|1|2)\b", _scale),
+    _claim(rf"\bpay ?scale ({_NUMBER})\b", _scale),
     _claim(r"\bno (?:\w+ )?(?:wager|bet)s? (?:is |are )?(?:required|needed)\b", _not_needed),
     _claim(r"\b(?:requires?|required|needs?|needed)\b", _needed),
-    _claim(rf"\bwinning (?:{_NUMBER}-card )?(\d)\b", _winning),
-    _claim(rf"\b(?:{_NUMBER})[- ]cards? (\d)\b", _winning),
-    _claim(rf"\b{_NUMBER}[- ]cards?\b", lambda *_: None),
+    _claim(rf"\bwinning (?:(?P<cards>{_NUMBER})-card )?(?P<points>\d)\b", _winning),
+    _claim(rf"\b(?P<cards>{_NUMBER})[- ]cards? (?P<points>\d)\b", _winning),
+    _claim(rf"\b({_NUMBER})[- ]cards?\b", _cards),
     _claim(rf"\b{_AMOUNT}\b", _bare),
 )
