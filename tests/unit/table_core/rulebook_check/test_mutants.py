@@ -118,7 +118,7 @@ def bad_files(rng: random.Random, most: int) -> Iterator[tuple[str, list[Mutant]
     for _ in range(most):
         name = rng.choice(list(FILES))
         one_a_section: dict[str, Mutant] = {}
-        for mutant in rng.sample([m for n, m in EVERY if n == name], 12):
+        for mutant in rng.sample([m for n, m in EVERY if n == name], 6):
             parts = mutant.path.partition("#")[0].split(".")
             section = ".".join(parts[: 2 if parts[0] == "bets" else 1])
             if section not in {"form", "decks", "unit"} and faulty_alone(name, mutant):
