@@ -84,7 +84,8 @@ def table_requirements_missing(book: Rulebook) -> Iterator[str]:
             yield f"bets.{bet}: missing; write offered = false where the table does not take it"
     if not book.sign.game.strip():
         yield "sign.game: write what the sign calls the game"
-    if not book.sign.lines or not all(line.strip() for line in book.sign.lines):
+    written = not book.sign.generated
+    if written and (not book.sign.lines or not all(line.strip() for line in book.sign.lines)):
         yield "sign.lines: write what the sign must say, such as the site's own help line"
     yield from _too_long_texts(book)
     yield from limit_faults(book, LimitsSet())

@@ -44,8 +44,11 @@ from table_core.rules.rulebook_forms import (
     FileForm1,
     FileForm2,
     FormNumber,
+    Sign1,
+    Sign2,
     whole,
 )
+from table_core.rules.sign import game_of, pay_scale_of, speaks_of_rules
 from table_core.rules.wagers import BET_KINDS, BetKind
 
 __all__ = ["DECKS", "MAX_ODDS", "full_shoe", "parse_rulebook", "read_composition"]
@@ -168,7 +171,7 @@ def parse_rulebook(name: str, source: bytes) -> Rulebook:
     form = faults.convert(known.file, tree, "")
     unit = form.unit if form else 1
     bets = dict(_bets(sections, known.bet, unit, faults))
-    commission = None
+    commission, sign = None, Sign()
     if form:
         commission = _commission(form.commission, faults)
         for bet in bets.values():
@@ -177,6 +180,7 @@ def parse_rulebook(name: str, source: bytes) -> Rulebook:
         if form.commission and bets and not any(bet.commission for bet in bets.values()):
             faults.add("commission", "no bet pays it; write commission = true in [bets.banker]")
         _check_caps(form, bets, faults)
+        sign = _sign(form.sign, bets, faults)
     if faults.found or form is None:
         raise ConfigError(f"{name}: {'; '.join(faults.found)}")
     return Rulebook(
@@ -190,7 +194,7 @@ def parse_rulebook(name: str, source: bytes) -> Rulebook:
         options=whole(Options, form.options),
         limits=whole(Limits, form.limits),
         procedure=form.procedure,
-        sign=whole(Sign, form.sign),
+        sign=sign,
         bets=MappingProxyType(bets),
         caps=form.caps,
         hash=hashlib.sha256(source).hexdigest(),
@@ -284,6 +288,32 @@ def _schedule(
     for category in sorted(_MUST_NAME.get(name, frozenset()) - set(form.pays)):
         faults.add(f"{key}.{category}", "missing: a main wager wins, and a tie is a push")
     return schedule
+
+
+def _sign(section: Sign1 | Sign2, bets: Mapping[str, Bet], faults: _Faults) -> Sign:
+    if isinstance(section, Sign1):
+        return whole(Sign, section)
+    for index, line in enumerate(section.own_lines):
+        key = f"sign.own_lines[{index}]"
+        if not line.text.strip():
+            faults.add(f"{key}.text", "empty; write the line, or leave it out")
+        if line.confirmed_by is not None and not line.confirmed_by.strip():
+            faults.add(f"{key}.confirmed_by", "empty; name the person who stands by the line")
+        elif line.confirmed_by is None and speaks_of_rules(line.text):
+            faults.add(
+                key,
+                f"{line.text!r:.60} holds a number or a word of the rules, which the sign says by "
+                "itself; leave it out, or name who stands by it in confirmed_by",
+            )
+    own = tuple(line.text for line in section.own_lines)
+    return Sign(
+        game=game_of(bets),
+        pay_scale=pay_scale_of(bets),
+        lines=(*own, *filter(None, [section.help_line])),
+        help_line=section.help_line,
+        own_lines=section.own_lines,
+        generated=True,
+    )
 
 
 def _check_caps(form: FileForm1 | FileForm2, bets: Mapping[str, Any], faults: _Faults) -> None:

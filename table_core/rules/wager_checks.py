@@ -20,6 +20,7 @@ from table_core.rules.wagers import BET_KINDS, patron_of
 __all__ = [
     "MAX_SEAT",
     "MIN_SEAT",
+    "OPTIONS",
     "SIDES",
     "check_further_wagers",
     "check_wagers",
@@ -34,7 +35,7 @@ SIDES: Final = {"player": "banker", "banker": "player"}
 _NOTHING: Final = WagerTotals()
 _MAIN: Final = frozenset({"player", "banker", "tie"})
 # The four betting options of seed 3; Player and Banker are the two sides of one.
-_OPTION: Final = {
+OPTIONS: Final = {
     "player": "main",
     "banker": "main",
     "tie": "tie",
@@ -216,16 +217,16 @@ def _at_odds_with_others(wager: Wager, so_far: _AcceptedWagers) -> Refusal | Non
     if other is not None and not options.allow_opposite and so_far.has(wager, other):
         return refuse("opposite_sides", f"the patron has {other} already")
     if options.max_options is not None and _too_many_options(wager, so_far, options.max_options):
-        names = ", ".join(dict.fromkeys(_OPTION.values()))
+        names = ", ".join(dict.fromkeys(OPTIONS.values()))
         return refuse("too_many_options", f"a patron may play {options.max_options} of {names}")
     return None
 
 
 def _too_many_options(wager: Wager, so_far: _AcceptedWagers, most: int) -> bool:
-    if wager.bet not in _OPTION:
+    if wager.bet not in OPTIONS:
         return False
     bets = {wager.bet, *so_far.tally.spots(patron_of(wager))}
-    return len({_OPTION[bet] for bet in bets if bet in _OPTION}) > most
+    return len({OPTIONS[bet] for bet in bets if bet in OPTIONS}) > most
 
 
 def _main_wager_required(wager: Wager, so_far: _AcceptedWagers) -> Refusal | None:

@@ -47,6 +47,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("fold",),
         ("decide", "replay"),
         ("narrative", "evidence"),
+        ("texts",),
         ("projections",),
         ("history",),
         ("process",),
