@@ -76,7 +76,6 @@ _MONEY: Final = frozenset("$€£¥₩₹%‰½¼¾")
 
 def speaks_of_rules(text: str) -> bool:
     """Return whether a text holds a number or a word of the rules, in a language of the screens."""
-    return (
-        any(each.isnumeric() or each in _CHINESE or each in _MONEY for each in text)
-        or not _TALKS.isdisjoint(re.findall(r"[a-z]+", text.lower()))
-    )
+    return any(
+        each.isnumeric() or each in _CHINESE or each in _MONEY for each in text
+    ) or not _TALKS.isdisjoint(re.findall(r"[a-z]+", text.lower()))

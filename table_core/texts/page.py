@@ -49,8 +49,8 @@ class WagerRules(Struct, frozen=True, kw_only=True):
         name: as the layout has it.
         wins: when it wins.
         rows: its outcomes, those that lose last.
-        wins_often: how often it wins in all, in per cent.
-        edge: the house's share of a stake on average, in per cent.
+        often: how often it wins in all.
+        edge: the house's share of a stake on average.
         limits: of its stakes.
     """
 
@@ -58,7 +58,7 @@ class WagerRules(Struct, frozen=True, kw_only=True):
     name: str
     wins: str
     rows: tuple[OutcomeRow, ...]
-    wins_often: str
+    often: str
     edge: str
     limits: str
 
@@ -68,7 +68,6 @@ class RulesPage(Struct, frozen=True, kw_only=True):
 
     Args:
         rulebook: the id.
-        hash: of the rulebook's file.
         game: the kind of game.
         title: the rulebook's own.
         sign: the lines of the sign.
@@ -76,10 +75,10 @@ class RulesPage(Struct, frozen=True, kw_only=True):
         draw: the draw table.
         wagers: in the rulebook's order.
         odds: how the odds were worked out.
+        source: the rulebook's id and the hash of its file.
     """
 
     rulebook: str
-    hash: str
     game: str
     title: str
     sign: tuple[str, ...]
@@ -87,19 +86,29 @@ class RulesPage(Struct, frozen=True, kw_only=True):
     draw: tuple[str, ...]
     wagers: tuple[WagerRules, ...]
     odds: str
+    source: str
 
 
-def rules_page(rulebook: Rulebook, odds: Mapping[str, BetOdds], words: Words) -> RulesPage:
+def rules_page(
+    rulebook: Rulebook,
+    odds: Mapping[str, BetOdds],
+    words: Words,
+    *,
+    says: Iterable[Sentence] | None = None,
+) -> RulesPage:
     """Return the page in one language.
 
     Args:
-        rulebook: with the limits in force.
+        rulebook: its bets with the limits in force.
         odds: of the rulebook, as `exact_odds` gives them for a full shoe.
         words: of the language.
+        says: the sign's lines with the limits in force; None for those of the rulebook.
     """
 
     def said(sentences: Iterable[Sentence]) -> tuple[str, ...]:
         return tuple(say(each, words, rulebook.currency) for each in sentences)
+
+    source: dict[str, Value] = {"rulebook": rulebook.id, "hash": rulebook.hash}
 
     def own(text: str) -> str:
         return words.get(f"sign.{text}", text)
@@ -107,16 +116,14 @@ def rules_page(rulebook: Rulebook, odds: Mapping[str, BetOdds], words: Words) ->
     written = () if rulebook.sign.generated else rulebook.sign.lines
     return RulesPage(
         rulebook=rulebook.id,
-        hash=rulebook.hash,
         game=own(rulebook.sign.game),
         title=rulebook.title,
-        sign=(*map(own, written), *said(sign_lines(rulebook))),
+        sign=(*map(own, written), *said(sign_lines(rulebook) if says is None else says)),
         play=said(play_lines(rulebook)),
         draw=said(draw_lines()),
-        wagers=tuple(
-            _wager(bet, rulebook, odds[bet.id], words) for bet in offered_bets(rulebook)
-        ),
-        odds=say(Sentence("help.odds", {"decks": str(rulebook.decks)}), words, rulebook.currency),
+        wagers=tuple(_wager(bet, rulebook, odds[bet.id], words) for bet in offered_bets(rulebook)),
+        odds=" ".join(said([Sentence("help.odds", {"decks": str(rulebook.decks)})])),
+        source=" ".join(said([Sentence("help.source", source)])),
     )
 
 
@@ -128,16 +135,18 @@ def rules_pages(
 
 
 def _wager(bet: Bet, rulebook: Rulebook, odds: BetOdds, words: Words) -> WagerRules:
-    rows = tuple(_rows(bet, rulebook, odds, words))
+    def said(sentence: Sentence) -> str:
+        return say(sentence, words, rulebook.currency)
+
     wins = sum(row.probability for row in odds.categories.values() if row.pays > 0)
     return WagerRules(
         id=bet.id,
         name=words[f"bet.{bet.id}"],
-        wins=say(winning_line(bet), words, rulebook.currency),
-        rows=rows,
-        wins_often=percent(Fraction(wins)),
-        edge=percent(odds.edge),
-        limits=say(limit_line(bet), words, rulebook.currency),
+        wins=said(winning_line(bet)),
+        rows=tuple(_rows(bet, rulebook, odds, words)),
+        often=said(Sentence("help.often", {"chance": percent(Fraction(wins))})),
+        edge=said(Sentence("help.edge", {"edge": percent(odds.edge)})),
+        limits=said(limit_line(bet)),
     )
 
 

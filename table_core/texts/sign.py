@@ -1,4 +1,4 @@
-"""The lines of the table's sign, from the rules: limits and whom they bind, commission, needs. Pure.
+"""The lines of the table's sign, from the rules: limits, whom they bind, commission, needs. Pure.
 
 The pay table and each bet's own limits stand on the sign as a table; the lines say what a table of
 figures cannot. A rulebook of form 1 writes its own lines, so only its limits are added.
@@ -78,9 +78,7 @@ def _scale(rulebook: Rulebook) -> Iterator[Sentence]:
 
 def _requirements(rulebook: Rulebook) -> Iterator[Sentence]:
     side = [bet for bet in offered_bets(rulebook) if bet.id not in MAIN_BETS]
-    for requirement, names in _grouped(
-        side, lambda bet: bet.requirement.value, _SIDE, len(side)
-    ):
+    for requirement, names in _grouped(side, lambda bet: bet.requirement.value, _SIDE, len(side)):
         values: dict[str, Value] = {"bets": names}
         if requirement != Requirement.NONE.value:
             beside = MAIN_BETS if requirement == Requirement.ANY_MAIN.value else MAIN_BETS[:2]

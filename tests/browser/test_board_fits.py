@@ -15,7 +15,8 @@ from msgspec.structs import replace
 from playwright.sync_api import Browser, Page, Route, expect
 from starlette.requests import Request
 
-from displays.http.pages import LANGUAGES, Pages
+from displays.http.pages import Pages
+from displays.http.words import LANGUAGES
 from table_core.projections.table_document import project_table
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.rules.rulebook import Rulebook

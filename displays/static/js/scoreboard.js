@@ -4,6 +4,7 @@ import { amount, counts, dealt, drawRules, handOf, pays, status, tableLimits } f
 import { watch } from "./live.js";
 import { DERIVED, bead, big, drawRoad, loneMark } from "./roads/draw.js";
 import { beadPlate, bigRoad, derivedRoad, newest } from "./roads/grid.js";
+import { say } from "./sentences.js";
 import { language, loadWords } from "./words.js";
 
 const SUITS = { S: "♠", H: "♥", D: "♦", C: "♣" };
@@ -133,6 +134,9 @@ function limitsOf({ minimum, maximum }, currency) {
   return maximum === null ? `${least}+` : `${least}–${amount(maximum, currency, language)}`;
 }
 
+/** What a bet pays, less the commission that is kept of its winnings. */
+const less = (odds, { less: rate }) => (rate ? word("sign.less", { odds, rate }) : odds);
+
 function betRow(bet, currency) {
   const scale = pays(bet);
   const odds = scale.map(({ category, odds: pay }) =>
@@ -140,7 +144,7 @@ function betRow(bet, currency) {
       "span",
       "odds",
       ...(scale.length > 1 ? [`${named("category", bet.id, category)} `] : []),
-      make("b", "", pay.endsWith(":1") ? pay.slice(0, -2) : pay),
+      make("b", "", less(pay.endsWith(":1") ? pay.slice(0, -2) : pay, bet)),
     ),
   );
   const row = make(
@@ -189,12 +193,9 @@ function showSign(rulebook) {
   const table = at("bets").closest("table");
   table.style.setProperty("--rows", Math.max(8, lines));
   table.style.setProperty("--longest", Math.max(...bets.map((bet) => limitsOf(bet, currency).length)));
-  const whole = ["table_maximum", "differential"]
-    .filter((name) => rulebook[name] !== null)
-    .map((name) => word(`sign.${name}`, { amount: `${currency} ${amount(rulebook[name], currency, language)}` }));
-  at("lines").replaceChildren(
-    ...[...whole, ...rulebook.sign.lines.map(sign)].map((text) => make("span", "", text)),
-  );
+  const written = rulebook.sign.generated ? [] : rulebook.sign.lines.map(sign);
+  const says = rulebook.says.map((sentence) => say(sentence, word, { currency, language }));
+  at("lines").replaceChildren(...[...says, ...written].map((text) => make("span", "", text)));
   fitBets();
 }
 

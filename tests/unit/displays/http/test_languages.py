@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from displays.http.pages import LANGUAGES, choose_language
+from displays.http.words import LANGUAGES, choose_language
 from events.commands.registry import COMMANDS
 from table_core.narrative.formatting import DRAW_WORDS
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
