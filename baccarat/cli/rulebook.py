@@ -59,8 +59,8 @@ def _show(*, name: str, as_json: bool, source: bool) -> None:
 def _page(*, name: str, folder: Path) -> None:
     """Write the rules of R for patrons, a page a language, for the site's own web server.
 
-    R is the id of a shipped rulebook, or a site's own file (FILE.toml). A page has how to play, what
-    each wager pays, how often it wins and what the house keeps of it. It is one file without a
+    R is the id of a shipped rulebook, or a site's own file (FILE.toml). A page says how to play,
+    what each wager pays, how often it wins and what the house keeps of it. It is one file without a
     script, and loads nothing.
     """
     book = named_rulebook(name)

@@ -21,6 +21,7 @@ from table_core.texts.sign import offered_bets, sign_lines
 __all__ = ["OutcomeRow", "RulesPage", "WagerRules", "rules_page", "rules_pages"]
 
 _LOSE: Final = "lose"
+_WIN: Final = "win"
 _SHARED: Final = {PUSH: "help.tie", _LOSE: "help.otherwise"}
 """What came, where it is no category of the wager's own."""
 
@@ -155,7 +156,7 @@ def _rows(bet: Bet, rulebook: Rulebook, odds: BetOdds, words: Words) -> Iterator
         shared = _SHARED.get(category)
         meaning = Sentence(shared) if shared else category_meaning(bet, category)
         yield OutcomeRow(
-            name="" if shared else words[f"category.{bet.id}.{category}"],
+            name="" if shared or category == _WIN else words[f"category.{bet.id}.{category}"],
             means=say(meaning, words, rulebook.currency),
             pays=words["help.lost"] if category == _LOSE else _pays(bet, rulebook, category, words),
             chance=percent(row.probability),
