@@ -6,8 +6,6 @@ They come from the template of the screens' own page `/rules`.
 from collections.abc import Mapping
 from importlib.resources import files
 
-from markupsafe import Markup
-
 from displays.http.pages import Pages
 from displays.http.words import LANGUAGES, load_words
 from table_core.odds.exact import BetOdds
@@ -30,7 +28,7 @@ def static_pages(rulebook: Rulebook, odds: Mapping[str, BetOdds]) -> dict[str, s
             page=page,
             missing="",
             links=names,
-            style=Markup(style),  # noqa: S704 - our own file
+            style=style,
         )
         for tag, page in found.items()
     }

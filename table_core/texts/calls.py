@@ -87,18 +87,16 @@ def _points(coup: Coup, hand: Hand) -> int | None:
 
 def _result(outcome: DealCompleted) -> Iterator[Sentence]:
     points = {Hand.PLAYER: outcome.player_total, Hand.BANKER: outcome.banker_total}
-    natural = "natural_" if outcome.natural else ""
-    if not outcome.natural:
-        for rule in outcome.rules:
-            if not rule.draws:
-                had = str(points[rule.hand])
-                yield Sentence(f"call.{rule.hand.value}_stands", {"points": had})
-    if outcome.winner is Winner.TIE:
-        yield Sentence(f"call.{natural}tie", {"points": str(outcome.player_total)})
+    best: dict[str, Value] = {"points": str(max(points.values()))}
+    if outcome.natural:
+        yield Sentence(f"call.natural_{outcome.winner.value}", best)
         return
-    most, least = max(points.values()), min(points.values())
-    values: dict[str, Value] = {"points": str(most), "other": str(least)}
-    yield Sentence(f"call.{natural}{outcome.winner.value}", values)
+    for rule in outcome.rules:
+        if not rule.draws:
+            had = str(points[rule.hand])
+            yield Sentence(f"call.{rule.hand.value}_stands", {"points": had})
+    beaten = {} if outcome.winner is Winner.TIE else {"other": str(min(points.values()))}
+    yield Sentence(f"call.{outcome.winner.value}", best | beaten)
 
 
 def _payments(settlement: Settlement | None) -> Iterator[Sentence]:
