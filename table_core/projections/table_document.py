@@ -15,6 +15,7 @@ from events.commands.base import Refusal
 from events.types.chips import ChipMove, amount_of
 from events.types.commission import SeatAmount
 from events.types.table import DrawRule, Wager
+from events.types.wagers import Per
 from table_core.decide.available_commands import current_refusals
 from table_core.decide.decision import DecisionContext
 from table_core.narrative.formatting import DRAW_WORDS
@@ -161,7 +162,15 @@ class LinkStatusView(Struct, frozen=True, kw_only=True):
 class BetView(Struct, frozen=True, kw_only=True):
     """A bet as the sign shows it: what it pays to one, and its limits in minor units.
 
-    `less` is the commission in per cent that is kept of its winnings, null where none is.
+    Args:
+        id: the bet's id.
+        pays: category to odds to one, or `push`.
+        minimum: the smallest amount that may stand, of what `per` says.
+        maximum: the largest; null for no limit.
+        step: stakes are multiples of it.
+        per: what the maximum binds.
+        table_maximum: all patrons' stakes on the bet together; null for no limit.
+        less: the commission in per cent that is kept of its winnings; null where none is.
     """
 
     id: str
@@ -169,6 +178,8 @@ class BetView(Struct, frozen=True, kw_only=True):
     minimum: int
     maximum: int | None
     step: int
+    per: Per
+    table_maximum: int | None
     less: str | None = None
 
 
@@ -189,6 +200,8 @@ class RulebookView(Struct, frozen=True, kw_only=True):
     commission: str | None
     table_maximum: int | None
     differential: int | None
+    patron_maximum: int | None
+    seat_maximum: int | None
     says: tuple[Sentence, ...] = ()
 
 
@@ -368,6 +381,8 @@ def _rulebook_view(rulebook: Rulebook) -> RulebookView:
                 maximum=bet.maximum,
                 step=bet.step,
                 less=percent_of(terms.rate) if bet.commission and terms else None,
+                per=bet.per,
+                table_maximum=bet.table_maximum,
             )
             for bet in offered_bets(rulebook)
         ),
@@ -375,6 +390,8 @@ def _rulebook_view(rulebook: Rulebook) -> RulebookView:
         table_maximum=rulebook.limits.table_maximum,
         differential=rulebook.limits.differential,
         says=sign_lines(rulebook),
+        patron_maximum=rulebook.limits.patron_maximum,
+        seat_maximum=rulebook.limits.seat_maximum,
     )
 
 

@@ -12,6 +12,7 @@ from typing import Annotated, ClassVar, Final, Literal, NamedTuple, TypeVar
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
+from events.types.wagers import Per
 from table_core.rules.rulebook import (
     LAST_PHASE,
     Amount,
@@ -20,7 +21,6 @@ from table_core.rules.rulebook import (
     Limits,
     Options,
     OwnLine,
-    Per,
     Procedure,
     Requirement,
     RoundingRules,
@@ -159,14 +159,16 @@ class RulebookForm(NamedTuple):
     Args:
         file: everything but the number of the form and the bets.
         bet: a section `bets.ID`.
+        without: the variants that came with a later form.
     """
 
     file: type[FileForm1 | FileForm2]
     bet: type[BetForm1 | BetForm2]
+    without: frozenset[str] = frozenset()
 
 
 FORMS: Final[Mapping[int, RulebookForm]] = {
-    1: RulebookForm(FileForm1, BetForm1),
+    1: RulebookForm(FileForm1, BetForm1, without=frozenset({"no_suit"})),
     2: RulebookForm(FileForm2, BetForm2),
 }
 NEWEST_FORM: Final = max(FORMS)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from table_core.rules.draw import DRAW_TABLE
-from table_core.rules.rulebook import INITIAL_PHASE, PUSH, Bet, Rulebook
+from table_core.rules.rulebook import INITIAL_PHASE, PUSH, Bet, Requirement, Rulebook
 from table_core.rules.wagers import BET_KINDS
 from table_core.texts.sentences import Sentence, Value
 from table_core.texts.sign import offered_bets, their_names
@@ -20,6 +20,8 @@ __all__ = [
 
 _NATURAL: Final = "natural"
 _MARGIN: Final = "win_by_"
+# A variant of these says when they win; a variant of the others, what their best category means.
+_WON_BY_VARIANT: Final = frozenset({"perfect_pairs"})
 
 
 def play_lines(rulebook: Rulebook) -> tuple[Sentence, ...]:
@@ -35,7 +37,7 @@ def draw_lines() -> tuple[Sentence, ...]:
 
 def winning_line(bet: Bet) -> Sentence:
     """Return when a bet wins."""
-    variant = variant_of(bet)
+    variant = variant_of(bet) if bet.id in _WON_BY_VARIANT else ""
     return Sentence(f"wins.{bet.id}.{variant}" if variant else f"wins.{bet.id}")
 
 
@@ -71,7 +73,15 @@ def _deal(rulebook: Rulebook) -> Iterator[Sentence]:
 
 def _betting(rulebook: Rulebook) -> Iterator[Sentence]:
     offered = offered_bets(rulebook)
-    yield Sentence(f"help.closes.{rulebook.procedure.betting_closes}")
+    closes = rulebook.procedure.betting_closes
+    yield Sentence(f"help.closes.{closes}")
+    first = their_names(bet for bet in offered if BET_KINDS[bet.id].before_first_card)
+    if first and closes != "first_card":
+        yield Sentence("help.closes_first", {"bets": first})
+    needing = their_names(bet for bet in offered if bet.requirement is not Requirement.NONE)
+    if needing:
+        order = "any" if rulebook.options.side_bet_first else "after"
+        yield Sentence(f"help.order.{order}", {"bets": needing})
     early = their_names(bet for bet in offered if bet.phase == INITIAL_PHASE)
     if early:
         yield Sentence("help.initial", {"bets": early})

@@ -5,15 +5,16 @@ figures cannot. A rulebook of form 1 writes its own lines, so only its limits ar
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 from table_core.rules.rulebook import PUSH, Bet, Requirement, Rulebook
-from table_core.rules.wager_checks import OPTIONS
+from table_core.rules.wager_checks import OPTIONS, needed_mains
 from table_core.texts.sentences import Sentence, Value, percent_of
 
 __all__ = ["MAIN_BETS", "offered_bets", "sign_lines", "their_names"]
 
 MAIN_BETS: Final = ("player", "banker", "tie")
+_K = TypeVar("_K")
 _ALL: Final = "sign.all_bets"
 _SIDE: Final = "sign.side_bets"
 
@@ -78,12 +79,11 @@ def _scale(rulebook: Rulebook) -> Iterator[Sentence]:
 
 def _requirements(rulebook: Rulebook) -> Iterator[Sentence]:
     side = [bet for bet in offered_bets(rulebook) if bet.id not in MAIN_BETS]
-    for requirement, names in _grouped(side, lambda bet: bet.requirement.value, _SIDE, len(side)):
-        values: dict[str, Value] = {"bets": names}
-        if requirement != Requirement.NONE.value:
-            beside = MAIN_BETS if requirement == Requirement.ANY_MAIN.value else MAIN_BETS[:2]
-            values["mains"] = tuple(f"bet.{bet}" for bet in beside if bet in rulebook.bets)
-        yield Sentence(f"sign.requires.{requirement}", values)
+    for requirement, group in _grouped(side, lambda bet: bet.requirement).items():
+        values: dict[str, Value] = {"bets": _named(group, _SIDE, len(side))}
+        if requirement is not Requirement.NONE:
+            values["mains"] = tuple(f"bet.{bet}" for bet in needed_mains(rulebook, group[0]))
+        yield Sentence(f"sign.requires.{requirement.value}", values)
 
 
 def _options(rulebook: Rulebook) -> Iterator[Sentence]:
@@ -101,11 +101,11 @@ def _maxima(rulebook: Rulebook) -> Iterator[Sentence]:
     """Yield whom the bets' limits bind; where there is none beyond the unit, nothing is bound."""
     offered = offered_bets(rulebook)
     most = [bet for bet in offered if bet.maximum is not None]
-    for per, names in _grouped(most, lambda bet: bet.per, _ALL, len(offered)):
-        yield Sentence(f"sign.maximum_per.{per}", {"bets": names})
     least = [bet for bet in offered if bet.minimum > rulebook.unit]
-    for per, names in _grouped(least, lambda bet: bet.minimum_per, _ALL, len(offered)):
-        yield Sentence(f"sign.minimum_per.{per}", {"bets": names})
+    for per, group in _grouped(most, lambda bet: bet.per).items():
+        yield Sentence(f"sign.maximum_per.{per}", {"bets": _named(group, _ALL, len(offered))})
+    for per, group in _grouped(least, lambda bet: bet.minimum_per).items():
+        yield Sentence(f"sign.minimum_per.{per}", {"bets": _named(group, _ALL, len(offered))})
 
 
 def _limits(rulebook: Rulebook) -> Iterator[Sentence]:
@@ -139,15 +139,17 @@ def _house(rulebook: Rulebook) -> Iterator[Sentence]:
         yield Sentence("sign.help")
 
 
-def _grouped(
-    bets: Sequence[Bet], by: Callable[[Bet], str], everything: str, whole: int
-) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield each value and the names of its bets; `everything` where it is that of all `whole`."""
-    groups: dict[str, list[Bet]] = {}
+def _grouped(bets: Sequence[Bet], by: Callable[[Bet], _K]) -> dict[_K, list[Bet]]:
+    """Return bets by what they have in common, in the rulebook's order."""
+    groups: dict[_K, list[Bet]] = {}
     for bet in bets:
         groups.setdefault(by(bet), []).append(bet)
-    for value, group in groups.items():
-        yield value, (everything,) if len(group) == whole > 1 else their_names(group)
+    return groups
+
+
+def _named(group: Sequence[Bet], everything: str, whole: int) -> tuple[str, ...]:
+    """Return the names of bets; one name where these are all of several."""
+    return (everything,) if len(group) == whole > 1 else their_names(group)
 
 
 _PARTS: Final = (

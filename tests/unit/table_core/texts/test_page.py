@@ -160,11 +160,23 @@ au-commission
     bets.tiger.offered=false -> wagers
         not id='tiger'
 nz-scale-one
+    procedure.betting_closes=before_reveal -> play
+        Perfect Pairs: only before the first card.
+    options.tie_is_main=true -> sign
+        in the same box on one of: Player, Banker, Tie.
     bets.perfect_pairs.variant=banker -> perfect_pairs
         Banker's first two cards
     bets.perfect_pairs.variant=both -> perfect_pairs
         either hand
 mini-lucky8
+    options.tie_is_main=false -> sign
+        only beside a wager of the same patron on one of: Player, Banker.
+    options.side_bet_first=false -> play
+        Lucky 8 Player, Lucky 8 Banker: placed after the wager that is needed beside
+    -> play
+        Lucky 8 Player, Lucky 8 Banker: may be placed before the wager that is needed beside
+    bets.lucky8_banker.variant=no_suit -> lucky8_banker
+        both hands eight on three cards
     bets.lucky8_banker.variant=all_six -> lucky8_banker
         all six cards of one suit
     bets.lucky8_banker.variant=bet_hand -> lucky8_banker
