@@ -49,6 +49,7 @@ _SPILLED: Final = """() => {
   const { top } = foot.getBoundingClientRect();
   if (top < edge.bottom - 1) spilled.push("the foot lies over the side");
   if (box(foot).bottom > innerHeight + 1) spilled.push("the foot reaches over the edge");
+  if (innerHeight - top > innerHeight * 0.14) spilled.push("the foot takes the hands' room");
   return spilled;
 }"""
 

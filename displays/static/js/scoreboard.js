@@ -15,6 +15,8 @@ const TICK_MS = 100;
 const LAST_SECONDS = 5;
 const SMALLEST = 0.2; // of the letters of the wagers; no rulebook that is shipped comes near it
 
+const FOOT = 0.11; // of the height, for the lines of the sign
+
 const word = await loadWords();
 const board = document.querySelector("#board");
 const at = (id) => document.getElementById(id);
@@ -174,6 +176,20 @@ function fitBets() {
   }
 }
 
+/** Smaller letters, until the lines of the sign leave the hands their room. */
+function fitLines() {
+  const lines = at("lines");
+  for (let share = 1; share >= SMALLEST; share -= 0.05) {
+    lines.style.setProperty("--fit", share);
+    if (lines.offsetHeight <= innerHeight * FOOT) return;
+  }
+}
+
+function fit() {
+  fitLines();
+  fitBets();
+}
+
 let signShown = "";
 
 function showSign(rulebook) {
@@ -195,8 +211,9 @@ function showSign(rulebook) {
   table.style.setProperty("--longest", Math.max(...bets.map((bet) => limitsOf(bet, currency).length)));
   const written = rulebook.sign.generated ? [] : rulebook.sign.lines.map(sign);
   const says = rulebook.says.map((sentence) => say(sentence, word, { currency, language }));
-  at("lines").replaceChildren(...[...says, ...written].map((text) => make("span", "", text)));
-  fitBets();
+  const spans = [...says, ...written].flatMap((text) => [make("span", "", text), " "]);
+  at("lines").replaceChildren(...spans);
+  fit();
 }
 
 /** Draw the legend of the bead plate's small marks, next to its name. */
@@ -244,7 +261,7 @@ watch("/events", {
   },
 });
 setInterval(showCountdown, TICK_MS);
-addEventListener("resize", fitBets);
+addEventListener("resize", fit);
 showLegend();
 showRoads(null);
 board.dataset.ready = "true";
