@@ -5,22 +5,33 @@ from pathlib import Path
 
 import click
 import msgspec
+from msgspec.structs import asdict
 
 from baccarat.cli.output_files import write_whole
 from baccarat.history.log_facts import missing_rulebook, parse_at, replay, state_at, view_of
 from baccarat.pages.coup_page import coup_page
 from baccarat.pages.narrative_text import list_text, state_text, story_text, what_if_text
 from baccarat.rulebooks.editions import available_rulebooks_with_warnings
+from displays.http.words import DEFAULT_LANGUAGE, load_words
 from events.cards import Card
 from events.errors import InputError
 from events.log.reader import LogReader, reading
 from table_core.history.what_if import parse_change, what_if
-from table_core.narrative.coup import narrate_coup
+from table_core.narrative.coup import CoupNarrative, narrate_coup
 from table_core.projections.table_document import encode_state_view
 from table_core.replay.coup_events import CoupCollector, CoupList, CoupRecord
 from table_core.rules.rulebook import Rulebook
+from table_core.texts.calls import CoupCall, coup_calls
+from table_core.texts.sentences import say
 
 __all__ = ["replay_command"]
+
+
+class _Told(CoupNarrative, frozen=True, kw_only=True):
+    """A coup's narrative, and what the dealer called at each step."""
+
+    calls: tuple[CoupCall, ...]
+
 
 _LISTED_MOST = 12  # coups listed in the error when the requested one does not exist
 
@@ -86,12 +97,18 @@ def _print_coup(
     story = narrate_coup(record, origin=source.origin, rulebooks=books)
     if html is not None:
         write_whole(html, coup_page(story, found).encode(), "--html")
+    told = coup_calls(record)
     if as_json:
-        _print(msgspec.json.encode(found or story))
+        _print(msgspec.json.encode(found or _Told(**asdict(story), calls=told)))
     elif found is not None:
         _print(what_if_text(found, story.currency))
     elif html is None:
-        _print(story_text(story))
+        _print(story_text(story, {each.position: _said(each, story.currency) for each in told}))
+
+
+def _said(step: CoupCall, currency: str) -> str:
+    words = load_words(DEFAULT_LANGUAGE)
+    return " ".join(say(call, words, currency) for call in step.calls)
 
 
 def _list(source: LogReader, *, as_json: bool) -> None:

@@ -1,16 +1,23 @@
-"""`baccarat rulebook`: list, show and check rulebooks, shipped ones and a site's own."""
+"""`baccarat rulebook`: list, show, print and check rulebooks, shipped ones and a site's own."""
+
+from pathlib import Path
 
 import click
 import msgspec
 
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
+from baccarat.cli.output_files import write_whole
+from baccarat.pages.rules_page import static_pages
 from baccarat.read_files import read_file
 from baccarat.rulebooks.library import named_rulebook, source_of, table_requirements_missing
+from events.errors import InputError
+from table_core.odds.exact import exact_odds
 from table_core.rulebook_check.check import check_file
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.rules.rulebook import INITIAL_PHASE, Bet, Requirement, Rulebook
 from table_core.rules.rulebook_fault import without_consequences
-from table_core.rules.wagers import BET_KINDS
+from table_core.rules.rulebook_file import full_shoe
+from table_core.texts.help import variant_of
 
 __all__ = ["rulebook", "rulebook_document"]
 
@@ -44,6 +51,29 @@ def _show(*, name: str, as_json: bool, source: bool) -> None:
         click.echo(source_of(name), nl=False)
     else:
         click.echo(msgspec.json.encode(rulebook_document(book)) if as_json else _as_text(book))
+
+
+@rulebook.command("page")
+@click.argument("name", metavar="R")
+@click.option("-o", "folder", metavar="DIR", required=True,
+              type=click.Path(file_okay=False, path_type=Path),
+              help="Where the pages go: R.LANGUAGE.html each.")  # fmt: skip
+def _page(*, name: str, folder: Path) -> None:
+    """Write the rules of R for patrons, a page a language, for the site's own web server.
+
+    R is the id of a shipped rulebook, or a site's own file (FILE.toml). A page says how to play,
+    what each wager pays, how often it wins and what the house keeps of it. It is one file without a
+    script, and loads nothing.
+    """
+    book = named_rulebook(name)
+    pages = static_pages(book, exact_odds(book, full_shoe(book.decks)))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"-o {folder}: {error.strerror}") from error
+    for file, text in pages.items():
+        write_whole(folder / file, text.encode(), "-o")
+        click.echo(folder / file)
 
 
 @rulebook.command("check")
@@ -101,7 +131,7 @@ def rulebook_document(book: Rulebook) -> dict[str, object]:
 def _bet_document(bet: Bet) -> dict[str, object]:
     return {
         "pays": _pays(bet),
-        "variant": _variant(bet),
+        "variant": variant_of(bet) or None,
         "phase": bet.phase,
         "offered": bet.offered,
         "minimum": bet.minimum,
@@ -119,11 +149,6 @@ def _pays(bet: Bet) -> dict[str, str]:
         category: str(odds).removesuffix("/1") if odds else "push"
         for category, odds in bet.schedule.items()
     }
-
-
-def _variant(bet: Bet) -> str | None:
-    names = (name for name, judge in BET_KINDS[bet.id].judges.items() if judge is bet.judge)
-    return next(names) or None
 
 
 def _as_text(book: Rulebook) -> str:
@@ -150,7 +175,7 @@ def _bet_as_text(bet: Bet) -> str:
     parts = [", ".join(f"{category} {pays}" for category, pays in _pays(bet).items())]
     parts += ["not offered"] * (not bet.offered)
     parts += ["less commission"] * bet.commission
-    parts += [f"by {_variant(bet)}"] * bool(_variant(bet))
+    parts += [f"by {variant_of(bet)}"] * bool(variant_of(bet))
     parts += [f"phase {bet.phase}"] * (bet.phase == INITIAL_PHASE)
     parts += [f"needs {bet.requirement.value}"] * (bet.requirement is not Requirement.NONE)
     parts += [f"from {bet.minimum}"] * (bet.minimum > 1)

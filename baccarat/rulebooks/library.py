@@ -88,7 +88,8 @@ def table_requirements_missing(book: Rulebook) -> Iterator[RulebookFault]:
     if not book.sign.game.strip():
         right = "write what the sign calls the game"
         yield RulebookFault.of("sign.game", "missing", "empty", right)
-    if not book.sign.lines or not all(line.strip() for line in book.sign.lines):
+    written = not book.sign.generated
+    if written and (not book.sign.lines or not all(line.strip() for line in book.sign.lines)):
         right = "write what the sign must say, such as the site's own help line"
         yield RulebookFault.of("sign.lines", "missing", "missing, or one is empty", right)
     yield from _too_long_texts(book)

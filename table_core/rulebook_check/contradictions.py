@@ -5,9 +5,9 @@ from typing import Final
 
 from events.types.wagers import LimitsSet
 from table_core.odds.house_edge import deals_by_categories
-from table_core.rulebook_check.published import pay_scale_of
 from table_core.rules.rulebook import PUSH, Bet, Requirement, Rulebook
 from table_core.rules.rulebook_fault import RulebookFault
+from table_core.rules.sign import pay_scale_of
 from table_core.rules.table_limits import limit_faults
 from table_core.rules.wager_checks import MAIN, OPTIONS, SIDES
 
@@ -89,7 +89,7 @@ def _pay_scale(rulebook: Rulebook) -> Iterator[RulebookFault]:
             text = f"{named!r:.40}, and no Perfect Pairs are offered"
             yield RulebookFault.of(where, "pay_scale", text, "leave it out")
         return
-    paid = pay_scale_of(bet)
+    paid = pay_scale_of(rulebook.bets)
     if paid is not None and named != paid:
         text = f"{named or 'none'!r:.40}; Perfect Pairs pay by scale {paid} (source 1, 11A.8)"
         yield RulebookFault.of(where, "pay_scale", text, f'write "{paid}"')

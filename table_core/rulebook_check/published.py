@@ -12,8 +12,9 @@ from typing import Final, NamedTuple
 from events.money import Odds, parse_odds
 from table_core.rules.rulebook import INITIAL_PHASE, PUSH, Bet, Rulebook
 from table_core.rules.rulebook_fault import RulebookFault
+from table_core.rules.sign import PAY_SCALES
 
-__all__ = ["PUBLISHED", "Published", "pay_scale_of", "published_faults", "spoken_odds"]
+__all__ = ["PUBLISHED", "Published", "published_faults", "spoken_odds"]
 
 _ROWS: Final = """
 player: source 2, payouts: win=1 push=push
@@ -29,8 +30,6 @@ big_tiger: source 2, Big Tiger: three_card=55
 small_tiger: source 2, Small Tiger: two_card=22
 tiger_tie: source 2, Tiger Tie: tie_on_6=45
 tiger_pair: source 2, Tiger Pair: single=4 double=25 twin=100
-perfect_pairs: source 1, 11A.7, Pay Scale One: mixed=5 coloured=10 perfect=30
-perfect_pairs: source 1, 11A.7, Pay Scale Two: mixed=6 coloured=12 perfect=25
 lucky8_player: source 3: double_suited_8=200 suited_8=25 double_8=15 unlucky_8=8 lucky_8=4
 lucky8_banker: source 3: double_suited_8=200 suited_8=25 double_8=15 unlucky_8=8 lucky_8=4
 """
@@ -60,7 +59,12 @@ class Published(NamedTuple):
 
 def _published() -> Mapping[str, tuple[Published, ...]]:
     found: dict[str, tuple[Published, ...]] = {}
-    for row in _ROWS.strip().splitlines():
+    scales = (
+        f"{_SCALED}: source 1, 11A.7, {_SCALE}{name.capitalize()}: "
+        + " ".join(f"{category}={odds}" for category, odds in scale.items())
+        for name, scale in PAY_SCALES.items()
+    )
+    for row in (*_ROWS.strip().splitlines(), *scales):
         bet, source, written = row.split(": ")
         pays = dict(each.split("=") for each in written.split())
         commission = pays.pop("commission", None)
@@ -80,12 +84,6 @@ PUBLISHED: Final = _published()
 def spoken_odds(odds: Odds | None) -> str:
     """Return odds as a sentence has them: `8 to 1`, or `push`."""
     return f"{odds.num} to {odds.den}" if odds else PUSH
-
-
-def pay_scale_of(bet: Bet) -> str | None:
-    """Return the name of the published pay scale by which a bet pays; None where by none."""
-    rows = PUBLISHED.get(bet.id, ())
-    return next((row.scale for row in rows if row.scale and not _differences(bet, row)), None)
 
 
 def published_faults(rulebook: Rulebook) -> Iterator[RulebookFault]:

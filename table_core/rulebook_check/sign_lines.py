@@ -12,9 +12,10 @@ from fractions import Fraction
 from typing import Final, NamedTuple
 
 from table_core.odds.house_edge import house_edges
-from table_core.rulebook_check.published import pay_scale_of, spoken_odds
+from table_core.rulebook_check.published import spoken_odds
 from table_core.rules.rulebook import Bet, Requirement, Rulebook
 from table_core.rules.rulebook_fault import RulebookFault
+from table_core.rules.sign import pay_scale_of
 from table_core.rules.wager_checks import MAIN, OPTIONS
 from table_core.rules.wagers import BET_KINDS
 
@@ -65,7 +66,8 @@ class _Clause(NamedTuple):
 def sign_faults(rulebook: Rulebook) -> Iterator[RulebookFault]:
     """Yield each text that says something else than the rules."""
     texts = {"title": rulebook.title, "sign.game": rulebook.sign.game}
-    texts |= {f"sign.lines[{index}]": line for index, line in enumerate(rulebook.sign.lines)}
+    if not rulebook.sign.generated:  # in form 2 a person stands by lines of the site's own
+        texts |= {f"sign.lines[{index}]": line for index, line in enumerate(rulebook.sign.lines)}
     for where, text in texts.items():
         for wrong, right in dict.fromkeys(_contradictions(rulebook, text)):
             yield RulebookFault.of(where, "text_contradicts", f'says "{wrong}"', right)
@@ -246,8 +248,7 @@ def _odds(clause: _Clause, found: re.Match[str]) -> str | None:
 
 
 def _scale(clause: _Clause, found: re.Match[str]) -> str | None:
-    bet = clause.rulebook.bets.get("perfect_pairs")
-    paid = pay_scale_of(bet) if bet and bet.offered else None
+    paid = pay_scale_of(clause.rulebook.bets)
     said = dict(enumerate(_WORDS, 1)).get(_number(found[1]))
     return (
         None

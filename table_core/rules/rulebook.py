@@ -28,6 +28,7 @@ __all__ = [
     "EdgeRules",
     "Limits",
     "Options",
+    "OwnLine",
     "Procedure",
     "Requirement",
     "RoundingRules",
@@ -191,19 +192,37 @@ class Procedure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     excess: Literal["carry", "burn", "void"] = "carry"
 
 
+class OwnLine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A line that a site adds to the sign.
+
+    Args:
+        text: as it is shown, in every language.
+        confirmed_by: the person who stands by a text with a number or a word of the rules.
+    """
+
+    text: str
+    confirmed_by: str | None = None
+
+
 class Sign(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What the table's sign and screens must say; texts for people.
 
     Args:
         game: the kind of game, `Baccarat` or `Even Money Baccarat` (seed 2, "the sign will also
-            indicate").
+            indicate"). In form 2 it follows from the wagers, and so does the scale.
         pay_scale: the scale of wagers of which a property chooses one (seed 1, 11A.8).
-        lines: what else must be displayed, a line each.
+        lines: what the file itself says, a line each; in form 2 the help line and own lines.
+        help_line: where the house's patrons find help with gambling.
+        own_lines: what the site adds.
+        generated: whether the rules give all other lines (form 2).
     """
 
     game: Annotated[str, Meta(min_length=1)] = "Baccarat"
     pay_scale: str | None = None
     lines: tuple[str, ...] = ()
+    help_line: str | None = None
+    own_lines: tuple[OwnLine, ...] = ()
+    generated: bool = False
 
 
 class RoundingRules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

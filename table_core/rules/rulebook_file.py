@@ -54,8 +54,11 @@ from table_core.rules.rulebook_forms import (
     FileForm2,
     FormNumber,
     RulebookForm,
+    Sign1,
+    Sign2,
     whole,
 )
+from table_core.rules.sign import game_of, pay_scale_of, speaks_of_rules
 from table_core.rules.wagers import BET_KINDS, BetKind
 
 __all__ = [
@@ -313,7 +316,7 @@ def read_rulebook(name: str, source: bytes) -> ReadRulebook:
         options=whole(Options, form.options),
         limits=whole(Limits, form.limits),
         procedure=form.procedure,
-        sign=whole(Sign, form.sign),
+        sign=_sign(form.sign, bets, faults),
         bets=MappingProxyType(bets),
         caps=form.caps,
         edge=_edge(form.edge, faults),
@@ -441,6 +444,31 @@ def _schedule(
             right = "write win = '1' and push = 'push': a main wager wins, and a tie is a push"
             faults.add(f"{where}.{category}", "missing", "missing", right)
     return schedule
+
+
+def _sign(section: Sign1 | Sign2, bets: Mapping[str, Bet], faults: _Faults) -> Sign:
+    if isinstance(section, Sign1):
+        return whole(Sign, section)
+    for index, line in enumerate(section.own_lines):
+        where = f"sign.own_lines[{index}]"
+        if not line.text.strip():
+            faults.add(f"{where}.text", "missing", "empty", "write the line, or leave it out")
+        if line.confirmed_by is not None and not line.confirmed_by.strip():
+            right = "name the person who stands by the line"
+            faults.add(f"{where}.confirmed_by", "missing", "empty", right)
+        elif line.confirmed_by is None and speaks_of_rules(line.text):
+            text = f"{line.text!r:.60} holds a number or a word of the rules"
+            right = "leave it out, the sign says the rules; or name who stands by it, confirmed_by"
+            faults.add(where, "own_line_unconfirmed", text, right)
+    own = tuple(line.text for line in section.own_lines)
+    return Sign(
+        game=game_of(bets),
+        pay_scale=pay_scale_of(bets),
+        lines=(*own, *filter(None, [section.help_line])),
+        help_line=section.help_line,
+        own_lines=section.own_lines,
+        generated=True,
+    )
 
 
 def _check_caps(form: FileForm1 | FileForm2, bets: Mapping[str, Bet], faults: _Faults) -> None:

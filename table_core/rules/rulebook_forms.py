@@ -20,10 +20,10 @@ from table_core.rules.rulebook import (
     CommissionTiming,
     Limits,
     Options,
+    OwnLine,
     Procedure,
     Requirement,
     RoundingRules,
-    Sign,
 )
 
 __all__ = [
@@ -38,6 +38,8 @@ __all__ = [
     "FileForm2",
     "FormNumber",
     "RulebookForm",
+    "Sign1",
+    "Sign2",
     "whole",
 ]
 
@@ -123,7 +125,9 @@ class _Limits1(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     differential: Amount | None = None
 
 
-class _Sign1(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Sign1(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The section `sign` of form 1, whose lines are the file's own."""
+
     game: Annotated[str, Meta(min_length=1)] = "Baccarat"
     pay_scale: str | None = None
     lines: tuple[str, ...] = ()
@@ -136,7 +140,7 @@ class FileForm1(_File, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     options: _Options1 = _Options1()
     limits: _Limits1 = _Limits1()
-    sign: _Sign1 = _Sign1()
+    sign: Sign1 = Sign1()
 
 
 # ---- form 2 ----
@@ -155,12 +159,19 @@ class BetForm2(_Bet, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return self.per
 
 
+class Sign2(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The section `sign` of form 2: the rules give everything else that the sign says."""
+
+    help_line: Annotated[str, Meta(min_length=1)] | None = None
+    own_lines: tuple[OwnLine, ...] = ()
+
+
 class FileForm2(_File, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A file of form 2, without its number and its bets."""
 
     options: Options = Options()
     limits: Limits = Limits()
-    sign: Sign = Sign()
+    sign: Sign2 = Sign2()
     edge: EdgeForm = EdgeForm()
 
 

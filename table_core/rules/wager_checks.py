@@ -31,6 +31,7 @@ __all__ = [
     "below_minimum",
     "check_further_wagers",
     "check_wagers",
+    "needed_mains",
     "unsupported_side_bets",
     "withdrawal_refusal",
 ]
@@ -333,13 +334,20 @@ def _too_many_options(wager: Wager, so_far: _AcceptedWagers, most: int) -> bool:
     return len({OPTIONS[bet] for bet in bets if bet in OPTIONS}) > most
 
 
+def needed_mains(rulebook: Rulebook, bet: Bet) -> tuple[str, ...]:
+    """Return the main bets of which a bet needs one beside it."""
+    tie = rulebook.options.tie_is_main
+    if tie is None:
+        tie = bet.requirement is Requirement.ANY_MAIN
+    return (*SIDES, "tie") if tie else tuple(SIDES)
+
+
 def _main_wager_required(wager: Wager, so_far: _AcceptedWagers) -> Refusal | None:
     bet = so_far.rulebook.bets.get(wager.bet)
     if bet is None or bet.requirement is Requirement.NONE:
         return None
     any_box = bet.requirement is Requirement.ANY_MAIN
-    tie = so_far.rulebook.options.tie_is_main
-    mains = MAIN if tie or (tie is None and any_box) else SIDES
+    mains = needed_mains(so_far.rulebook, bet)
     spots = so_far.tally.spots(patron_of(wager))
     if any((any_box or str(wager.seat) in spots[main]) for main in mains if main in spots):
         return None

@@ -48,6 +48,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("fold",),
         ("decide", "replay"),
         ("narrative", "evidence"),
+        ("texts",),
         ("projections",),
         ("history",),
         ("process",),

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from displays.http.words import LANGUAGES
 from events.cards import Card
 from table_core.rulebooks.shipped import shipped_ids, shipped_source
 from tests.support.cage.books import source
@@ -253,23 +254,40 @@ def test_a_site_copies_a_shipped_file_and_changes_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("section", "wrong"),
+    ("section", "instead", "wrong"),
     [
-        (r"\[sign\]\n[^\[]*\[[^\]]*\]\n", "sign.lines: "),
-        (r"\[bets\.tie\]\n[^\[]*", "bets.tie: missing"),
+        ("form = 2", "form = 1", "sign.lines: "),
+        (r"\[bets\.tie\]\n[^\[]*", "", "bets.tie: missing"),
     ],
 )
 def test_a_rulebook_without_a_sign_or_a_main_wager_is_not_played_by(
-    tmp_path: Path, section: str, wrong: str
+    tmp_path: Path, section: str, instead: str, wrong: str
 ) -> None:
     text = shipped_source("ez").decode().replace('"ez"', '"own"')
-    less = re.sub(section, "", text)
+    less = re.sub(section, instead, text)
     assert less != text
     own = tmp_path / "own.toml"
     own.write_text(less, encoding="utf-8")
     done = here("rulebook", "check", own)
     assert (done.code, wrong in done.out) == (1, True)
     assert here("rulebook", "show", own).code == 0  # a coup can be judged by it
+
+
+def test_the_rules_are_written_as_pages_that_load_nothing(tmp_path: Path) -> None:
+    told = said(here("rulebook", "page", "nz-scale-one", "-o", tmp_path / "pages"))
+    pages = {path.name: path.read_text("utf-8") for path in (tmp_path / "pages").iterdir()}
+    assert set(pages) == {f"nz-scale-one.{tag}.html" for tag in LANGUAGES}
+    assert [Path(line).name for line in told.splitlines()] == sorted(pages)
+    for tag, text in pages.items():
+        assert f'<html lang="{tag.split(".")[1]}">' in text
+        assert "default-src 'none'" in text
+        assert re.findall(r"<script|<link|<img|\ssrc=|https?://|url\(|@import", text) == []
+        assert set(re.findall(r'href="([^"]+)"', text)) == set(pages)
+        # Pay scale one of seed 1, 11A.7.
+        cells = re.findall(r"<td>([^<]*)</td>", text)
+        assert all(any(re.search(rf"\b{odds}\b", cell) for cell in cells) for odds in (5, 10, 30))
+    first = told.splitlines()[0]
+    assert here("rulebook", "page", "nz-scale-one", "-o", first).code == 2
 
 
 def test_the_cards_left_may_come_on_standard_input() -> None:

@@ -99,7 +99,7 @@ def _every_setting() -> set[str]:
         "options": model.Options,
         "limits": model.Limits,
         "procedure": model.Procedure,
-        "sign": model.Sign,
+        "sign": form.Sign2,
         "bets.ID": form.BetForm2,
         "caps": model.Cap,
     }
@@ -165,7 +165,7 @@ def _read(rulebook: model.Rulebook, key: str) -> object:
 )
 def test_a_setting_that_is_absent_is_what_the_page_says(key: str) -> None:
     if key.startswith("sign."):
-        assert model.Sign() == model.Sign(game="Baccarat", pay_scale=None, lines=())
+        assert form.Sign2() == form.Sign2(help_line=None, own_lines=())
         return
     if key == "options.max_options":
         assert model.Options().max_options is None
