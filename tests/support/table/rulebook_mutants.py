@@ -13,49 +13,54 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from baccarat.cli.rulebook import rulebook_document
-from events.types.table import Wager
+from events.types.table import DealCompleted, Settlement, SettlementLine, Wager
 from table_core.odds.deals import classes_by_pairs, classes_by_suits
 from table_core.odds.house_edge import house_edges
 from table_core.projections.table_document import project_table
 from table_core.rules.draw import Outcome
-from table_core.rules.rulebook import Rulebook
+from table_core.rules.rulebook import LAST_PHASE, Rulebook
 from table_core.rules.rulebook_file import full_shoe
 from table_core.rules.settlement import settle_with_caps
 from table_core.rules.wager_checks import check_wagers
 from table_core.rules.wagers import BET_KINDS
-from table_core.state.table import TableState
+from table_core.state.coup import Phase
+from table_core.state.table import Coup, TableState
+from table_core.texts.calls import calls
+from table_core.texts.help import category_meaning, limit_line, play_lines, winning_line
 
 __all__ = ["Dependency", "Mutant", "changed_outputs", "dependency_of", "mutants", "together"]
 
-# Rulebook and key; the outputs that an accepted change of it changes, with a question mark where
-# that depends on the value; and where else than at the key a refusal may tell it. `shown` is what
-# `rulebook show` prints of every key. Numbers in texts are `#number`.
+# Rulebook and form, and key; the outputs that an accepted change of it changes, with a question
+# mark where that depends on the value; and where else than at the key a refusal may tell it.
+# `shown`, what `rulebook show` prints of every key, is in no row. Numbers in texts are `#number`.
 _DEPENDENCIES: Final = """
-* form                     | sign? placement? payment?   | sign bets options limits edge
-* id                       | id                          |
-* title#number             | never                       |
-* title                    | sign                        |
-* decks                    | odds decks                  |
-* currency                 | sign                        |
-* unit                     | sign placement payment      | caps bets limits
-* rounding.payout          | payment?                    |
-* rounding.commission      | payment?                    |
-* commission.rate          | never                       | sign
-* commission.timing        | sign                        |
-* options.max_options      | placement                   | sign
-* sign.game                | sign                        |
-* sign.pay_scale           | never                       | title
-* sign.*#number            | never                       |
-* sign.*                   | sign                        |
-* bets.*.requirement       | placement                   | sign
-* bets.*.phase             | never                       |
-* bets.*.commission        | never                       | commission sign
-* bets.*.maximum           | sign placement              | sign
-* bets.perfect_pairs.variant | odds? payment           | bets
-* bets.*.variant           | odds payment                | bets
-* bets.*.pays.*            | sign odds payment           | bets sign title
-* caps.bets                | payment                     | sign
-* caps.*                   | payment                     | sign
+*/* form                     | sign? placement? payment? help? | sign bets options limits edge
+*/* id                       | id                          |
+*/* title#number             | never                       |
+*/* title                    | sign                        |
+*/* decks                    | odds decks help             |
+*/* currency                 | sign                        |
+*/* unit                     | sign placement payment help | caps bets limits
+*/* rounding.payout          | help payment?               |
+*/* rounding.commission      | help? payment?              |
+*/* commission.rate          | never                       | sign
+*/* commission.timing        | sign                        |
+*/2 options.max_options      | sign placement              |
+*/1 options.max_options      | placement                   | sign
+*/* sign.game                | sign                        |
+*/* sign.pay_scale           | never                       | title
+*/* sign.*#number            | never                       |
+*/* sign.*                   | sign                        |
+*/2 bets.*.requirement       | sign placement help?        |
+*/1 bets.*.requirement       | placement help?             | sign
+*/* bets.*.phase             | never                       |
+*/* bets.*.commission        | never                       | commission sign
+*/* bets.*.maximum           | sign placement help         | sign
+*/* bets.perfect_pairs.variant | odds? payment calls help  | bets
+*/* bets.*.variant           | odds payment calls help     | bets
+*/* bets.*.pays.*            | sign odds payment calls     | bets sign title
+*/2 caps.*                   | sign payment                |
+*/1 caps.*                   | payment                     | sign
 """
 
 
@@ -213,16 +218,57 @@ def _wager(number: int, bet: str, stake: int, seat: int = 1, patron: str | None 
     return Wager(id=f"w{number}", seat=seat, bet=bet, stake=stake, patron=patron)
 
 
-def _payment(rulebook: Rulebook, _: Sequence[int]) -> object:
-    """Settlements of small, odd and large stakes of two patrons, and when they are made."""
+def _settled(rulebook: Rulebook) -> Iterator[tuple[Outcome, tuple[SettlementLine, ...]]]:
+    """Small, odd and large stakes of two patrons on every bet, and every set of categories."""
     stakes = (1, 7, 33, 1010, 30_000)
     wagers = [
         _wager(number, bet, stake, 1 + number % 2)
         for number, (bet, stake) in enumerate((b, s) for b in rulebook.bets for s in stakes)
     ]
+    for outcome in _outcomes():
+        yield outcome, settle_with_caps(rulebook, outcome, wagers)[0]
+
+
+def _payment(rulebook: Rulebook, _: Sequence[int]) -> object:
+    """What is paid, and in which phase."""
     phases = {bet: each.phase for bet, each in rulebook.bets.items()}
-    settled = [settle_with_caps(rulebook, outcome, wagers)[0] for outcome in _outcomes()]
+    settled = [lines for _, lines in _settled(rulebook)]
     return phases, [[(a.result, a.category, a.paid) for a in lines] for lines in settled]
+
+
+def _calls(rulebook: Rulebook, _: Sequence[int]) -> object:
+    """What the dealer calls when a coup is settled."""
+    called = []
+    for outcome, lines in _settled(rulebook):
+        hands: dict[str, Any] = {
+            "coup": "1/1",
+            "player": outcome.player,
+            "banker": outcome.banker,
+            "player_total": outcome.player_total,
+            "banker_total": outcome.banker_total,
+            "winner": outcome.winner,
+        }
+        cited: dict[str, Any] = {"rulebook": rulebook.id, "rulebook_hash": ""}
+        number: dict[str, Any] = {"settlement_id": "1", "phase": LAST_PHASE, "revision": 1}
+        sums: dict[str, Any] = {"staked": 0, "paid": 0, "commission": 0}
+        coup = Coup(
+            id="1/1",
+            phase=Phase.SETTLED,
+            completed=DealCompleted(natural=outcome.natural, rules=(), **hands),
+            settlements=(Settlement(lines=lines, **number, **hands, **cited, **sums),),
+            **cited,
+        )
+        called.append(calls(coup))
+    return called
+
+
+def _help(rulebook: Rulebook, _: Sequence[int]) -> object:
+    """How to play, and what the page of the rules says of each wager."""
+    lines = [*play_lines(rulebook)]
+    for bet in rulebook.bets.values():
+        lines += [winning_line(bet), limit_line(bet)]
+        lines += [category_meaning(bet, category) for category in bet.schedule]
+    return lines
 
 
 def _placement(rulebook: Rulebook, limits: Sequence[int]) -> object:
@@ -260,6 +306,8 @@ _OUTPUTS: Final[Mapping[str, Callable[[Rulebook, Sequence[int]], Any]]] = {
     "sign": _sign,
     "placement": _placement,
     "payment": _payment,
+    "calls": _calls,
+    "help": _help,
     "shown": _shown,
 }
 

@@ -67,6 +67,7 @@ def in_force(log: EventLog) -> None:
 
 def checked(folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, list[str], list[str]]:
     """The exit code of `config check`, its errors and its warnings."""
+    capsys.readouterr()
     code = main(["config", "check", str(folder / "b7.toml"), "--json"])
     told = json.loads(capsys.readouterr().out)
     errors, warnings = ([each["reason"] for each in told[k]] for k in ("errors", "warnings"))

@@ -34,7 +34,7 @@ def files() -> Mapping[str, str]:
         text = source.decode()
         (book, faults, _) = check_file("shipped", source)
         assert faults == ()
-        found[f"{book.id} {text.partition('form = ')[2][0]}"] = text.replace(
+        found[f"{book.id}/{text.partition('form = ')[2][0]}"] = text.replace(
             f'id = "{book.id}"', 'id = "site"', 1
         )
     return found
@@ -61,7 +61,7 @@ def objection(name: str, mutant: Mutant, before: Rulebook) -> str | None:
     after, faults, _ = check_file("site.toml", text.encode())
     if mutant.structural:
         return None if told_near(mutant, faults) else f"told at {faults}"
-    row = dependency_of(name.partition(" ")[0], mutant.path)
+    row = dependency_of(name, mutant.path)
     if faults:
         return None if told_near(mutant, faults, row.told) else f"told at {faults}"
     changed = changed_outputs(before, after)
