@@ -71,8 +71,8 @@ def check(file: Path, *, as_json: bool) -> int:
             for fault in adoption.faults
         ]
     if as_json:
-        answer = {"ok": not faults, "errors": faults, "warnings": warnings}
-        click.echo(msgspec.json.encode(answer))
+        answer = {"ok": not faults, "errors": faults}
+        click.echo(msgspec.json.encode(answer | ({"warnings": warnings} if warnings else {})))
         return EXIT_BAD_INPUT if faults else EXIT_DONE
     if faults:
         raise ConfigFaults(str(file), faults)

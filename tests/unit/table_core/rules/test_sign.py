@@ -52,7 +52,7 @@ def own(line: str) -> Rulebook:
         ('{ text = "At most 500" }', r"sign.own_lines\[0\]: 'At most 500' holds a number"),
         ('{ text = " " }', r"sign.own_lines\[0\].text: empty"),
         ('{ text = "At most 500", confirmed_by = "" }', "confirmed_by: empty; name the person"),
-        ('{ text = "Hello", by = "x" }', "unknown field `by`"),
+        ('{ text = "Hello", by = "x" }', "by: no such key"),
     ],
 )
 def test_a_line_that_nobody_confirmed_is_refused(line: str, fault: str) -> None:
@@ -67,7 +67,7 @@ def test_a_confirmed_line_is_shown_as_the_sites_own() -> None:
 
 @pytest.mark.parametrize("key", ["game", "pay_scale", "lines"])
 def test_form_2_writes_nothing_that_the_rules_say(key: str) -> None:
-    with pytest.raises(ConfigError, match=f"unknown field `{key}`"):
+    with pytest.raises(ConfigError, match=f"sign.{key}: no such key"):
         book("ez", f"sign.{key}=Baccarat")
 
 
