@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, TypeVar
 
 from table_core.rules.rulebook import PUSH, Bet, Requirement, Rulebook
-from table_core.rules.wager_checks import OPTIONS, needed_mains
+from table_core.rules.wager_checks import OPTIONS, mains_for
 from table_core.texts.sentences import Sentence, Value, percent_of
 
 __all__ = ["MAIN_BETS", "offered_bets", "sign_lines", "their_names"]
@@ -82,7 +82,7 @@ def _requirements(rulebook: Rulebook) -> Iterator[Sentence]:
     for requirement, group in _grouped(side, lambda bet: bet.requirement).items():
         values: dict[str, Value] = {"bets": _named(group, _SIDE, len(side))}
         if requirement is not Requirement.NONE:
-            values["mains"] = tuple(f"bet.{bet}" for bet in needed_mains(rulebook, group[0]))
+            values["mains"] = tuple(f"bet.{bet}" for bet in mains_for(rulebook, group[0]))
         yield Sentence(f"sign.requires.{requirement.value}", values)
 
 
