@@ -82,7 +82,8 @@ def _requirements(rulebook: Rulebook) -> Iterator[Sentence]:
     for requirement, group in _grouped(side, lambda bet: bet.requirement).items():
         values: dict[str, Value] = {"bets": _named(group, _SIDE, len(side))}
         if requirement is not Requirement.NONE:
-            values["mains"] = tuple(f"bet.{bet}" for bet in mains_for(rulebook, group[0]))
+            mains = mains_for(rulebook, group[0])
+            values["mains"] = tuple(f"bet.{bet}" for bet in MAIN_BETS if bet in mains)
         yield Sentence(f"sign.requires.{requirement.value}", values)
 
 

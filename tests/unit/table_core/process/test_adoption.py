@@ -70,7 +70,9 @@ def checked(folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, list
     capsys.readouterr()
     code = main(["config", "check", str(folder / "b7.toml"), "--json"])
     told = json.loads(capsys.readouterr().out)
-    errors, warnings = ([each["reason"] for each in told.get(k, [])] for k in ("errors", "warnings"))
+    errors, warnings = (
+        [each["reason"] for each in told.get(k, [])] for k in ("errors", "warnings")
+    )
     return code, errors, warnings
 
 
