@@ -23,9 +23,9 @@ import msgspec
 from cryptography import x509
 from msgspec import Struct
 
+from baccarat.config.adoption import adoption_of, unlimited_bets
 from baccarat.config.form import TableConfig
 from baccarat.config.keys import CREDENTIAL
-from baccarat.rulebooks.adoption import adoption_of, unlimited_bets
 from baccarat.rulebooks.library import is_file
 from baccarat.site.credentials import outdated
 from baccarat.site.findings import DoctorFinding, fails, passes, read_document, warns

@@ -2,3 +2,5 @@
 
 The table's process imports it when it adopts a rulebook, and `baccarat` for its commands.
 """
+
+__all__: list[str] = []

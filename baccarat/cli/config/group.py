@@ -8,10 +8,10 @@ import msgspec
 
 from baccarat.cli.config.broker import broker
 from baccarat.cli.main import EXIT_BAD_INPUT, EXIT_DONE
+from baccarat.config.adoption import adoption_of
 from baccarat.config.errors import ConfigFault, ConfigFaults
 from baccarat.config.form import TABLE
 from baccarat.config.table import load_config
-from baccarat.rulebooks.adoption import adoption_of
 from events.errors import ConfigError, InputError
 
 __all__ = ["check", "config", "init", "show"]

@@ -24,7 +24,9 @@ from tests.support.table.frequencies import odds_of
 
 PAGE = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
 CODE = re.findall(r"`([^`\n]+)`", PAGE)
-SECTIONS = ("rounding", "commission", "options", "limits", "procedure", "sign", "bets", "caps")
+SECTIONS = (
+    "rounding", "commission", "options", "limits", "procedure", "sign", "bets", "caps", "edge"
+)  # fmt: skip
 TESTED = re.compile(r"test_\w+\.py::")
 TOP = ("form", "decks", "unit")
 
@@ -102,9 +104,12 @@ def _every_setting() -> set[str]:
         "sign": form.Sign2,
         "bets.ID": form.BetForm2,
         "caps": model.Cap,
+        "edge": form.EdgeForm,
+        "edge.confirmed": form.ConfirmedEdgeForm,
     }
     top = {*_fields(form.FormNumber), *_fields(form.FileForm2)} - {*SECTIONS}
-    return top | {f"{s}.{name}" for s, kind in by_section.items() for name in _fields(kind)}
+    keys = {f"{s}.{name}" for s, kind in by_section.items() for name in _fields(kind)}
+    return top | keys - {*by_section}
 
 
 SETTINGS = {key: row for row in rows("## Settings of a rulebook") for key in spans(row[0])}
