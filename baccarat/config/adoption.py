@@ -70,10 +70,13 @@ def rulebook_in_force(log: Path) -> str | None:
 
 
 def unlimited_bets(config: TableConfig) -> Iterator[str]:
-    """Yield the offered bets that have neither a maximum nor a minimum above the unit."""
+    """Yield the offered bets whose stakes nothing bounds but the unit."""
     rulebook = named_rulebook(config.rulebook_name)
     limits = config.limits.as_event() if config.limits else LimitsSet()
     limited = apply_limits(rulebook, limits)
+    whole = limited.limits
+    if any((whole.table_maximum, whole.patron_maximum, whole.seat_maximum)):
+        return
     for bet in limited.bets.values():
         if bet.offered and bet.maximum is None and bet.minimum <= rulebook.unit:
             yield bet.id

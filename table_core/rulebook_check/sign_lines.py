@@ -9,6 +9,7 @@ as a help line with its telephone number, is the site's own. Only English is und
 import re
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import cache
 from typing import Final, NamedTuple
 
 from table_core.odds.house_edge import house_edges
@@ -22,8 +23,8 @@ from table_core.rules.wagers import BET_KINDS
 __all__ = ["sign_faults"]
 
 _WORDS: Final = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-_NUMBER: Final = rf"(?:\d+|{'|'.join(_WORDS)})"
-_AMOUNT: Final = r"\d+(?:,\d{3})*(?:\.\d+)?"
+_NUMBER: Final = rf"(?:\d{{1,9}}|{'|'.join(_WORDS)})"
+_AMOUNT: Final = r"\d{1,12}(?:,\d{3}){0,4}(?:\.\d{1,4})?"
 _SPEAKS: Final = re.compile(
     r"\b(pay|pays|paid|payouts?|wagers?|bets?|stakes?|wins?|winnings?|winning|odds|edge|decks?"
     r"|commission|vigorish|options?|max\w*|min\w*|most|least|up to|push\w*|ties?|scale"
@@ -34,6 +35,7 @@ _CLAUSE: Final = re.compile(r"[.;](?:\s|$)")
 _PLAIN_NAMES: Final = frozenset({"Big", "Small"})  # words of every sentence
 _PLAIN_CATEGORIES: Final = frozenset({"win", "pair", "push", "one", "both"})
 _FAMILIES: Final = ("Lucky 8", "Tiger", "Dragon Bonus")
+_LONGEST: Final = 400
 _CARDS_OF_A_HAND: Final = (2, 3)
 _CARDS_OF_A_COUP: Final = range(2, 7)
 _SIX: Final = frozenset({"win_on_6", "two_card", "three_card", "banker_six"})
@@ -69,6 +71,10 @@ def sign_faults(rulebook: Rulebook) -> Iterator[RulebookFault]:
     if not rulebook.sign.generated:  # in form 2 a person stands by lines of the site's own
         texts |= {f"sign.lines[{index}]": line for index, line in enumerate(rulebook.sign.lines)}
     for where, text in texts.items():
+        if len(text) > _LONGEST:
+            wrong = f"{len(text)} characters, and a screen has room for {_LONGEST}"
+            yield RulebookFault.of(where, "unshowable_text", wrong, "write a shorter text")
+            continue
         for wrong, right in dict.fromkeys(_contradictions(rulebook, text)):
             yield RulebookFault.of(where, "text_contradicts", f'says "{wrong}"', right)
 
@@ -87,7 +93,7 @@ def _contradictions(rulebook: Rulebook, text: str) -> Iterator[tuple[str, str]]:
         clause = _Clause(rulebook, bets or offered, bool(bets), _NO_RULE.sub(" ", left))
         yield from _categories(clause)
         left = _without_categories(clause)
-        for pattern, judge in _CLAIMS:
+        for pattern, judge in _claims():
             for found in pattern.finditer(left):
                 if right := judge(clause, found):
                     yield found[0].strip(), right
@@ -136,7 +142,12 @@ def _category_patterns(clause: _Clause) -> Iterator[tuple[str, re.Pattern[str]]]
     names = {name for bet in clause.bets for name in bet.schedule} - _PLAIN_CATEGORIES
     for name in sorted(names, key=len, reverse=True):
         spoken = name.replace("_", "[ -]").replace("coloured", "colou?red")
-        yield name, re.compile(rf"\b{spoken}s?\b,?:? (?:pays? )?(\d+)(?: to (\d+))?", re.IGNORECASE)
+        yield (
+            name,
+            re.compile(
+                rf"\b{spoken}s?\b,?:? (?:pays? )?(\d{{1,9}})(?: to (\d{{1,9}}))?", re.IGNORECASE
+            ),
+        )
 
 
 def _categories(clause: _Clause) -> Iterator[tuple[str, str]]:
@@ -302,20 +313,27 @@ def _claim(pattern: str, judge: _Judge) -> tuple[re.Pattern[str], _Judge]:
     return re.compile(pattern, re.IGNORECASE), judge
 
 
-_CLAIMS: Final = (
-    _claim(rf"(?:[$€£¥₩₹]|\b(?-i:[A-Z]{{3}})) ?({_AMOUNT})|({_AMOUNT}) ?[€£¥₩₹]", _money),
-    _claim(rf"({_AMOUNT}) ?(?:%|per ?cent\b)", _share),
-    _claim(r"\bno commission\b|\bcommission[- ]free\b", _no_commission),
-    _claim(r"\bcommission\b", _commission),
-    _claim(r"\beven money\b(?! baccarat)", _even_money),
-    _claim(rf"\b({_NUMBER})(?: of (?:the )?({_NUMBER}))?(?: betting)? options?\b", _options),
-    _claim(rf"\b({_NUMBER})(?: full)? decks?\b", _decks),
-    _claim(r"\b(\d+) ?(?:to|:|/) ?(\d+)\b(?! cards?)", _odds),
-    _claim(rf"\bpay ?scale ({_NUMBER})\b", _scale),
-    _claim(r"\bno (?:\w+ )?(?:wager|bet)s? (?:is |are )?(?:required|needed)\b", _not_needed),
-    _claim(r"\b(?:requires?|required|needs?|needed)\b", _needed),
-    _claim(rf"\bwinning (?:(?P<cards>{_NUMBER})-card )?(?P<points>\d)\b", _winning),
-    _claim(rf"\b(?P<cards>{_NUMBER})[- ]cards? (?P<points>\d)\b", _winning),
-    _claim(rf"\b({_NUMBER})[- ]cards?\b", _cards),
-    _claim(rf"\b{_AMOUNT}\b", _bare),
-)
+@cache
+def _claims() -> tuple[tuple[re.Pattern[str], _Judge], ...]:
+    """Return the claims in the order in which they are taken out of a clause.
+
+    They are compiled at their first use: the sign of form 2 has no free lines.
+    """
+    return (
+        _claim(rf"(?:[$€£¥₩₹]|\b(?-i:[A-Z]{{3}})) ?({_AMOUNT})|({_AMOUNT}) ?[€£¥₩₹]", _money),
+        _claim(rf"({_AMOUNT}) ?(?:%|per ?cent\b)", _share),
+        _claim(r"\bno commission\b|\bcommission[- ]free\b", _no_commission),
+        _claim(r"\bcommission\b", _commission),
+        _claim(r"\beven money\b(?! baccarat)", _even_money),
+        _claim(rf"\b({_NUMBER})(?: of (?:the )?({_NUMBER}))?(?: betting)? options?\b", _options),
+        _claim(rf"\b({_NUMBER})(?: full)? decks?\b", _decks),
+        _claim(r"\b(\d{1,9}) ?(?:to|:|/) ?(\d{1,9})\b(?! cards?)", _odds),
+        _claim(rf"\bpay ?scale ({_NUMBER})\b", _scale),
+        _claim(r"\bno (?:\w+ )?(?:wager|bet)s? (?:is |are )?(?:required|needed)\b", _not_needed),
+        _claim(r"\b(?:requires?|required|needs?|needed)\b", _needed),
+        _claim(rf"\bwinning (?:(?P<cards>{_NUMBER})-card )?(?P<points>\d)\b", _winning),
+        _claim(rf"\b(?P<cards>{_NUMBER})[- ]cards? (?P<points>\d)\b", _winning),
+        _claim(rf"\b({_NUMBER})[- ]cards?\b", _cards),
+        _claim(rf"\b{_AMOUNT}\b", _bare),
+        _claim(r"\d+", lambda *_: "no rule has this number"),
+    )

@@ -168,6 +168,7 @@ A main wager is required beside Tiger wagers. -> required
 House edge of Banker 1.5 %. -> 1.5 %
 Lucky 8 wagers are taken. -> Lucky 8
 Tiger Tie pays 50 to 1 -> 50 to 1
+Tie pays 12345678901234567890 to 1. -> 1, 12345678901234567890
 Any two pay scale two. -> pay scale two
 """
 
