@@ -42,6 +42,7 @@ _LISTED_MOST = 12  # coups listed in the error when the requested one does not e
 @click.option("--at", metavar="POSITION|TIME", help="The table as of a position or a time.")
 @click.option("--what-if", "changes", multiple=True, metavar="POSITION=FACE",
               help="The same coup with another card at that position; repeatable.")  # fmt: skip
+@click.option("--calls", is_flag=True, help="With --coup: also what the dealer calls.")
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path),
               help="Write the coup as a page that can be printed.")  # fmt: skip
 @click.option("--rulebook", "files", multiple=True, metavar="FILE.toml",
@@ -52,6 +53,7 @@ def replay_command(
     coup: str | None,
     at: str | None,
     changes: tuple[str, ...],
+    calls: bool,
     html: Path | None,
     files: tuple[str, ...],
     as_json: bool,
@@ -75,7 +77,7 @@ def replay_command(
             _list(source, as_json=as_json)
         else:
             record = _record(source, coup or _coup_at(source, min(asked)))
-            _print_coup(record, source, books, asked, html, as_json=as_json)
+            _print_coup(record, source, books, asked, html, calls=calls, as_json=as_json)
 
 
 def _print_coup(
@@ -85,6 +87,7 @@ def _print_coup(
     asked: Mapping[int, Card],
     html: Path | None,
     *,
+    calls: bool,
     as_json: bool,
 ) -> None:
     name, digest = record.rules
@@ -103,7 +106,8 @@ def _print_coup(
     elif found is not None:
         _print(what_if_text(found, story.currency))
     elif html is None:
-        _print(story_text(story, {each.position: _said(each, story.currency) for each in told}))
+        said = {each.position: _said(each, story.currency) for each in told if calls}
+        _print(story_text(story, said))
 
 
 def _said(step: CoupCall, currency: str) -> str:

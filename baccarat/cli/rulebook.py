@@ -7,7 +7,6 @@ import msgspec
 
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
 from baccarat.cli.output_files import write_whole
-from baccarat.pages.rules_page import static_pages
 from baccarat.read_files import read_file
 from baccarat.rulebooks.library import named_rulebook, source_of, table_requirements_missing
 from events.errors import InputError
@@ -65,6 +64,10 @@ def _page(*, name: str, folder: Path) -> None:
     what each wager pays, how often it wins and what the house keeps of it. It is one file without a
     script, and loads nothing.
     """
+    from baccarat.pages.rules_page import (  # noqa: PLC0415 - the other commands need no templates
+        static_pages,
+    )
+
     book = named_rulebook(name)
     pages = static_pages(book, exact_odds(book, full_shoe(book.decks)))
     try:
