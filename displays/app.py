@@ -1,7 +1,7 @@
 """The web application: the public scoreboard and, if there are logins, the consoles."""
 
 import secrets
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Final
 
 from starlette.applications import Starlette
@@ -18,15 +18,24 @@ from displays.consoles.routes import ConsoleRoutes
 from displays.http.pages import Pages, text_response
 from displays.http.security import BadBody, SecurityHeaders, TrustedHosts, same_origin
 from displays.http.stream import StateStream, last_event_id
+from displays.http.words import LANGUAGES
 from displays.live import LiveState
+from displays.scoreboard.public_view import PublicRulebook
 from events.clock import Clock
 
-__all__ = ["IDLE_SECONDS", "SCREENS_MOST", "make_app"]
+__all__ = ["IDLE_SECONDS", "SCREENS_MOST", "RulesSource", "make_app", "no_rules"]
+
+RulesSource = Callable[[PublicRulebook, Mapping[str, str]], Awaitable[object | None]]
+"""Gives what `rules.html` shows of a rulebook, by the words of a language; None if it has none."""
 
 # Most scoreboards of one table at once; each costs some kilobytes.
 SCREENS_MOST: Final = 200
 # A working dealer acts in every coup, far more often than this.
 IDLE_SECONDS: Final = 30 * 60
+
+
+async def no_rules(_: PublicRulebook, __: Mapping[str, str]) -> None:
+    """Have no rules to show."""
 
 
 def make_app(
@@ -38,6 +47,7 @@ def make_app(
     secure: bool = False,
     idle_s: int = IDLE_SECONDS,
     names: Collection[str] = (),
+    rules: RulesSource = no_rules,
 ) -> Starlette:
     """Create the application.
 
@@ -49,10 +59,11 @@ def make_app(
         secure: whether the server uses TLS.
         idle_s: seconds of inactivity that end a session.
         names: host names of the server, in addition to its addresses.
+        rules: for the page `/rules`.
     """
     pages = Pages(secure=secure)
     epoch = secrets.token_hex(4)
-    scoreboard = _Scoreboard(live, pages, epoch)
+    scoreboard = _Scoreboard(live, pages, epoch, rules)
     routes: list[BaseRoute] = [*scoreboard.routes(), pages.static()]
     if accounts is not None and desk is not None:
         routes += ConsoleRoutes(
@@ -78,15 +89,17 @@ def make_app(
 class _Scoreboard:
     """The public routes: the scoreboard, its stream, and the health check."""
 
-    def __init__(self, live: LiveState, pages: Pages, epoch: str) -> None:
+    def __init__(self, live: LiveState, pages: Pages, epoch: str, rules: RulesSource) -> None:
         self._live = live
         self._pages = pages
         self._epoch = epoch
+        self._rules_of = rules
 
     def routes(self) -> list[Route]:
         return [
             Route("/", self._page, methods=["GET"]),
             Route("/events", self._events, methods=["GET"]),
+            Route("/rules", self._rules, methods=["GET"]),
             Route("/health", self._health, methods=["GET"]),
         ]
 
@@ -104,6 +117,22 @@ class _Scoreboard:
             known=last_event_id(request),
             epoch=self._epoch,
             build=self._pages.build,
+        )
+
+    async def _rules(self, request: Request) -> Response:
+        """Answer with the rules in force; 503 while they are not known here."""
+        state, words = self._live.public, self._pages.words(request)
+        page = await self._rules_of(state.rulebook, words) if state else None
+        missing = "help.unknown" if state else "help.waiting"
+        links = {tag: f"?lang={tag}" for tag in LANGUAGES}
+        return self._pages.render(
+            request,
+            "rules.html",
+            status=200 if page else 503,
+            page=page,
+            missing=words[missing],
+            links=links,
+            style=None,
         )
 
     async def _health(self, _: Request) -> Response:

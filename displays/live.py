@@ -189,6 +189,11 @@ class LiveState:
         return lambda: self._changed.discard(wake)
 
     @property
+    def public(self) -> PublicState | None:
+        """The public part of the newest document; None before the first."""
+        return self._newest
+
+    @property
     def screens(self) -> int:
         """The number of connected screens."""
         return len(self._changed)

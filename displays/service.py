@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from displays.app import IDLE_SECONDS, make_app
+from displays.app import IDLE_SECONDS, RulesSource, make_app, no_rules
 from displays.auth.accounts import UserAccounts
 from displays.consoles.request_client import ConsoleRequestClient
 from displays.http.server import Certificate, WebServer
@@ -66,6 +66,7 @@ class DisplayService:
         bus: the broker and the login.
         clock: for ages.
         session: the session number of the service's status, larger than at the last start.
+        rules: for the page `/rules`.
 
     Raises:
         InputError: the users file or the certificate cannot be used, or the address is taken.
@@ -82,6 +83,7 @@ class DisplayService:
         clock: Clock,
         *,
         session: int,
+        rules: RulesSource = no_rules,
     ) -> None:
         accounts = UserAccounts(settings.users) if settings.users else None
         self.live = LiveState(clock, betting_s=settings.betting_s)
@@ -100,6 +102,7 @@ class DisplayService:
             secure=self._certificate is not None,
             idle_s=settings.idle_s,
             names=settings.names,
+            rules=rules,
         )
         self._server = WebServer(
             app,

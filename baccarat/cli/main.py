@@ -54,7 +54,7 @@ _COMMANDS: Final = {
         "the table at any moment, a coup step by step, what if",
     ),
     "roads": ("baccarat.cli.roads:roads", "the roads of a row of results"),
-    "rulebook": ("baccarat.cli.rulebook:rulebook", "list, show or check rulebooks"),
+    "rulebook": ("baccarat.cli.rulebook:rulebook", "list, show, print or check rulebooks"),
     "run": ("baccarat.cli.run:run", "a controller's services from its TOML file"),
     "schema": ("baccarat.cli.schema:schema", "the contract of the bus, for other programs"),
     "settle": ("baccarat.cli.settle:settle", "judge coups without a table"),

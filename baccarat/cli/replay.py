@@ -5,22 +5,33 @@ from pathlib import Path
 
 import click
 import msgspec
+from msgspec.structs import asdict
 
 from baccarat.cli.output_files import write_whole
 from baccarat.history.log_facts import missing_rulebook, parse_at, replay, state_at, view_of
 from baccarat.pages.coup_page import coup_page
 from baccarat.pages.narrative_text import list_text, state_text, story_text, what_if_text
 from baccarat.rulebooks.editions import available_rulebooks_with_warnings
+from displays.http.words import DEFAULT_LANGUAGE, load_words
 from events.cards import Card
 from events.errors import InputError
 from events.log.reader import LogReader, reading
 from table_core.history.what_if import parse_change, what_if
-from table_core.narrative.coup import narrate_coup
+from table_core.narrative.coup import CoupNarrative, narrate_coup
 from table_core.projections.table_document import encode_state_view
 from table_core.replay.coup_events import CoupCollector, CoupList, CoupRecord
 from table_core.rules.rulebook import Rulebook
+from table_core.texts.calls import CoupCall, coup_calls
+from table_core.texts.sentences import say
 
 __all__ = ["replay_command"]
+
+
+class _Told(CoupNarrative, frozen=True, kw_only=True):
+    """A coup's narrative, and what the dealer called at each step."""
+
+    calls: tuple[CoupCall, ...]
+
 
 _LISTED_MOST = 12  # coups listed in the error when the requested one does not exist
 
@@ -31,6 +42,7 @@ _LISTED_MOST = 12  # coups listed in the error when the requested one does not e
 @click.option("--at", metavar="POSITION|TIME", help="The table as of a position or a time.")
 @click.option("--what-if", "changes", multiple=True, metavar="POSITION=FACE",
               help="The same coup with another card at that position; repeatable.")  # fmt: skip
+@click.option("--calls", is_flag=True, help="With --coup: also what the dealer calls.")
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path),
               help="Write the coup as a page that can be printed.")  # fmt: skip
 @click.option("--rulebook", "files", multiple=True, metavar="FILE.toml",
@@ -41,6 +53,7 @@ def replay_command(
     coup: str | None,
     at: str | None,
     changes: tuple[str, ...],
+    calls: bool,
     html: Path | None,
     files: tuple[str, ...],
     as_json: bool,
@@ -64,7 +77,7 @@ def replay_command(
             _list(source, as_json=as_json)
         else:
             record = _record(source, coup or _coup_at(source, min(asked)))
-            _print_coup(record, source, books, asked, html, as_json=as_json)
+            _print_coup(record, source, books, asked, html, calls=calls, as_json=as_json)
 
 
 def _print_coup(
@@ -74,6 +87,7 @@ def _print_coup(
     asked: Mapping[int, Card],
     html: Path | None,
     *,
+    calls: bool,
     as_json: bool,
 ) -> None:
     name, digest = record.rules
@@ -86,12 +100,19 @@ def _print_coup(
     story = narrate_coup(record, origin=source.origin, rulebooks=books)
     if html is not None:
         write_whole(html, coup_page(story, found).encode(), "--html")
+    told = coup_calls(record)
     if as_json:
-        _print(msgspec.json.encode(found or story))
+        _print(msgspec.json.encode(found or _Told(**asdict(story), calls=told)))
     elif found is not None:
         _print(what_if_text(found, story.currency))
     elif html is None:
-        _print(story_text(story))
+        said = {each.position: _said(each, story.currency) for each in told if calls}
+        _print(story_text(story, said))
+
+
+def _said(step: CoupCall, currency: str) -> str:
+    words = load_words(DEFAULT_LANGUAGE)
+    return " ".join(say(call, words, currency) for call in step.calls)
 
 
 def _list(source: LogReader, *, as_json: bool) -> None:

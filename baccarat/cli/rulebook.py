@@ -1,18 +1,24 @@
-"""`baccarat rulebook`: list, show and check rulebooks, shipped ones and a site's own."""
+"""`baccarat rulebook`: list, show, print and check rulebooks, shipped ones and a site's own."""
+
+from pathlib import Path
 
 import click
 import msgspec
 
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
+from baccarat.cli.output_files import write_whole
 from baccarat.read_files import read_file
 from baccarat.rulebooks.library import named_rulebook, source_of, table_requirements_missing
-from events.errors import ConfigError
+from events.errors import InputError
+from table_core.odds.exact import exact_odds
+from table_core.rulebook_check.check import check_file
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.rules.rulebook import INITIAL_PHASE, Bet, Requirement, Rulebook
-from table_core.rules.rulebook_file import parse_rulebook
-from table_core.rules.wagers import BET_KINDS
+from table_core.rules.rulebook_fault import without_consequences
+from table_core.rules.rulebook_file import full_shoe
+from table_core.texts.help import variant_of
 
-__all__ = ["rulebook"]
+__all__ = ["rulebook", "rulebook_document"]
 
 
 @click.group()
@@ -43,44 +49,70 @@ def _show(*, name: str, as_json: bool, source: bool) -> None:
     if source:
         click.echo(source_of(name), nl=False)
     else:
-        click.echo(msgspec.json.encode(_document(book)) if as_json else _as_text(book))
+        click.echo(msgspec.json.encode(rulebook_document(book)) if as_json else _as_text(book))
+
+
+@rulebook.command("page")
+@click.argument("name", metavar="R")
+@click.option("-o", "folder", metavar="DIR", required=True,
+              type=click.Path(file_okay=False, path_type=Path),
+              help="Where the pages go: R.LANGUAGE.html each.")  # fmt: skip
+def _page(*, name: str, folder: Path) -> None:
+    """Write the rules of R for patrons, a page a language, for the site's own web server.
+
+    R is the id of a shipped rulebook, or a site's own file (FILE.toml). A page says how to play,
+    what each wager pays, how often it wins and what the house keeps of it. It is one file without a
+    script, and loads nothing.
+    """
+    from baccarat.pages.rules_page import (  # noqa: PLC0415 - the other commands need no templates
+        static_pages,
+    )
+
+    book = named_rulebook(name)
+    pages = static_pages(book, exact_odds(book, full_shoe(book.decks)))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"-o {folder}: {error.strerror}") from error
+    for file, text in pages.items():
+        write_whole(folder / file, text.encode(), "-o")
+        click.echo(folder / file)
 
 
 @rulebook.command("check")
 @click.argument("file", metavar="FILE")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def _check(*, file: str, as_json: bool) -> int:
-    """Say whether the rulebook in FILE can be played by, and if not every reason.
+    """Say whether a table may adopt the rulebook in FILE, and if not every fault, a line each.
 
-    Exit code 0: it can; 1: it cannot, and the keys at fault are named; 2: there is no such file.
+    Exit code 0: it may; 1: it may not; 2: there is no such file, or it is not TOML.
     """
-    source = read_file(file)
-    book, reason = None, None
-    try:
-        book = parse_rulebook(file, source)
-    except ConfigError as error:
-        reason = " ".join(str(error).removeprefix(f"{file}: ").split())
-    if book is not None and (lacking := list(table_requirements_missing(book))):
-        book, reason = None, "; ".join(lacking)
+    book, found, edges = check_file(file, read_file(file))
+    lacking = without_consequences(table_requirements_missing(book), found)
+    faults = tuple(dict.fromkeys((*found, *lacking)))
     if as_json:
         verdict = {
-            "ok": book is not None,
-            "id": book and book.id,
-            "hash": book and book.hash,
-            "reason": reason,
+            "ok": not faults,
+            "id": None if faults else book.id,
+            "hash": None if faults else book.hash,
+            "reason": "; ".join(map(str, faults)) or None,
+            "faults": faults,
+            "edges": {bet: f"{edge.numerator}/{edge.denominator}" for bet, edge in edges.items()},
         }
         click.echo(msgspec.json.encode(verdict))
-    elif book:
-        click.echo(f"{file}: ok, {book.id}, {len(book.bets)} wagers\nhash {book.hash}")
+    elif faults:
+        for fault in faults:
+            click.echo(f"{file}: NOT ok: {fault} [{fault.code}]")
     else:
-        click.echo(f"{file}: NOT ok: {reason}")
-    return EXIT_DONE if book else EXIT_NO
+        click.echo(f"{file}: ok, {book.id}, {len(book.bets)} wagers\nhash {book.hash}")
+    return EXIT_NO if faults else EXIT_DONE
 
 
 # ---- the content of a rulebook ----
 
 
-def _document(book: Rulebook) -> dict[str, object]:
+def rulebook_document(book: Rulebook) -> dict[str, object]:
+    """Return what `rulebook show --json` prints."""
     terms = book.commission
     return {
         "id": book.id,
@@ -102,7 +134,7 @@ def _document(book: Rulebook) -> dict[str, object]:
 def _bet_document(bet: Bet) -> dict[str, object]:
     return {
         "pays": _pays(bet),
-        "variant": _variant(bet),
+        "variant": variant_of(bet) or None,
         "phase": bet.phase,
         "offered": bet.offered,
         "minimum": bet.minimum,
@@ -121,11 +153,6 @@ def _pays(bet: Bet) -> dict[str, str]:
         category: str(odds).removesuffix("/1") if odds else "push"
         for category, odds in bet.schedule.items()
     }
-
-
-def _variant(bet: Bet) -> str | None:
-    names = (name for name, judge in BET_KINDS[bet.id].judges.items() if judge is bet.judge)
-    return next(names) or None
 
 
 def _as_text(book: Rulebook) -> str:
@@ -154,7 +181,7 @@ def _bet_as_text(bet: Bet) -> str:
     parts = [", ".join(f"{category} {pays}" for category, pays in _pays(bet).items())]
     parts += ["not offered"] * (not bet.offered)
     parts += ["less commission"] * bet.commission
-    parts += [f"by {_variant(bet)}"] * bool(_variant(bet))
+    parts += [f"by {variant_of(bet)}"] * bool(variant_of(bet))
     parts += [f"phase {bet.phase}"] * (bet.phase == INITIAL_PHASE)
     parts += [f"needs {bet.requirement.value}"] * (bet.requirement is not Requirement.NONE)
     parts += [f"from {bet.minimum}"] * (bet.minimum > 1)

@@ -82,6 +82,7 @@ RULES: Final[dict[str, Schema]] = {
     "wager": _WAGER,
     "wagers": _WAGER,
     "Wager.id": _WAGER,
+    "Sentence.key": _said("sign.no_side_betting"),
     "bet": _BET,
     "BetView.id": _BET,
     "rulebook": _said("nz-scale-one"),
@@ -202,7 +203,7 @@ RULES: Final[dict[str, Schema]] = {
 _FREE: Final = """
     reason text detail words title hint transport dealer supervisor patron device device_seq mode
     place by kind method timing expected got lines pay_scale game pays errors rule signed reference
-    occasion
+    occasion help_line confirmed_by less values
     CardView.source LinkStatusView.state troubles evidence
 """
 FREE_TEXT: Final = frozenset(_FREE.split())

@@ -14,7 +14,7 @@ from events.types.table import CoupSettled, Settlement, SettlementLine
 __all__ = ["samples"]
 
 # A key that any of our maps may have: a schedule's row, a command, a face.
-_KEYS: Final = {"pays": "win", "refusals": "open_betting", "left": "9D"}
+_KEYS: Final = {"pays": "win", "refusals": "open_betting", "left": "9D", "values": "bets"}
 
 
 def samples(definitions: Mapping[str, Schema]) -> dict[str, list[Any]]:

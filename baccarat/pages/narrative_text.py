@@ -1,6 +1,7 @@
 """Render narratives, what-ifs, coup lists and table states as text for a terminal."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from table_core.history.what_if import WhatIf, WhatIfSide, WhatIfWager
 from table_core.narrative.coup import (
@@ -44,8 +45,8 @@ def _coup_row(line: CoupLine) -> str:
 # ---- one coup ----
 
 
-def story_text(story: CoupNarrative) -> str:
-    """Return one coup as a timeline."""
+def story_text(story: CoupNarrative, calls: Mapping[int, str] = MappingProxyType({})) -> str:
+    """Return one coup as a timeline, with the dealer's calls by the position they follow."""
     answer = f", dealer {story.dealer}" if story.dealer else ""
     answer += f", supervisor {story.supervisor}" if story.supervisor else ""
     title = f" ({story.rulebook_title})" if story.rulebook_title else ""
@@ -63,6 +64,8 @@ def story_text(story: CoupNarrative) -> str:
     ]
     for line in story.lines:
         lines += _line(line)
+        if line.position in calls:
+            lines.append(f"{'':>34} the dealer calls: {calls[line.position]}")
     for settlement in story.settlements:
         lines += ["", *_settlement(settlement, story.currency)]
     for change in story.changes:

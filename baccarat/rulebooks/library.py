@@ -6,11 +6,11 @@ from typing import Final
 
 from baccarat.read_files import read_file
 from events.errors import ConfigError
-from events.types.wagers import LimitsSet
+from table_core.rulebook_check.contradictions import limits_out_of_reach
 from table_core.rulebooks.shipped import shipped_ids, shipped_source, shipped_sources
 from table_core.rules.rulebook import Rulebook
+from table_core.rules.rulebook_fault import RulebookFault
 from table_core.rules.rulebook_file import parse_rulebook
-from table_core.rules.table_limits import limit_faults
 
 __all__ = [
     "is_file",
@@ -63,34 +63,40 @@ def site_rulebook(name: str) -> Rulebook:
         InputError: as there; or it lacks something that a table needs.
     """
     book = named_rulebook(name)
-    if lacking := "; ".join(table_requirements_missing(book)):
+    if lacking := "; ".join(map(str, table_requirements_missing(book))):
         raise ConfigError(f"{name}: {lacking}")
     return book
 
 
-def table_requirements_missing(book: Rulebook) -> Iterator[str]:
-    """Yield reasons why a rulebook that can judge a coup is not fit for a table with patrons.
+def table_requirements_missing(book: Rulebook) -> Iterator[RulebookFault]:
+    """Yield why a rulebook that can judge a coup is not fit for a table with patrons.
 
     Evidence and logs are judged by the rulebook of the coup, so they do not check any of this.
     """
     exact = {sha256(source).hexdigest() for source in shipped_sources()}
     if book.id in shipped_ids() and book.hash not in exact:
-        yield (
-            f"id: {book.id!r} is that of a shipped rulebook, of which this is no exact copy; give "
-            'it an id of its own, such as `id = "harbour-house"`'
+        yield RulebookFault.of(
+            "id",
+            "shipped_id",
+            f"{book.id!r} is that of a shipped rulebook, of which this is no exact copy",
+            'give it an id of its own, such as id = "harbour-house"',
         )
     for bet in _MAIN_WAGERS:
         if bet not in book.bets:
-            yield f"bets.{bet}: missing; write offered = false where the table does not take it"
+            right = "write it, with offered = false where the table does not take it"
+            yield RulebookFault.of(f"bets.{bet}", "missing", "missing", right)
     if not book.sign.game.strip():
-        yield "sign.game: write what the sign calls the game"
-    if not book.sign.lines or not all(line.strip() for line in book.sign.lines):
-        yield "sign.lines: write what the sign must say, such as the site's own help line"
+        right = "write what the sign calls the game"
+        yield RulebookFault.of("sign.game", "missing", "empty", right)
+    written = not book.sign.generated
+    if written and (not book.sign.lines or not all(line.strip() for line in book.sign.lines)):
+        right = "write what the sign must say, such as the site's own help line"
+        yield RulebookFault.of("sign.lines", "missing", "missing, or one is empty", right)
     yield from _too_long_texts(book)
-    yield from limit_faults(book, LimitsSet())
+    yield from limits_out_of_reach(book)
 
 
-def _too_long_texts(book: Rulebook) -> Iterator[str]:
+def _too_long_texts(book: Rulebook) -> Iterator[RulebookFault]:
     """Yield texts that a screen or a message has no room for."""
     for key, text, most in (
         ("id", book.id, _LONGEST_ID),
@@ -100,6 +106,8 @@ def _too_long_texts(book: Rulebook) -> Iterator[str]:
         *(("sign.lines", line, _LONGEST_LINE) for line in book.sign.lines),
     ):
         if len(text) > most or not text.isprintable():
-            yield f"{key}: at most {most} characters, and each of them to be seen"
+            wrong = f"at most {most} characters, and each of them to be seen"
+            yield RulebookFault.of(key, "unshowable_text", wrong, "write a shorter, plain text")
     if len(book.sign.lines) > _MOST_LINES:
-        yield f"sign.lines: at most {_MOST_LINES}"
+        wrong, right = f"{len(book.sign.lines)} lines", f"at most {_MOST_LINES}"
+        yield RulebookFault.of("sign.lines", "too_many_lines", wrong, right)

@@ -6,6 +6,7 @@ import msgspec
 
 from baccarat.config.form import ScreensConfig, TableConfig
 from baccarat.services.registry import Probe
+from baccarat.services.rules_in_force import RulesInForce
 from displays.service import DisplayService, DisplaySettings
 from events.clock import SystemClock
 from events.errors import ConfigError
@@ -70,6 +71,11 @@ async def _serve_screens(
 ) -> None:
     clock = SystemClock()
     service = DisplayService(
-        settings, config.topics, bus, clock, session=clock.utc_ns() // 1_000_000
+        settings,
+        config.topics,
+        bus,
+        clock,
+        session=clock.utc_ns() // 1_000_000,
+        rules=RulesInForce(config.log_path, [config.rulebook_name, *config.library_files]),
     )
     await service.run(stop)

@@ -23,6 +23,7 @@ import msgspec
 from cryptography import x509
 from msgspec import Struct
 
+from baccarat.config.adoption import adoption_of, unlimited_bets
 from baccarat.config.form import TableConfig
 from baccarat.config.keys import CREDENTIAL
 from baccarat.rulebooks.library import is_file
@@ -400,6 +401,7 @@ def examine(config: TableConfig, backups: Path) -> Iterator[DoctorFinding]:
         _screens_pairs,
         _outdated,
         _own_files,
+        _rulebook,
     )
     for check in checks:
         yield from check(config)
@@ -554,6 +556,20 @@ def _own_files(config: TableConfig) -> Iterator[DoctorFinding]:
         if reader is not None:
             for name in filter(is_file, names):
                 yield _readable(Path(name), service, reader)
+
+
+def _rulebook(config: TableConfig) -> Iterator[DoctorFinding]:
+    adoption = adoption_of(config)
+    remedy = "give the table a rulebook without it; `baccarat rulebook check` names all faults"
+    for fault in adoption.faults:
+        text = f"{adoption.rulebook}: {fault.code}: {fault}"
+        found = warns if adoption.in_force else fails
+        yield found("rulebook", text, remedy)
+    if not adoption.faults:
+        yield passes("rulebook", f"{adoption.rulebook} contradicts nothing")
+    if bets := ", ".join(unlimited_bets(config)):
+        text = f"no minimum and no maximum of {bets}"
+        yield warns("limits", text, "write [limits], or set them at the pit")
 
 
 def _readable(path: Path, service: str, reader: SystemUser) -> DoctorFinding:

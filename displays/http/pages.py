@@ -6,66 +6,15 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Final
 
-import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse
 from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 
-__all__ = [
-    "DEFAULT_LANGUAGE",
-    "LANGUAGES",
-    "Pages",
-    "choose_language",
-    "load_words",
-    "text_response",
-]
+from displays.http.words import LANGUAGES, choose_language, load_words
 
-DEFAULT_LANGUAGE: Final = "en"
-_SUFFIX: Final = ".json"
-_WORDS: Final = files("displays").joinpath("static", "words")
-
-
-def load_words(language: str) -> Mapping[str, str]:
-    """Return the texts of one language by key."""
-    text = _WORDS.joinpath(f"{language}{_SUFFIX}").read_bytes()
-    return msgspec.json.decode(text, type=dict[str, str])
-
-
-_FILES: Final = {
-    tag: load_words(tag)
-    for tag in sorted(
-        entry.name.removesuffix(_SUFFIX)
-        for entry in _WORDS.iterdir()
-        if entry.name.endswith(_SUFFIX)
-    )
-}
-LANGUAGES: Final[Mapping[str, str]] = {tag: words["language"] for tag, words in _FILES.items()}
-"""The tag of each language, and its own name for itself: its file's `language`."""
-# What a browser may call each, by its file's `language.accepts`; the longest that fits is meant.
-_ACCEPTED: Final = sorted(
-    ((start, tag) for tag, words in _FILES.items() for start in words["language.accepts"].split()),
-    key=lambda row: -len(row[0]),
-)
-
-
-def choose_language(asked: str | None, accepted: str) -> str:
-    """Return the tag of a page's language.
-
-    Args:
-        asked: the value of `?lang=` or of its cookie.
-        accepted: the browser's `Accept-Language`.
-    """
-    if asked is not None and asked in LANGUAGES:
-        return asked
-    for part in accepted.lower().split(","):
-        tag = part.partition(";")[0].strip()
-        for start, language in _ACCEPTED:
-            if tag.startswith(start):
-                return language
-    return DEFAULT_LANGUAGE
-
+__all__ = ["Pages", "text_response"]
 
 _LANGUAGE_COOKIE: Final = "lang"
 _YEAR_S: Final = 365 * 24 * 3600
@@ -107,13 +56,7 @@ class Pages:
     ) -> HTMLResponse:
         """Render a template, with `words`, `language`, `languages`, `build` and `values`."""
         language = self.language(request)
-        text = self._environment.get_template(template).render(
-            words=self._words[language],
-            language=language,
-            languages=LANGUAGES,
-            build=self.build,
-            **values,
-        )
+        text = self.html(language, template, **values)
         response = HTMLResponse(text, status, headers={"cache-control": "no-store"})
         if request.query_params.get("lang") in LANGUAGES:
             response.set_cookie(
@@ -125,6 +68,16 @@ class Pages:
                 samesite="lax",
             )
         return response
+
+    def html(self, language: str, template: str, **values: object) -> str:
+        """Return a page's text in one language, with the same values."""
+        return self._environment.get_template(template).render(
+            words=self._words[language],
+            language=language,
+            languages=LANGUAGES,
+            build=self.build,
+            **values,
+        )
 
     def static(self) -> Mount:
         """Return the route of the static files."""

@@ -21,6 +21,7 @@ __all__ = [
     "PublicRoads",
     "PublicRule",
     "PublicRulebook",
+    "PublicSentence",
     "PublicShoe",
     "PublicSign",
     "PublicState",
@@ -117,28 +118,39 @@ class PublicSign(Struct, frozen=True, kw_only=True):
     game: str = ""
     pay_scale: str | None = None
     lines: tuple[str, ...] = ()
+    generated: bool = False
+
+
+class PublicSentence(Struct, frozen=True):
+    """A sentence in no language: the key of its words, and what stands in it."""
+
+    key: str
+    values: dict[str, str | int | tuple[str, ...]] = {}
 
 
 class PublicBet(Struct, frozen=True, kw_only=True):
-    """A bet: its odds to one, and its limits in minor units."""
+    """A bet: its odds to one, the commission on it in per cent, its limits in minor units."""
 
     id: str
     pays: dict[str, str]
     minimum: int
     maximum: int | None = None
     step: int = 1
+    less: str | None = None
 
 
 class PublicRulebook(Struct, frozen=True, kw_only=True):
     """The rules in force, and the limits of all stakes of a coup, in minor units."""
 
     id: str
+    hash: str = ""
     title: str = ""
     currency: str = ""
     sign: PublicSign = PublicSign()
     bets: tuple[PublicBet, ...] = ()
     table_maximum: int | None = None
     differential: int | None = None
+    says: tuple[PublicSentence, ...] = ()
 
 
 class PublicState(Struct, frozen=True, kw_only=True):

@@ -1,3 +1,3 @@
-"""Exact odds: every deal of a shoe counted. Only commands import it; pure."""
+"""Exact odds: every deal of a shoe counted. Commands and the check of rulebooks import it; pure."""
 
 __all__: list[str] = []

@@ -259,6 +259,9 @@ class TableProcess:
     def _faults(self, now: Instant) -> Iterator[Alarm]:
         """Yield the active alarms that cannot be in the log."""
         yield from self._health.alarms()
+        if faults := self._writer.rulebook_faults:
+            text = f"{self._writer.rulebook.id}: {faults[0].code}: {faults[0]}"
+            yield Alarm(name="rulebook_faulty", text=text)
         yield from self._driver.alarms()
         yield from self._consumers.alarms(now)
 

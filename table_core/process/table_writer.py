@@ -16,9 +16,9 @@ from events.commands.cards import CorrectCard
 from events.commands.corrections import CorrectHands, CorrectRulebook, CorrectWager
 from events.commands.coup import VoidCoup
 from events.commands.registry import COMMANDS
-from events.errors import InputError, LogRefused, MalformedJson
+from events.errors import ConfigError, InputError, LogRefused, MalformedJson
 from events.json_form import decode_json
-from events.mqtt.process import Now, Steps
+from events.mqtt.process import LogLine, Now, Steps
 from events.mqtt.topics import Topics
 from events.types.envelope import encode_envelope
 from events.types.integrity import CheckpointKeyChanged
@@ -57,7 +57,9 @@ from table_core.process.repeated_requests import (
 from table_core.process.rotation_policy import Rotation
 from table_core.process.startup_rulebook import startup_rulebook
 from table_core.refusals import Decision
+from table_core.rulebook_check.check import check_rulebook
 from table_core.rules.rulebook import Rulebook
+from table_core.rules.rulebook_fault import RulebookFault
 from table_core.state.table import Coup, TableState
 
 __all__ = ["OF_A_COUP", "ShoeEventResult", "TableWriter", "parse_command"]
@@ -104,6 +106,7 @@ class TableWriter:
         self.rulebook = rulebook
         self.library = tuple(library)
         self.fault: str | None = None
+        self.rulebook_faults: tuple[RulebookFault, ...] = ()
         self._stream = f"{topics.site}/{topics.table}"
         self._roles = roles
         self._result_required = result_required
@@ -115,7 +118,8 @@ class TableWriter:
         """Open the log, and adopt the rulebook.
 
         Raises:
-            ConfigError: the rulebook cannot be used at this moment (`startup_rulebook`).
+            ConfigError: the rulebook cannot be used at this moment (`startup_rulebook`), or it is
+                not in force yet and has a fault (`check_rulebook`).
             LogRefused: the log is damaged, or this build cannot read it.
             LogUnwritable: nothing was stored.
         """
@@ -132,7 +136,13 @@ class TableWriter:
         self._watch = ClockWatch((yield from Now()), newest[0].at if newest else "")
         cause = f"core/rulebook/{self.rulebook.hash}/{position + 1}"
         adopted = adopt_rulebook(self.state, self.rulebook)
+        self.rulebook_faults = check_rulebook(self.rulebook)
+        if adopted and self.rulebook_faults:
+            raise ConfigError(_not_adopted(self.rulebook, self.rulebook_faults))
         yield from self._append(adopted, actor="core", cause=cause)
+        if self.rulebook_faults:
+            fields = {"rulebook": self.rulebook.id, "why": str(self.rulebook_faults[0])}
+            yield from LogLine("warning", "rulebook.faulty", fields)
 
     def hear(self, event: ShoeEvent) -> Steps[ShoeEventResult]:
         """Append what follows from a shoe event; skip a duplicate, refuse one after a gap.
@@ -392,3 +402,9 @@ def parse_command(name: str, body: bytes) -> Command | Answer:
 def _correlation(event: TableEvent) -> str:
     """Return the coup's id of an event that names one, else empty."""
     return str(getattr(event, "coup", None) or "")
+
+
+def _not_adopted(rulebook: Rulebook, faults: Sequence[RulebookFault]) -> str:
+    first, more = faults[0], len(faults) - 1
+    further = f" ({more} more: `baccarat rulebook check` names them)" if more else ""
+    return f"rulebook {rulebook.id} is not adopted: {first.code}: {first}{further}"

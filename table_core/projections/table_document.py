@@ -25,6 +25,9 @@ from table_core.rules.table_limits import apply_limits
 from table_core.state.coup import Phase
 from table_core.state.dealing import due_places
 from table_core.state.table import Alarm, Coup, TableFloat, TableState
+from table_core.texts.calls import calls
+from table_core.texts.sentences import Sentence, percent_of
+from table_core.texts.sign import offered_bets, sign_lines
 
 __all__ = [
     "BetView",
@@ -119,7 +122,7 @@ class DueView(Struct, frozen=True):
 
 
 class CoupView(Struct, frozen=True, kw_only=True):
-    """The coup in progress, or the last one."""
+    """The coup in progress, or the last one; `settled` are its phases that have been paid."""
 
     id: str
     phase: Phase
@@ -133,6 +136,7 @@ class CoupView(Struct, frozen=True, kw_only=True):
     rules: tuple[DrawRule, ...]
     reason: str
     due: tuple[DueView, ...] = ()
+    settled: tuple[int, ...] = ()
 
 
 class ShoeStatus(Struct, frozen=True, kw_only=True):
@@ -166,6 +170,7 @@ class BetView(Struct, frozen=True, kw_only=True):
         step: stakes are multiples of it.
         per: what the maximum binds.
         table_maximum: all patrons' stakes on the bet together; null for no limit.
+        less: the commission in per cent that is kept of its winnings; null where none is.
     """
 
     id: str
@@ -175,10 +180,15 @@ class BetView(Struct, frozen=True, kw_only=True):
     step: int
     per: Per
     table_maximum: int | None
+    less: str | None = None
 
 
 class RulebookView(Struct, frozen=True, kw_only=True):
-    """The rules in force, by id and hash; the limits are the table's own where it has set some."""
+    """The rules in force, by id and hash; the limits are the table's own where it has set some.
+
+    `says` are the lines of the sign that follow from the rules, in no language yet: the key of a
+    text and what stands in it (a text, an amount in minor units, or keys of further texts).
+    """
 
     id: str
     hash: str
@@ -192,6 +202,7 @@ class RulebookView(Struct, frozen=True, kw_only=True):
     differential: int | None
     patron_maximum: int | None
     seat_maximum: int | None
+    says: tuple[Sentence, ...] = ()
 
 
 class TotalsView(Struct, frozen=True, kw_only=True):
@@ -241,7 +252,10 @@ class RulebookName(Struct, frozen=True, kw_only=True):
 
 
 class StateView(Struct, frozen=True, kw_only=True):
-    """The whole table at `position`; `refusals` says by command what it would refuse now."""
+    """The whole table at `position`; `refusals` says by command what it would refuse now.
+
+    `calls` is what the dealer calls at this step, in no language yet, like `rulebook.says`.
+    """
 
     position: int
     table: str
@@ -257,6 +271,7 @@ class StateView(Struct, frozen=True, kw_only=True):
     refusals: dict[str, Refusal]
     consumers: tuple[ConsumerView, ...] = ()
     library: tuple[RulebookName, ...] = ()
+    calls: tuple[Sentence, ...] = ()
 
 
 def project_table(
@@ -327,6 +342,7 @@ def project_table(
         refusals=current_refusals(state, context),
         consumers=consumers,
         library=tuple(map(_name, library)),
+        calls=calls(state.coup),
     )
 
 
@@ -355,6 +371,7 @@ def encode_state_view(document: StateView) -> bytes:
 
 
 def _rulebook_view(rulebook: Rulebook) -> RulebookView:
+    terms = rulebook.commission
     return RulebookView(
         id=rulebook.id,
         hash=rulebook.hash,
@@ -369,15 +386,16 @@ def _rulebook_view(rulebook: Rulebook) -> RulebookView:
                 minimum=bet.minimum,
                 maximum=bet.maximum,
                 step=bet.step,
+                less=percent_of(terms.rate) if bet.commission and terms else None,
                 per=bet.per,
                 table_maximum=bet.table_maximum,
             )
-            for bet in rulebook.bets.values()
-            if bet.offered
+            for bet in offered_bets(rulebook)
         ),
         commission=_commission(rulebook),
         table_maximum=rulebook.limits.table_maximum,
         differential=rulebook.limits.differential,
+        says=sign_lines(rulebook),
         patron_maximum=rulebook.limits.patron_maximum,
         seat_maximum=rulebook.limits.seat_maximum,
     )
@@ -413,6 +431,7 @@ def project_coup(coup: Coup) -> CoupView:
         rules=completed.rules if completed else (),
         reason=coup.reason,
         due=tuple(_due(coup)) if coup.phase in _DEALT else (),
+        settled=coup.settled,
     )
 
 

@@ -6,6 +6,7 @@ coup was played by it: a change is a new file. `table_core.rules.rulebook_file` 
 
 from collections.abc import Mapping
 from enum import Enum
+from fractions import Fraction
 from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
@@ -23,8 +24,11 @@ __all__ = [
     "Cap",
     "Commission",
     "CommissionTiming",
+    "ConfirmedEdge",
+    "EdgeRules",
     "Limits",
     "Options",
+    "OwnLine",
     "Procedure",
     "Requirement",
     "RoundingRules",
@@ -94,6 +98,7 @@ class Bet(Struct, frozen=True, kw_only=True):
         table_maximum: all patrons' stakes on this bet together, None for no limit.
         requirement: the wager that must be placed as well.
         commission: whether the house keeps its commission out of the winnings.
+        own_odds: the site means other odds than the documents that have the bet.
     """
 
     id: str
@@ -109,6 +114,7 @@ class Bet(Struct, frozen=True, kw_only=True):
     table_maximum: int | None
     requirement: Requirement
     commission: bool
+    own_odds: bool = False
 
 
 class Cap(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -186,19 +192,37 @@ class Procedure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     excess: Literal["carry", "burn", "void"] = "carry"
 
 
+class OwnLine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A line that a site adds to the sign.
+
+    Args:
+        text: as it is shown, in every language.
+        confirmed_by: the person who stands by a text with a number or a word of the rules.
+    """
+
+    text: str
+    confirmed_by: str | None = None
+
+
 class Sign(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What the table's sign and screens must say; texts for people.
 
     Args:
         game: the kind of game, `Baccarat` or `Even Money Baccarat` (seed 2, "the sign will also
-            indicate").
+            indicate"). In form 2 it follows from the wagers, and so does the scale.
         pay_scale: the scale of wagers of which a property chooses one (seed 1, 11A.8).
-        lines: what else must be displayed, a line each.
+        lines: what the file itself says, a line each; in form 2 the help line and own lines.
+        help_line: where the house's patrons find help with gambling.
+        own_lines: what the site adds.
+        generated: whether the rules give all other lines (form 2).
     """
 
     game: Annotated[str, Meta(min_length=1)] = "Baccarat"
     pay_scale: str | None = None
     lines: tuple[str, ...] = ()
+    help_line: str | None = None
+    own_lines: tuple[OwnLine, ...] = ()
+    generated: bool = False
 
 
 class RoundingRules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -206,6 +230,32 @@ class RoundingRules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     payout: Rounding = Rounding.UP
     commission: Rounding = Rounding.DOWN
+
+
+class ConfirmedEdge(Struct, frozen=True, kw_only=True):
+    """A person's word that a bet is offered although the house keeps less than the floor.
+
+    Args:
+        bet: its id.
+        edge: the very edge that the person has seen.
+        by: who confirms it.
+    """
+
+    bet: str
+    edge: Fraction
+    by: str
+
+
+class EdgeRules(Struct, frozen=True, kw_only=True):
+    """How much the house keeps at least; see `table_core.odds.house_edge`.
+
+    Args:
+        floor: the least edge of an offered bet.
+        confirmed: the bets that a person offers below it.
+    """
+
+    floor: Fraction = Fraction(0)
+    confirmed: tuple[ConfirmedEdge, ...] = ()
 
 
 class Rulebook(Struct, frozen=True, kw_only=True):
@@ -225,6 +275,7 @@ class Rulebook(Struct, frozen=True, kw_only=True):
         sign: the texts that must be displayed.
         bets: by id.
         caps: aggregate maxima.
+        edge: how much the house keeps at least.
         hash: SHA-256 of the file's bytes, hexadecimal.
     """
 
@@ -241,6 +292,7 @@ class Rulebook(Struct, frozen=True, kw_only=True):
     sign: Sign
     bets: Mapping[str, Bet]
     caps: tuple[Cap, ...]
+    edge: EdgeRules = EdgeRules()
     hash: str
 
     def phase_of(self, bet: str) -> int:

@@ -20,10 +20,10 @@ from table_core.rules.rulebook import (
     CommissionTiming,
     Limits,
     Options,
+    OwnLine,
     Procedure,
     Requirement,
     RoundingRules,
-    Sign,
 )
 
 __all__ = [
@@ -32,10 +32,14 @@ __all__ = [
     "BetForm1",
     "BetForm2",
     "CommissionForm",
+    "ConfirmedEdgeForm",
+    "EdgeForm",
     "FileForm1",
     "FileForm2",
     "FormNumber",
     "RulebookForm",
+    "Sign1",
+    "Sign2",
     "whole",
 ]
 
@@ -54,6 +58,21 @@ class CommissionForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     rate: str
     timing: CommissionTiming
     block: Amount = 1
+
+
+class ConfirmedEdgeForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An entry of `edge.confirmed`, in form 2."""
+
+    bet: str
+    edge: str
+    by: Annotated[str, Meta(min_length=1, max_length=100)]
+
+
+class EdgeForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The section `edge`, in form 2."""
+
+    floor: str = "0"
+    confirmed: tuple[ConfirmedEdgeForm, ...] = ()
 
 
 # ---- what both forms have ----
@@ -91,6 +110,7 @@ class BetForm1(_Bet, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     minimum_per: ClassVar[Per] = "wager"
     table_maximum: ClassVar[int | None] = None
+    own_odds: ClassVar[bool] = False
 
     per: Literal["wager", "spot"] = "wager"
 
@@ -105,7 +125,9 @@ class _Limits1(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     differential: Amount | None = None
 
 
-class _Sign1(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Sign1(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The section `sign` of form 1, whose lines are the file's own."""
+
     game: Annotated[str, Meta(min_length=1)] = "Baccarat"
     pay_scale: str | None = None
     lines: tuple[str, ...] = ()
@@ -114,9 +136,11 @@ class _Sign1(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class FileForm1(_File, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A file of form 1, without its number and its bets."""
 
+    edge: ClassVar[EdgeForm] = EdgeForm()
+
     options: _Options1 = _Options1()
     limits: _Limits1 = _Limits1()
-    sign: _Sign1 = _Sign1()
+    sign: Sign1 = Sign1()
 
 
 # ---- form 2 ----
@@ -127,6 +151,7 @@ class BetForm2(_Bet, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     per: Per = "patron"
     table_maximum: Amount | None = None
+    own_odds: bool = False
 
     @property
     def minimum_per(self) -> Per:
@@ -134,12 +159,20 @@ class BetForm2(_Bet, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return self.per
 
 
+class Sign2(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The section `sign` of form 2: the rules give everything else that the sign says."""
+
+    help_line: Annotated[str, Meta(min_length=1)] | None = None
+    own_lines: tuple[OwnLine, ...] = ()
+
+
 class FileForm2(_File, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A file of form 2, without its number and its bets."""
 
     options: Options = Options()
     limits: Limits = Limits()
-    sign: Sign = Sign()
+    sign: Sign2 = Sign2()
+    edge: EdgeForm = EdgeForm()
 
 
 class RulebookForm(NamedTuple):

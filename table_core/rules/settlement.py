@@ -19,9 +19,16 @@ from events.types.table import SettlementLine, Wager
 from table_core.rules.commission_owed import commission_of
 from table_core.rules.draw import Outcome
 from table_core.rules.rulebook import INITIAL_PHASE, PUSH, Bet, Cap, Rulebook
-from table_core.rules.wagers import patron_of
+from table_core.rules.wagers import Judge, patron_of
 
-__all__ = ["CapApplied", "Result", "capped_winnings", "settle", "settle_with_caps"]
+__all__ = [
+    "CapApplied",
+    "Result",
+    "capped_winnings",
+    "categories_of",
+    "settle",
+    "settle_with_caps",
+]
 
 
 class Result(Enum):
@@ -119,14 +126,17 @@ def settle_with_caps(
     return tuple(lines), tuple(cuts)
 
 
+def categories_of(judge: Judge, outcome: Outcome) -> tuple[str, ...]:
+    """Return the categories of an outcome, `PUSH` for a tie that meets no other condition."""
+    categories = judge(outcome)
+    return (PUSH,) if not categories and outcome.winner is Winner.TIE else categories
+
+
 def _bet_result(bet: Bet | None, outcome: Outcome) -> _BetResult:
     """Return the first of the outcome's categories that the bet's schedule lists."""
     if bet is None:
         return _IS_VOID
-    categories = bet.judge(outcome)
-    if not categories and outcome.winner is Winner.TIE:
-        categories = (PUSH,)
-    for category in categories:
+    for category in categories_of(bet.judge, outcome):
         if category in bet.schedule:
             odds = bet.schedule[category]
             if odds is None:

@@ -15,7 +15,8 @@ from msgspec.structs import replace
 from playwright.sync_api import Browser, Page, Route, expect
 from starlette.requests import Request
 
-from displays.http.pages import LANGUAGES, Pages
+from displays.http.pages import Pages
+from displays.http.words import LANGUAGES
 from table_core.projections.table_document import project_table
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.rules.rulebook import Rulebook
@@ -48,6 +49,7 @@ _SPILLED: Final = """() => {
   const { top } = foot.getBoundingClientRect();
   if (top < edge.bottom - 1) spilled.push("the foot lies over the side");
   if (box(foot).bottom > innerHeight + 1) spilled.push("the foot reaches over the edge");
+  if (innerHeight - top > innerHeight * 0.14) spilled.push("the foot takes the hands' room");
   return spilled;
 }"""
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]  # it brings no types
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from tests.support.service.console_table import ConsoleTable
 from tests.support.service.screens import Screen, screen
@@ -43,6 +43,12 @@ def check(page: Page) -> None:
 def test_a_page_breaks_no_rule(opened: Screen, path: str) -> None:
     opened.page.goto(f"{opened.table.address}{path}")
     opened.phase("disputed")
+    check(opened.page)
+
+
+def test_the_patrons_page_breaks_no_rule(opened: Screen) -> None:
+    opened.page.goto(f"{opened.table.address}/rules")
+    expect(opened.page.locator("[data-bet=tie]")).to_be_visible()
     check(opened.page)
 
 

@@ -118,3 +118,67 @@ def test_wagers_come_while_cards_lie_face_down_and_the_first_face_ends_it(
         assert table.events("betting_closed") == 1
         dealer.is_clean()
         board.is_clean()
+
+
+@pytest.fixture(scope="module")
+def paired(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleTable]:
+    """A table that pays pair wagers after the first four cards (seed 1, 11A.6)."""
+    folder = tmp_path_factory.mktemp("paired")
+    with console_table(folder, "nz-scale-one") as started:
+        yield started
+
+
+def test_pair_wagers_are_paid_and_called_before_the_third_card(
+    browser: Browser, paired: ConsoleTable
+) -> None:
+    with screen(browser, paired) as dealer:
+        dealer.log_in("dora")
+        page = dealer.page
+        dealer.shoe_is_loaded()
+        calls = page.locator("#calls")
+        dealer.act("open_betting")
+        expect(calls).to_have_text("Place your bets.")
+        wagers = [("player", 10_000, 3), ("perfect_pairs", 1_000, 3), ("banker", 5_000, 5)]
+        asked = [{"seat": seat, "bet": bet, "stake": stake} for bet, stake, seat in wagers]
+        dealer.ask("place_wager", wagers=asked)
+        dealer.act("close_betting")
+        dealer.phase("closed")
+        expect(calls).to_have_text("No more bets.")
+        paired.say("D P1 2S, D B1 4D, D P2 2H, D B2 KC")
+        # Coloured would be one colour; spades and hearts are mixed: 5 to 1.
+        row = page.locator("#standing tr[data-seat='3']")
+        expect(row.locator("td.pay")).to_have_text("50.00")
+        expect(row.locator("td.back")).to_have_text("10.00")
+        dealer.phase("dealing")
+        expect(calls).to_contain_text("Perfect Pairs, mixed: pays 5 to 1.")
+        expect(calls).to_contain_text("Player has 4, Banker has 4. Player draws.")
+        # What is not paid yet stands below.
+        expect(page.locator("#standing .seat .back")).to_have_count(2)
+        paired.say("D P3 9S")
+        expect(calls).to_have_text("Banker stands on 4.Banker wins, 4 over 3.")
+        dealer.is_clean()
+
+
+def test_patrons_read_the_rules_in_force(browser: Browser, paired: ConsoleTable) -> None:
+    page = browser.new_page()
+    said: list[str] = []
+    page.on("console", lambda told: said.append(told.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    for language, game, loses in (
+        ("en", "How to play: Baccarat", "anything else"),
+        ("zh-Hans", "玩法说明: 百家乐", "其他结果"),
+        ("zh-Hant", "玩法說明: 百家樂", "其他結果"),
+    ):
+        answer = page.goto(f"{paired.address}/rules?lang={language}")
+        assert answer is not None
+        assert answer.status == 200
+        expect(page.locator("html")).to_have_attribute("lang", language)
+        expect(page.get_by_role("heading", level=1)).to_have_text(game)
+        pairs = page.locator("[data-bet=perfect_pairs]")
+        expect(pairs.locator("tbody tr")).to_have_count(4)
+        expect(pairs.get_by_role("row").last).to_contain_text(loses)
+        for odds in ("5", "10", "30"):  # pay scale one of seed 1, 11A.7
+            expect(pairs.locator("td", has_text=odds).first).to_be_visible()
+        assert page.locator("script").count() == 0
+    assert said == []
+    page.close()

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from displays.http.pages import LANGUAGES, load_words
+from displays.http.words import LANGUAGES, load_words
 from table_core.roads.columns import project_roads, read_results
 from tests.support.machine.files import vector
 from tests.support.service.console_table import ConsoleTable, console_table

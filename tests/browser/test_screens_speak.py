@@ -7,7 +7,7 @@ from itertools import cycle
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from displays.http.pages import LANGUAGES, load_words
+from displays.http.words import LANGUAGES, load_words
 from tests.support.service.console_table import ConsoleTable
 from tests.support.service.screens import Screen, screen
 

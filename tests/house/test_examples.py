@@ -13,6 +13,8 @@ from events.commands.base import Answer
 from events.commands.registry import COMMANDS
 from events.types.envelope import decode_data, decode_envelope
 from events.types.table import Settlement
+from table_core.rulebooks.shipped import shipped_source
+from table_core.rules.rulebook_file import parse_rulebook
 from tests.house.sources import texts
 
 _EXAMPLE = re.compile(r"<!-- type: (\S+) -->\n```\w+\n(.*?)```", re.DOTALL)
@@ -50,6 +52,10 @@ def _config(text: str, folder: Path) -> object:
     return load_config(path)
 
 
+def _sign(text: str, _: Path) -> object:
+    return parse_rulebook("own.toml", shipped_source("ez") + b"\n" + text.encode())
+
+
 def _request(name: str) -> Callable[[str, Path], object]:
     return lambda text, _: msgspec.json.decode(text, type=COMMANDS[name])
 
@@ -59,6 +65,7 @@ READERS: dict[str, Callable[[str, Path], object]] = {
     "answer": _answer,
     "settlement": _settlement,
     "config": _config,
+    "rulebook/sign": _sign,
     **{f"request/{name}": _request(name) for name in COMMANDS},
 }
 

@@ -1,7 +1,8 @@
-"""`make reference`: write what the documents derive from the registry of commands and the types.
+"""`make reference`: write what is derived: of the documents, and the counts of full shoes.
 
 Between `<!-- made: NAME -->` and `<!-- made: end -->` a document holds a table that is made here;
-docs/schema is what `baccarat schema` prints. Tests compare them with what would be made now.
+docs/schema is what `baccarat schema` prints, and `table_core/odds/full_shoes.py` what is counted.
+Tests compare them with what would be made now.
 """
 
 import re
@@ -22,9 +23,12 @@ from baccarat.site.identities import identities_of
 from events.commands.base import Command
 from events.commands.registry import DELEGATE, ROLES, ROWS
 from events.mqtt.topics import Topics
+from table_core.odds.house_edge import count_categories
+from table_core.rules.rulebook_file import DECKS
+from table_core.rules.wagers import BET_KINDS
 from tests.house.sources import ROOT
 
-__all__ = ["command_table", "made_again", "role_table"]
+__all__ = ["command_table", "full_shoe_rows", "made_again", "role_table"]
 
 _BLOCK: Final = re.compile(r"(<!-- made: (\w+) -->\n).*?(<!-- made: end -->)", re.DOTALL)
 _SHARED: Final = {field.name for field in fields(Command)}
@@ -119,7 +123,25 @@ def made_again(text: str) -> str:
     return _BLOCK.sub(lambda block: f"{block[1]}{_MADE[block[2]]()}{block[3]}", text)
 
 
+def full_shoe_rows() -> str:
+    """The rows of `table_core.odds.full_shoes`, counted."""
+    rows = []
+    for bet, kind in BET_KINDS.items():
+        for index, variant in enumerate(kind.judges):
+            name = f"{bet}:{variant}" if index else bet
+            found = [count_categories(bet, variant, decks) for decks in DECKS]
+            for categories in sorted(set().union(*found)):
+                deals = " ".join(str(each[categories]) for each in found)
+                rows.append(f"{name} {'+'.join(categories)} {deals}")
+    return "\n".join(rows)
+
+
 def _main() -> None:
+    counts = ROOT / "table_core" / "odds" / "full_shoes.py"
+    before = counts.read_text(encoding="utf-8")
+    head, _, _ = before.partition('= """\n')
+    _, _, tail = before.rpartition('"""')
+    _write(counts, f'{head}= """\n{full_shoe_rows()}\n"""{tail}')
     for path in sorted((ROOT / "docs").glob("*.md")):
         _write(path, made_again(path.read_text(encoding="utf-8")))
     for name, made in ((BUNDLE_FILE, bundle()), (ASYNCAPI_FILE, document())):

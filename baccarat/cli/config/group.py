@@ -7,6 +7,8 @@ import click
 import msgspec
 
 from baccarat.cli.config.broker import broker
+from baccarat.cli.main import EXIT_BAD_INPUT, EXIT_DONE
+from baccarat.config.adoption import adoption_of
 from baccarat.config.errors import ConfigFault, ConfigFaults
 from baccarat.config.form import TABLE
 from baccarat.config.table import load_config
@@ -46,21 +48,38 @@ def init(file: Path) -> None:
 @_FILE
 @_JSON
 def check(file: Path, *, as_json: bool) -> int:
-    """Say everything that is wrong with FILE, a line each; exit code 2 where something is."""
-    if not as_json:
-        load_config(file)
-        click.echo(f"{file}: in order")
-        return 0
+    """Say everything that is wrong with FILE, a line each; exit code 2 where something is.
+
+    A rulebook that the table would not adopt is wrong; one in force, by which the table plays on,
+    is a warning.
+    """
+    faults: list[ConfigFault] = []
+    warnings: list[ConfigFault] = []
     try:
-        load_config(file)
+        loaded = load_config(file)
     except ConfigFaults as error:
-        faults = list(error.faults)
+        faults += error.faults
     except ConfigError as error:
-        faults = [ConfigFault(key="", reason=str(error))]
+        if not as_json:
+            raise
+        faults.append(ConfigFault(key="", reason=str(error)))
     else:
-        faults = []
-    click.echo(msgspec.json.encode({"ok": not faults, "errors": faults}))
-    return 2 if faults else 0
+        adoption = adoption_of(loaded)
+        found = warnings if adoption.in_force else faults
+        found += [
+            ConfigFault(key="rulebook", reason=f"{fault.code}: {fault}")
+            for fault in adoption.faults
+        ]
+    if as_json:
+        answer = {"ok": not faults, "errors": faults}
+        click.echo(msgspec.json.encode(answer | ({"warnings": warnings} if warnings else {})))
+        return EXIT_BAD_INPUT if faults else EXIT_DONE
+    if faults:
+        raise ConfigFaults(str(file), faults)
+    for warning in warnings:
+        click.echo(f"{file}: warning: {warning}", err=True)
+    click.echo(f"{file}: in order")
+    return EXIT_DONE
 
 
 @config.command()

@@ -4,9 +4,11 @@ import { placeButtons } from "./command_buttons.js";
 import { byId, el, fill } from "./dom.js";
 import { listenForShortcuts } from "./key_presses.js";
 import { money } from "./money.js";
+import { say } from "./sentences.js";
 import { Station } from "./station.js";
 import { drawHands, drawNext, drawStrip } from "./table_strip.js";
-import { commissionTiming, drawStanding, Laying, settlementTable } from "./wagers.js";
+import { commissionTiming, drawStanding, Laying, settlementTable, standingRows } from "./wagers.js";
+import { language } from "./words.js";
 
 const OVER = ["settled", "voided"];
 
@@ -25,17 +27,24 @@ function render(state) {
   drawStrip(state, word);
   drawHands(state, word);
   drawNext(state, word);
+  drawCalls(state);
   laying.offer(state.rulebook);
   laying.drawPressed();
   drawOwed(state);
   const over = OVER.includes(state.coup?.phase);
   putPressed(over ? "after" : "before");
-  if (over) {
+  if (over || state.coup?.settled.length) {
     showPayments(state);
     return;
   }
   shown = "";
   drawStanding(station, state);
+}
+
+/** Draw what the dealer calls at this step. */
+function drawCalls({ calls, rulebook: { currency } }) {
+  const said = calls.map((call) => say(call, word, { currency, language }));
+  fill(byId("calls"), ...said.map((text) => el("span", {}, text)));
 }
 
 /** Move the list of pressed wagers: to the top during betting, to the end during payment. */
@@ -65,9 +74,13 @@ function drawOwed({ commission, rulebook }) {
   );
 }
 
-/** Show what to take, pay and give back after the coup, from the table's record. */
-async function showPayments({ coup, rulebook, totals }) {
-  const mark = JSON.stringify([coup.id, totals]);
+/**
+ * Show what to take, pay and give back, from the table's record: of the first four cards as soon as
+ * they are paid, with the wagers that still stand; and of the whole coup at its end.
+ */
+async function showPayments(state) {
+  const { coup, rulebook, totals } = state;
+  const mark = JSON.stringify([coup.id, coup.settled, totals]);
   if (mark === shown) return;
   shown = mark;
   const answer = await station.look("show_coup", { coup: coup.id });
@@ -77,7 +90,13 @@ async function showPayments({ coup, rulebook, totals }) {
     return;
   }
   const timing = commissionTiming(station.state, answer.shown.rulebook_hash);
-  fill(byId("standing"), settlementTable(answer.shown, rulebook.currency, word, timing));
+  const paid = new Set(answer.shown.settlements.flatMap(({ lines }) => lines.map(({ wager }) => wager)));
+  const open = OVER.includes(coup.phase) ? [] : coup.wagers.filter(({ id }) => !paid.has(id));
+  fill(
+    byId("standing"),
+    settlementTable(answer.shown, rulebook.currency, word, timing),
+    ...standingRows(station, state, open),
+  );
 }
 
 station.watch(render);

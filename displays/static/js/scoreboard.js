@@ -4,6 +4,7 @@ import { amount, counts, dealt, drawRules, handOf, pays, status, tableLimits } f
 import { watch } from "./live.js";
 import { DERIVED, bead, big, drawRoad, loneMark } from "./roads/draw.js";
 import { beadPlate, bigRoad, derivedRoad, newest } from "./roads/grid.js";
+import { say } from "./sentences.js";
 import { language, loadWords } from "./words.js";
 
 const SUITS = { S: "♠", H: "♥", D: "♦", C: "♣" };
@@ -13,6 +14,8 @@ const ROADS = ["big_eye_boy", "small_road", "cockroach_pig"];
 const TICK_MS = 100;
 const LAST_SECONDS = 5;
 const SMALLEST = 0.2; // of the letters of the wagers; no rulebook that is shipped comes near it
+
+const FOOT = 0.11; // of the height, for the lines of the sign
 
 const word = await loadWords();
 const board = document.querySelector("#board");
@@ -133,6 +136,9 @@ function limitsOf({ minimum, maximum }, currency) {
   return maximum === null ? `${least}+` : `${least}–${amount(maximum, currency, language)}`;
 }
 
+/** What a bet pays, less the commission that is kept of its winnings. */
+const less = (odds, { less: rate }) => (rate ? word("sign.less", { odds, rate }) : odds);
+
 function betRow(bet, currency) {
   const scale = pays(bet);
   const odds = scale.map(({ category, odds: pay }) =>
@@ -140,7 +146,7 @@ function betRow(bet, currency) {
       "span",
       "odds",
       ...(scale.length > 1 ? [`${named("category", bet.id, category)} `] : []),
-      make("b", "", pay.endsWith(":1") ? pay.slice(0, -2) : pay),
+      make("b", "", less(pay.endsWith(":1") ? pay.slice(0, -2) : pay, bet)),
     ),
   );
   const row = make(
@@ -170,6 +176,20 @@ function fitBets() {
   }
 }
 
+/** Smaller letters, until the lines of the sign leave the hands their room. */
+function fitLines() {
+  const lines = at("lines");
+  for (let share = 1; share >= SMALLEST; share -= 0.05) {
+    lines.style.setProperty("--fit", share);
+    if (lines.offsetHeight <= innerHeight * FOOT) return;
+  }
+}
+
+function fit() {
+  fitLines();
+  fitBets();
+}
+
 let signShown = "";
 
 function showSign(rulebook) {
@@ -189,13 +209,11 @@ function showSign(rulebook) {
   const table = at("bets").closest("table");
   table.style.setProperty("--rows", Math.max(8, lines));
   table.style.setProperty("--longest", Math.max(...bets.map((bet) => limitsOf(bet, currency).length)));
-  const whole = ["table_maximum", "differential"]
-    .filter((name) => rulebook[name] !== null)
-    .map((name) => word(`sign.${name}`, { amount: `${currency} ${amount(rulebook[name], currency, language)}` }));
-  at("lines").replaceChildren(
-    ...[...whole, ...rulebook.sign.lines.map(sign)].map((text) => make("span", "", text)),
-  );
-  fitBets();
+  const written = rulebook.sign.generated ? [] : rulebook.sign.lines.map(sign);
+  const says = rulebook.says.map((sentence) => say(sentence, word, { currency, language }));
+  const spans = [...says, ...written].flatMap((text) => [make("span", "", text), " "]);
+  at("lines").replaceChildren(...spans);
+  fit();
 }
 
 /** Draw the legend of the bead plate's small marks, next to its name. */
@@ -243,7 +261,7 @@ watch("/events", {
   },
 });
 setInterval(showCountdown, TICK_MS);
-addEventListener("resize", fitBets);
+addEventListener("resize", fit);
 showLegend();
 showRoads(null);
 board.dataset.ready = "true";

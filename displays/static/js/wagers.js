@@ -185,21 +185,20 @@ export class Laying {
 
 /** Draw the accepted wagers, a row for each seat; each can be withdrawn while betting is open. */
 export function drawStanding(station, state) {
-  const { word } = station;
-  const { currency } = state.rulebook;
-  const wagers = state.coup?.wagers ?? [];
+  const rows = standingRows(station, state, state.coup?.wagers ?? []);
+  fill(byId("standing"), ...rows, rows.length ? null : el("p", {}, station.word("dealer.no_wagers")));
+}
+
+/** Create a row of wagers for each seat that has any. */
+export function standingRows(station, { rulebook: { currency } }, wagers) {
   const seats = [...new Set(wagers.map((wager) => wager.seat))].sort((a, b) => a - b);
-  fill(
-    byId("standing"),
-    ...seats.map((seat) =>
-      el(
-        "div.seat",
-        { data: { seat } },
-        el("b", {}, word("dealer.seat", { seat })),
-        ...wagers.filter((wager) => wager.seat === seat).map((wager) => standing(station, wager, currency)),
-      ),
+  return seats.map((seat) =>
+    el(
+      "div.seat",
+      { data: { seat } },
+      el("b", {}, station.word("dealer.seat", { seat })),
+      ...wagers.filter((wager) => wager.seat === seat).map((wager) => standing(station, wager, currency)),
     ),
-    seats.length ? null : el("p", {}, word("dealer.no_wagers")),
   );
 }
 

@@ -102,7 +102,7 @@ key = "t1.key"
 _BOOK: Final = "table_core/rulebooks/au-commission.2.toml"  # the newest edition
 _PROFILE: Final = "shoe_driver/profiles/enq-bcc.toml"
 # Every commission of the past would come out otherwise by this one.
-_DEARER: Final = (b'rate = "1/20"', b'rate = "3/50"')
+_DEARER: Final = (b'rate = "1/20"', b'rate = "1/20"\nblock = 100000')
 THIS: Final = Build()
 
 
@@ -189,7 +189,8 @@ async def test_a_build_that_ships_both_editions_finds_the_older_one_by_its_hash(
     assert newest["hash"] != hash_of(_BOOK)
     settle = ("settle", "--rulebook", "au-commission", "--cards", "2D,9H,KC,KH")
     settled = build.said(*settle, "--wager", "banker=10000", "--json")
-    assert json.loads(settled)["settlements"][0]["commission"] == 600
+    # A part of a block counts as the whole block of 100,000, of which a twentieth is kept.
+    assert json.loads(settled)["settlements"][0]["commission"] == 5_000
 
 
 async def a_driver_reads_by_its_own_edition(one: Table1, folder: Path) -> None:

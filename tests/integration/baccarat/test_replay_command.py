@@ -134,7 +134,13 @@ def test_a_coup_that_was_disputed_and_corrected(corrected: Path) -> None:
         "seat  2  paid 0.00 before, 29.00 after, difference 29.00",
     ):
         assert line in text
+    assert "the dealer calls" not in text
+    called = told(corrected, "--coup", COUP, "--calls")
     story = document(corrected, "--coup", COUP)
+    for step in story["calls"]:
+        assert re.search(rf"^\S+ \S+ +{step['position']} ", called, re.MULTILINE)
+    for call in ("Place your bets.", "No more bets."):
+        assert f"the dealer calls: {call}" in called
     assert [change["difference"] for change in story["changes"]] == [1900]
 
 

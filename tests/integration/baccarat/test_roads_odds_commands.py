@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from displays.http.words import LANGUAGES
 from events.cards import Card
 from table_core.rulebooks.shipped import shipped_ids, shipped_source
 from tests.support.cage.books import source
@@ -240,34 +241,54 @@ def test_a_site_copies_a_shipped_file_and_changes_it(tmp_path: Path) -> None:
     own = tmp_path / "own.toml"
     own.write_bytes(shown.replace(b'"au-commission"', b'"own"'))
     checked = document("rulebook", "check", str(own), "--json")
+    odds = document("odds", "--rulebook", str(own), "--json")["bets"]
     assert checked == {
         "ok": True,
         "id": "own",
         "hash": hashlib.sha256(own.read_bytes()).hexdigest(),
         "reason": None,
+        "faults": [],
+        "edges": {bet: row["edge"] for bet, row in odds.items()},
     }
     assert document("rulebook", "show", str(own), "--json")["id"] == "own"
     assert ": ok, own, " in said(here("rulebook", "check", own))
 
 
 @pytest.mark.parametrize(
-    ("section", "wrong"),
+    ("section", "instead", "wrong"),
     [
-        (r"\[sign\]\n[^\[]*\[[^\]]*\]\n", "sign.lines: "),
-        (r"\[bets\.tie\]\n[^\[]*", "bets.tie: missing"),
+        ("form = 2", "form = 1", "sign.lines: "),
+        (r"\[bets\.tie\]\n[^\[]*", "", "bets.tie: missing"),
     ],
 )
 def test_a_rulebook_without_a_sign_or_a_main_wager_is_not_played_by(
-    tmp_path: Path, section: str, wrong: str
+    tmp_path: Path, section: str, instead: str, wrong: str
 ) -> None:
     text = shipped_source("ez").decode().replace('"ez"', '"own"')
-    less = re.sub(section, "", text)
+    less = re.sub(section, instead, text)
     assert less != text
     own = tmp_path / "own.toml"
     own.write_text(less, encoding="utf-8")
     done = here("rulebook", "check", own)
     assert (done.code, wrong in done.out) == (1, True)
     assert here("rulebook", "show", own).code == 0  # a coup can be judged by it
+
+
+def test_the_rules_are_written_as_pages_that_load_nothing(tmp_path: Path) -> None:
+    told = said(here("rulebook", "page", "nz-scale-one", "-o", tmp_path / "pages"))
+    pages = {path.name: path.read_text("utf-8") for path in (tmp_path / "pages").iterdir()}
+    assert set(pages) == {f"nz-scale-one.{tag}.html" for tag in LANGUAGES}
+    assert [Path(line).name for line in told.splitlines()] == sorted(pages)
+    for tag, text in pages.items():
+        assert f'<html lang="{tag.split(".")[1]}">' in text
+        assert "default-src 'none'" in text
+        assert re.findall(r"<script|<link|<img|\ssrc=|https?://|url\(|@import", text) == []
+        assert set(re.findall(r'href="([^"]+)"', text)) == set(pages)
+        # Pay scale one of seed 1, 11A.7.
+        cells = re.findall(r"<td>([^<]*)</td>", text)
+        assert all(any(re.search(rf"\b{odds}\b", cell) for cell in cells) for odds in (5, 10, 30))
+    first = told.splitlines()[0]
+    assert here("rulebook", "page", "nz-scale-one", "-o", first).code == 2
 
 
 def test_the_cards_left_may_come_on_standard_input() -> None:
@@ -280,14 +301,25 @@ def test_a_bad_rulebook_is_refused_with_file_key_and_every_reason(tmp_path: Path
     own = tmp_path / "own.toml"
     own.write_text(source("ez", "bets.tie.pays.draw=9", "unit=0"), encoding="utf-8")
     done = run("rulebook", "check", own)
-    assert (done.code, done.err, done.out.count("\n")) == (1, "", 1)
-    assert done.out.startswith(f"{own}: NOT ok: ")
-    assert "unit: " in done.out
-    assert "bets.tie.pays.draw: no such category" in done.out
+    assert (done.code, done.err) == (1, "")
     told = run("rulebook", "check", own, "--json")
     verdict = json.loads(told.out)
     assert (told.code, verdict["ok"], verdict["id"]) == (1, False, None)
-    assert verdict["reason"] in done.out
+    assert done.out.splitlines() == [
+        f"{own}: NOT ok: {each['where']}: {each['text']}; {each['remedy']} [{each['code']}]"
+        for each in verdict["faults"]
+    ]
+    found = [(each["where"], each["code"]) for each in verdict["faults"]]
+    assert found == [
+        ("unit", "wrong_value"),
+        ("bets.tie.pays.draw", "unknown_category"),
+        ("id", "shipped_id"),
+    ]
+    assert "tie" not in verdict["edges"]
+    assert verdict["edges"]["player"] == "241149546272/19524993263685"
+    own.write_text("unit = [", encoding="utf-8")
+    assert "not a TOML file" in complaint(here("rulebook", "check", own, "--json"))
+    own.write_text(source("ez", "bets.tie.pays.draw=9"), encoding="utf-8")
     assert "own.toml: " in complaint(here("odds", "--rulebook", str(own)))
 
 

@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from displays.http.pages import choose_language
 from displays.http.stream import StateStream
+from displays.http.words import choose_language
 from displays.live import SILENCE_SECONDS, LiveState
 from events.clock import rfc3339
 from events.mqtt.presence import Status, encode_status

@@ -167,7 +167,7 @@ decks=true                        -> decks: Expected `int`, got `bool`
 currency=aud                      -> currency: Expected `str` matching regex
 unit=0                            -> unit: Expected `int` >= 1
 unit=9007199254740992             -> unit: Expected `int` <= 9007199254740991
-colour=blue                       -> file: Object contains unknown field `colour`
+colour=blue                       -> colour: no such key; there are id, title
 rounding.payout=sideways          -> rounding.payout: Invalid enum value 'sideways'
 commission.rate=5%                -> commission.rate: '5%' is not a ratio
 commission.rate=0                 -> commission.rate: Expected `str`, got `int`
@@ -176,18 +176,18 @@ commission.rate=21/20             -> commission.rate: '21/20' is out of range
 commission.timing=later           -> commission.timing: Invalid enum value 'later'
 commission.block=0                -> commission.block: Expected `int` >= 1
 options.max_options=0             -> options.max_options: Expected `int` >= 1
-options.maximum=1                 -> options: Object contains unknown field `maximum`
+options.maximum=1                 -> options.maximum: no such key; there are allow_opposite
 limits.differential=x             -> limits.differential: Expected `int | null`, got `str`
 bets.tiger.phase=1                -> bets.tiger.phase: only wagers on the first two cards
 bets.tiger.phase=3                -> bets.tiger.phase: Invalid enum value 3
 bets.tiger.minimum=0              -> bets.tiger.minimum: Expected `int` >= 1
-bets.tiger.limit=5                -> bets.tiger: Object contains unknown field `limit`
+bets.tiger.limit=5                -> bets.tiger.limit: no such key; there are pays
 bets.tiger.variant=x              -> bets.tiger.variant: no variant 'x'; known are none
 bets.tiger.requirement=some       -> bets.tiger.requirement: Invalid enum value 'some'
 bets.tiger.offered=1              -> bets.tiger.offered: Expected `bool`, got `int`
 bets.tiger.pays.win=5             -> bets.tiger.pays.win: no such category
 bets.tie.pays.pair=5/1            -> bets.tie.pays.pair: no such category; known are win, push
-bets.tie.pays.push=5              -> bets.tie.pays.push: write the odds as text
+bets.tie.pays.push=5              -> bets.tie.pays.push: 5 is no text; write the odds
 bets.tie.pays.push=5/1            -> bets.tie.pays.push: '5/1': a push pays nothing
 bets.tiger.pays.banker_six=x      -> bets.tiger.pays.banker_six: 'x' is not a ratio
 bets.tiger.pays.banker_six=1/0    -> bets.tiger.pays.banker_six: '1/0' is not a ratio

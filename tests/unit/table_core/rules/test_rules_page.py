@@ -24,7 +24,9 @@ from tests.support.table.frequencies import odds_of
 
 PAGE = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
 CODE = re.findall(r"`([^`\n]+)`", PAGE)
-SECTIONS = ("rounding", "commission", "options", "limits", "procedure", "sign", "bets", "caps")
+SECTIONS = (
+    "rounding", "commission", "options", "limits", "procedure", "sign", "bets", "caps", "edge"
+)  # fmt: skip
 TESTED = re.compile(r"test_\w+\.py::")
 TOP = ("form", "decks", "unit")
 
@@ -99,12 +101,15 @@ def _every_setting() -> set[str]:
         "options": model.Options,
         "limits": model.Limits,
         "procedure": model.Procedure,
-        "sign": model.Sign,
+        "sign": form.Sign2,
         "bets.ID": form.BetForm2,
         "caps": model.Cap,
+        "edge": form.EdgeForm,
+        "edge.confirmed": form.ConfirmedEdgeForm,
     }
     top = {*_fields(form.FormNumber), *_fields(form.FileForm2)} - {*SECTIONS}
-    return top | {f"{s}.{name}" for s, kind in by_section.items() for name in _fields(kind)}
+    keys = {f"{s}.{name}" for s, kind in by_section.items() for name in _fields(kind)}
+    return top | keys - {*by_section}
 
 
 SETTINGS = {key: row for row in rows("## Settings of a rulebook") for key in spans(row[0])}
@@ -165,7 +170,7 @@ def _read(rulebook: model.Rulebook, key: str) -> object:
 )
 def test_a_setting_that_is_absent_is_what_the_page_says(key: str) -> None:
     if key.startswith("sign."):
-        assert model.Sign() == model.Sign(game="Baccarat", pay_scale=None, lines=())
+        assert form.Sign2() == form.Sign2(help_line=None, own_lines=())
         return
     if key == "options.max_options":
         assert model.Options().max_options is None

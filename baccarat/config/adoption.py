@@ -1,0 +1,82 @@
+"""Whether a table would adopt the rulebook of its configuration, and what it lacks."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from baccarat.config.form import TableConfig
+from baccarat.rulebooks.library import named_rulebook
+from events.errors import TableError
+from events.log.reader import reading
+from events.types.envelope import decode_data, decode_envelope
+from events.types.table import BettingOpened, RulebookAdopted
+from events.types.wagers import LimitsSet
+from table_core.rulebook_check.check import check_rulebook
+from table_core.rules.rulebook_fault import RulebookFault
+from table_core.rules.table_limits import apply_limits
+
+__all__ = ["Adoption", "adoption_of", "rulebook_in_force", "unlimited_bets"]
+
+_CITES = {kind.TYPE: kind for kind in (RulebookAdopted, BettingOpened)}
+
+
+class Adoption(NamedTuple):
+    """What becomes of the configured rulebook at the next start.
+
+    Args:
+        rulebook: its id.
+        faults: what `check_rulebook` finds; a rulebook that has some is not adopted.
+        in_force: whether the log cites this very file already; then it plays on, with an alarm.
+    """
+
+    rulebook: str
+    faults: tuple[RulebookFault, ...]
+    in_force: bool
+
+    @property
+    def refused(self) -> bool:
+        """Whether the table would not start by it."""
+        return bool(self.faults) and not self.in_force
+
+
+def adoption_of(config: TableConfig) -> Adoption:
+    """Return what would become of the configuration's rulebook.
+
+    Raises:
+        InputError: it cannot be read; `load_config` says so first.
+    """
+    rulebook = named_rulebook(config.rulebook_name)
+    faults = check_rulebook(rulebook)
+    in_force = bool(faults) and rulebook_in_force(config.log_path) == rulebook.hash
+    return Adoption(rulebook.id, faults, in_force)
+
+
+def rulebook_in_force(log: Path) -> str | None:
+    """Return the hash of the rulebook that a log cited last; None where it cites none."""
+    try:
+        with reading(log) as opened:
+            for position in range(opened.end, 0, -1):
+                found = opened.at(position)
+                if found is None:
+                    return None
+                envelope = decode_envelope(found[0])
+                if envelope.type in _CITES:
+                    event = decode_data(envelope)
+                    if isinstance(event, RulebookAdopted | BettingOpened):
+                        return event.rulebook_hash
+    except TableError:
+        return None
+    return None
+
+
+def unlimited_bets(config: TableConfig) -> Iterator[str]:
+    """Yield the offered bets whose stakes nothing bounds but the unit."""
+    rulebook = named_rulebook(config.rulebook_name)
+    limits = config.limits.as_event() if config.limits else LimitsSet()
+    limited = apply_limits(rulebook, limits)
+    whole = limited.limits
+    if any((whole.table_maximum, whole.patron_maximum, whole.seat_maximum)):
+        return
+    for bet in limited.bets.values():
+        if bet.offered and bet.maximum is None and bet.minimum <= rulebook.unit:
+            yield bet.id
