@@ -61,7 +61,7 @@ def replay_command(
             found = view_of(state_at(source, parse_at(at)), source, books)
             _print(encode_state_view(found) if as_json else state_text(found))
         elif coup is None and not asked:
-            _list(source, as_json=as_json)
+            _list(source, books, as_json=as_json)
         else:
             record = _record(source, coup or _coup_at(source, min(asked)))
             _print_coup(record, source, books, asked, html, as_json=as_json)
@@ -89,12 +89,12 @@ def _print_coup(
     if as_json:
         _print(msgspec.json.encode(found or story))
     elif found is not None:
-        _print(what_if_text(found, story.currency))
+        _print(what_if_text(found, story.money))
     elif html is None:
         _print(story_text(story))
 
 
-def _list(source: LogReader, *, as_json: bool) -> None:
+def _list(source: LogReader, books: Mapping[str, Rulebook], *, as_json: bool) -> None:
     found, head = CoupList(), ""
     for moment in replay(source):
         found.take(moment)
@@ -108,7 +108,7 @@ def _list(source: LogReader, *, as_json: bool) -> None:
         }
         _print(msgspec.json.encode(document))
     else:
-        _print(list_text(found.lines, source.end, head))
+        _print(list_text(found.lines, source.end, head, books))
 
 
 def _record(source: LogReader, coup: str) -> CoupRecord:

@@ -171,7 +171,10 @@ class RulebookView(Struct, frozen=True, kw_only=True):
     hash: str
     title: str
     currency: str
+    decimals: int
+    decks: int
     unit: int
+    chips: tuple[int, ...]
     sign: Sign
     bets: tuple[BetView, ...]
     commission: str | None
@@ -339,6 +342,8 @@ def _rulebook_view(rulebook: Rulebook) -> RulebookView:
         hash=rulebook.hash,
         title=rulebook.title,
         currency=rulebook.currency,
+        decimals=rulebook.decimals,
+        decks=rulebook.decks,
         unit=rulebook.unit,
         sign=rulebook.sign,
         bets=tuple(

@@ -10,7 +10,7 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
 
-from events.money import MAX_AMOUNT, Odds, Rounding
+from events.money import MAX_AMOUNT, Currency, Odds, Rounding
 from table_core.rules.wagers import Judge
 
 __all__ = [
@@ -201,6 +201,8 @@ class Rulebook(Struct, frozen=True, kw_only=True):
         title: for people.
         decks: 4, 6 or 8.
         currency: ISO 4217 code.
+        decimals: of an amount in it, in this edition. ISO 4217 may change them; the amounts of a
+            coup keep those of its rulebook.
         unit: the smallest payable amount, in minor units.
         rounding: the direction in which amounts are rounded.
         commission: None where no bet pays any.
@@ -217,6 +219,7 @@ class Rulebook(Struct, frozen=True, kw_only=True):
     title: str
     decks: int
     currency: str
+    decimals: int
     unit: int
     rounding: RoundingRules
     commission: Commission | None
@@ -227,6 +230,11 @@ class Rulebook(Struct, frozen=True, kw_only=True):
     bets: Mapping[str, Bet]
     caps: tuple[Cap, ...]
     hash: str
+
+    @property
+    def money(self) -> Currency:
+        """The currency of all amounts, with its decimals."""
+        return Currency(self.currency, self.decimals)
 
     def phase_of(self, bet: str) -> int:
         """Return the settlement phase of a bet; the last phase for an unknown bet."""

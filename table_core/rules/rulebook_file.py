@@ -43,7 +43,7 @@ from table_core.rules.rulebook import (
 )
 from table_core.rules.wagers import BET_KINDS, BetKind
 
-__all__ = ["DECKS", "FORM", "MAX_ODDS", "full_shoe", "parse_rulebook", "read_composition"]
+__all__ = ["DECKS", "FORM", "MAX_ODDS", "form_1_decimals", "full_shoe", "parse_rulebook", "read_composition"]
 
 DECKS: Final = (4, 6, 8)
 """The numbers of decks that a shoe can begin with."""
@@ -103,6 +103,20 @@ MAX_ODDS: Final = 1000
 """To one. The largest stake (2^53 - 1) at these odds still fits the 64 bits of a JSON writer."""
 _MAX_RATIO_TEXT: Final = 16  # far beyond any odds, far below where reading an integer gets slow
 _S = TypeVar("_S", bound=Struct)
+
+
+# The decimals of a form 1 edition's amounts, where they are not two. A file of that form does not
+# say them, so this table is a part of the form: it stays as it is, whatever ISO 4217 says.
+_FORM_1_DECIMALS: Final[Mapping[str, int]] = {
+    **dict.fromkeys(("CLP", "ISK", "JPY", "KRW", "PYG", "UGX", "VND", "XAF", "XOF", "XPF"), 0),
+    **dict.fromkeys(("BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"), 3),
+}
+_TWO_DECIMALS: Final = 2
+
+
+def form_1_decimals(currency: str) -> int:
+    """Return the decimals of the amounts of a form 1 rulebook in this currency."""
+    return _FORM_1_DECIMALS.get(currency, _TWO_DECIMALS)
 
 
 class _CommissionForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -213,6 +227,7 @@ def parse_rulebook(name: str, source: bytes) -> Rulebook:
         title=form.title,
         decks=form.decks,
         currency=form.currency,
+        decimals=form_1_decimals(form.currency),
         unit=form.unit,
         rounding=form.rounding,
         commission=commission,
