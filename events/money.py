@@ -11,7 +11,17 @@ from msgspec import Struct
 
 from events.errors import InputError
 
-__all__ = ["MAX_AMOUNT", "MAX_STAKE", "MAX_DECIMALS", "UNKNOWN_CURRENCY", "Currency", "Odds", "Rounding", "parse_odds", "scale"]
+__all__ = [
+    "MAX_AMOUNT",
+    "MAX_DECIMALS",
+    "MAX_STAKE",
+    "UNKNOWN_CURRENCY",
+    "Currency",
+    "Odds",
+    "Rounding",
+    "parse_odds",
+    "scale",
+]
 
 # Every JSON reader keeps integers exactly up to here (RFC 8259, section 6).
 MAX_AMOUNT: Final = 2**53 - 1
@@ -41,7 +51,7 @@ class Currency(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 UNKNOWN_CURRENCY: Final = Currency("", 2)
-"""Of amounts whose rulebook is not at hand: they are shown in hundredths, and the reader is told."""
+"""Of amounts whose rulebook is not at hand: they are shown in hundredths, and the page says so."""
 
 
 class Rounding(Enum):

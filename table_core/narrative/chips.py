@@ -21,9 +21,9 @@ from table_core.replay.coup_events import Moment
 __all__ = ["CHIP_WORDS"]
 
 
-def _opened(event: FloatOpened, _: Moment, __: Currency) -> EventWords:
-    says = f"Float {event.float_id} was opened with {amount(event.amount, event.currency)}."
-    return EventWords(says, _signed(event.chips, event.signed, event.currency), "money")
+def _opened(event: FloatOpened, _: Moment, currency: Currency) -> EventWords:
+    says = f"Float {event.float_id} was opened with {amount(event.amount, currency)}."
+    return EventWords(says, _signed(event.chips, event.signed, currency), "money")
 
 
 def _drop(event: DropCounted, _: Moment, currency: Currency) -> EventWords:

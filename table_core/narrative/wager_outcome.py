@@ -168,7 +168,9 @@ def _sums(line: SettlementLine, rulebook: Rulebook | None, currency: Currency) -
     return sums
 
 
-def _winnings(line: SettlementLine, odds: Odds, rulebook: Rulebook | None, currency: Currency) -> str:
+def _winnings(
+    line: SettlementLine, odds: Odds, rulebook: Rulebook | None, currency: Currency
+) -> str:
     stake = amount(line.stake, currency)
     exact = exact_amount(line.stake * odds.num, odds.den, currency)
     to = f"{odds.num} to {odds.den}"

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from events.cards import Card, Hand, Winner, total
 from events.commands.base import Refusal
+from events.money import Rounding
 from events.types.chips import ChipMove, amount_of
 from events.types.commission import SeatAmount
 from events.types.table import DrawRule, Wager
@@ -19,6 +20,7 @@ from table_core.decide.available_commands import current_refusals
 from table_core.decide.decision import DecisionContext
 from table_core.narrative.formatting import DRAW_WORDS
 from table_core.roads.columns import RoadsView, project_roads
+from table_core.rules.payable import Unpayable, chip_values, first_unpayable
 from table_core.rules.rulebook import Rulebook, Sign
 from table_core.rules.table_limits import apply_limits
 from table_core.state.coup import Phase
@@ -62,6 +64,7 @@ class FloatView(Struct, frozen=True, kw_only=True):
     Args:
         float_id: `YYYYMMDD-NN`.
         currency: ISO 4217.
+        decimals: of an amount in it.
         opening: counted at the opening.
         counted: by the last count between; null before the first.
         closing: counted at the closing.
@@ -71,6 +74,7 @@ class FloatView(Struct, frozen=True, kw_only=True):
 
     float_id: str
     currency: str
+    decimals: int
     opening: int
     counted: int | None
     closing: int | None
@@ -82,7 +86,8 @@ def project_float(each: TableFloat) -> FloatView:
     """Return the sums of a float."""
     return FloatView(
         float_id=each.id,
-        currency=each.currency,
+        currency=each.currency.code,
+        decimals=each.currency.decimals,
         opening=amount_of(each.opening),
         counted=None if each.counted is None else amount_of(each.counted),
         closing=None if each.closing is None else amount_of(each.closing),
@@ -165,7 +170,15 @@ class BetView(Struct, frozen=True, kw_only=True):
 
 
 class RulebookView(Struct, frozen=True, kw_only=True):
-    """The rules in force, by id and hash; the limits are the table's own where it has set some."""
+    """The rules in force, by id and hash; the limits are the table's own where it has set some.
+
+    Args:
+        decimals: of an amount in the currency; screens never ask another table for them.
+        unit: the smallest payable amount, to which `payout_rounding` rounds.
+        chips: the values of the table's chips, ascending.
+        unpayable: an example of a payment that these chips cannot make up; null where there is
+            none.
+    """
 
     id: str
     hash: str
@@ -175,6 +188,8 @@ class RulebookView(Struct, frozen=True, kw_only=True):
     decks: int
     unit: int
     chips: tuple[int, ...]
+    payout_rounding: Rounding
+    unpayable: Unpayable | None
     sign: Sign
     bets: tuple[BetView, ...]
     commission: str | None
@@ -226,6 +241,7 @@ class RulebookName(Struct, frozen=True, kw_only=True):
     hash: str
     title: str
     commission: str | None
+    decimals: int
 
 
 class StateView(Struct, frozen=True, kw_only=True):
@@ -345,6 +361,9 @@ def _rulebook_view(rulebook: Rulebook) -> RulebookView:
         decimals=rulebook.decimals,
         decks=rulebook.decks,
         unit=rulebook.unit,
+        chips=chip_values(rulebook),
+        payout_rounding=rulebook.rounding.payout,
+        unpayable=first_unpayable(rulebook),
         sign=rulebook.sign,
         bets=tuple(
             BetView(
@@ -369,6 +388,7 @@ def _name(rulebook: Rulebook) -> RulebookName:
         hash=rulebook.hash,
         title=rulebook.title,
         commission=_commission(rulebook),
+        decimals=rulebook.decimals,
     )
 
 

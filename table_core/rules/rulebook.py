@@ -16,6 +16,7 @@ from table_core.rules.wagers import Judge
 __all__ = [
     "INITIAL_PHASE",
     "LAST_PHASE",
+    "MOST_CHIPS",
     "PUSH",
     "Amount",
     "Bet",
@@ -24,6 +25,7 @@ __all__ = [
     "CommissionTiming",
     "Limits",
     "Options",
+    "Per",
     "Procedure",
     "Requirement",
     "RoundingRules",
@@ -38,6 +40,15 @@ PUSH: Final = "push"
 
 Amount = Annotated[int, Meta(ge=1, le=MAX_AMOUNT)]
 """Minor units in a rulebook file: a positive integer that every JSON reader keeps exactly."""
+
+
+Per = Literal["patron", "seat", "spot", "wager"]
+"""What a minimum and a maximum of a bet bind.
+
+`patron`: the sum of one patron reference over all seats, or of one seat where there is no
+reference. `seat`: the sum of a box, whoever laid it. `spot`: the sum of one patron in one box.
+`wager`: each wager by itself.
+"""
 
 
 class Requirement(Enum):
@@ -85,10 +96,12 @@ class Bet(Struct, frozen=True, kw_only=True):
         judge: names the categories of an outcome, the most special first.
         schedule: category to odds to one, None for a push. A category that is not listed loses.
         offered: whether the table takes it.
-        minimum: the smallest stake.
-        maximum: the largest stake, None for no limit of its own.
-        step: stakes are multiples of it.
-        per: whether the maximum is for one wager or for all of one patron's on the spot.
+        minimum: the smallest amount that may stand, by `minimum_per`.
+        maximum: the largest that may stand, by `per`; None for no limit of its own.
+        step: the stake of every wager is a multiple of it.
+        per: what the maximum binds.
+        minimum_per: what the minimum binds.
+        table_maximum: all patrons' stakes on this bet together, None for no limit.
         requirement: the wager that must be placed as well.
         commission: whether the house keeps its commission out of the winnings.
     """
@@ -101,7 +114,9 @@ class Bet(Struct, frozen=True, kw_only=True):
     minimum: int
     maximum: int | None
     step: int
-    per: Literal["wager", "spot"]
+    per: Per
+    minimum_per: Per
+    table_maximum: int | None
     requirement: Requirement
     commission: bool
 
@@ -141,10 +156,14 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     Args:
         table_maximum: all stakes together.
         differential: between all Player and all Banker stakes.
+        patron_maximum: all stakes of one patron, on whatever bets.
+        seat_maximum: all stakes in one box, on whatever bets.
     """
 
     table_maximum: Amount | None = None
     differential: Amount | None = None
+    patron_maximum: Amount | None = None
+    seat_maximum: Amount | None = None
 
 
 class Procedure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -193,6 +212,10 @@ class RoundingRules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     commission: Rounding = Rounding.DOWN
 
 
+MOST_CHIPS: Final = 12
+"""The most values of chips that a table has: a screen shows a row of them."""
+
+
 class Rulebook(Struct, frozen=True, kw_only=True):
     """The rules of one table.
 
@@ -204,6 +227,7 @@ class Rulebook(Struct, frozen=True, kw_only=True):
         decimals: of an amount in it, in this edition. ISO 4217 may change them; the amounts of a
             coup keep those of its rulebook.
         unit: the smallest payable amount, in minor units.
+        chips: the values of the table's chips, in minor units, ascending; empty for the usual ones.
         rounding: the direction in which amounts are rounded.
         commission: None where no bet pays any.
         options: the combinations that one patron may place.
@@ -221,6 +245,7 @@ class Rulebook(Struct, frozen=True, kw_only=True):
     currency: str
     decimals: int
     unit: int
+    chips: tuple[int, ...]
     rounding: RoundingRules
     commission: Commission | None
     options: Options

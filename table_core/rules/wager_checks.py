@@ -173,9 +173,11 @@ def _beyond_its_limits(wager: Wager, so_far: _AcceptedWagers) -> Refusal | None:
     """Check for `above_maximum` `below_minimum`."""
     bet, stake = so_far.rulebook.bets[wager.bet], wager.stake
     if bet.maximum is not None:
+        boxes = so_far.tally.spots(patron_of(wager)).get(wager.bet, {})
         if bet.per == "spot":
-            spots = so_far.tally.spots(patron_of(wager))
-            stake += spots.get(wager.bet, {}).get(str(wager.seat), 0)
+            stake += boxes.get(str(wager.seat), 0)
+        elif bet.per == "patron":
+            stake += sum(boxes.values())
         if stake > bet.maximum:
             text = f"{stake} on {wager.bet} is above its maximum of {bet.maximum} for a {bet.per}"
             return refuse("above_maximum", text)

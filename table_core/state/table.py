@@ -5,6 +5,7 @@ from typing import Final
 from msgspec import Struct
 
 from events.cards import Card, Hand
+from events.money import Currency
 from events.types.chips import ChipMove, Pieces
 from events.types.shoe_reports import DeviceResult
 from events.types.table import DealCompleted, Settlement, Wager
@@ -49,7 +50,7 @@ class TableFloat(Struct, frozen=True, gc=False, kw_only=True):
 
     Args:
         id: `YYYYMMDD-NN`.
-        currency: ISO 4217.
+        currency: of its amounts.
         opening: counted at the opening.
         slips: fills and credits, in order.
         counted: by the last count between; None before the first.
@@ -58,7 +59,7 @@ class TableFloat(Struct, frozen=True, gc=False, kw_only=True):
     """
 
     id: str
-    currency: str
+    currency: Currency
     opening: tuple[Pieces, ...]
     slips: tuple[Slip, ...] = ()
     counted: tuple[Pieces, ...] | None = None

@@ -54,7 +54,7 @@ function drawOwed({ commission, rulebook }) {
           {},
           el("b", {}, `${word(title)}: `),
           list
-            .map(({ seat, amount }) => `${word("dealer.seat", { seat })} ${money(amount, rulebook.currency)}`)
+            .map(({ seat, amount }) => `${word("dealer.seat", { seat })} ${money(amount, rulebook.decimals)}`)
             .join(" · "),
         )
       : null;
@@ -77,7 +77,7 @@ async function showPayments({ coup, rulebook, totals }) {
     return;
   }
   const timing = commissionTiming(station.state, answer.shown.rulebook_hash);
-  fill(byId("standing"), settlementTable(answer.shown, rulebook.currency, word, timing));
+  fill(byId("standing"), settlementTable(answer.shown, rulebook.decimals, word, timing));
 }
 
 station.watch(render);

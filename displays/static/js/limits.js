@@ -14,8 +14,8 @@ const OF_A_BET = ["minimum", "maximum", "step"];
  */
 export function askForLimits(station) {
   const { word, state } = station;
-  const { currency, bets, table_maximum, differential } = state.rulebook;
-  const amount = (name, label, value) => moneyInput({ name, label, value, currency, word });
+  const { currency, decimals, bets, table_maximum, differential } = state.rulebook;
+  const amount = (name, label, value) => moneyInput({ name, label, value, decimals, word });
   const rows = bets.map((bet) => ({
     bet: bet.id,
     inputs: OF_A_BET.map((name) =>
@@ -34,13 +34,13 @@ export function askForLimits(station) {
         name: "bets",
         kind: "own",
         element: betTable(rows, word),
-        read: () => rows.map(({ bet, inputs }) => limitsOf(bet, inputs, currency)).filter(Boolean),
+        read: () => rows.map(({ bet, inputs }) => limitsOf(bet, inputs, decimals)).filter(Boolean),
       },
       ...whole.map(({ name, input }) => ({
         name,
         kind: "own",
         element: el("label", {}, el("span", {}, word(`field.${name}`)), input),
-        read: () => parseMoney(input.value, currency),
+        read: () => parseMoney(input.value, decimals),
       })),
     ],
   });
@@ -69,24 +69,24 @@ function betTable(rows, word) {
 }
 
 /** Return one bet's limits for the command; null if all are the rulebook's. */
-function limitsOf(bet, inputs, currency) {
-  const values = inputs.map((input) => parseMoney(input.value, currency));
+function limitsOf(bet, inputs, decimals) {
+  const values = inputs.map((input) => parseMoney(input.value, decimals));
   if (values.every((value) => value === null)) return null;
   return { bet, ...Object.fromEntries(OF_A_BET.map((name, n) => [name, values[n]])) };
 }
 
 /** Create a field for an amount; it may be empty, and the form refuses anything else. */
-function moneyInput({ name, label, value, currency, word }) {
+function moneyInput({ name, label, value, decimals, word }) {
   const input = el("input", {
     name,
-    value: value === null ? "" : typed(value, currency),
+    value: value === null ? "" : typed(value, decimals),
     autocomplete: "off",
     inputMode: "decimal",
     maxLength: 16,
     aria: { label },
   });
   input.addEventListener("input", () => {
-    const wrong = input.value.trim() !== "" && parseMoney(input.value, currency) === null;
+    const wrong = input.value.trim() !== "" && parseMoney(input.value, decimals) === null;
     input.setCustomValidity(wrong ? word("limits.not_money") : "");
   });
   return input;

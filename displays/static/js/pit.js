@@ -124,18 +124,18 @@ function cageRows({ consumers, position }) {
 
 /** Draw the commission that each seat owes or that was given up, with its buttons. */
 function drawCommission({ commission, rulebook }) {
-  const { currency } = rulebook;
+  const { decimals } = rulebook;
   const button = (command, seat, act) => {
     const made = el("button", { type: "button", data: { key: `${command}-${seat}`, command } }, word(`short.${command}`));
     return station.bind(made, { command: "", roles: ["supervisor"], act: () => act(made) });
   };
   const row = (title, { seat, amount }, ...buttons) =>
-    el("li", { data: { seat } }, el("span", {}, `${word("dealer.seat", { seat })} · ${word(title)} ${money(amount, currency)}`), ...buttons);
+    el("li", { data: { seat } }, el("span", {}, `${word("dealer.seat", { seat })} · ${word(title)} ${money(amount, decimals)}`), ...buttons);
   const recover = ({ seat, amount }) =>
     askFor(station, {
       command: "recover_commission",
       about: word("dealer.seat", { seat }),
-      fields: [{ name: "amount", kind: "text", value: typed(amount, currency), read: (text) => parseMoney(text, currency) ?? text }],
+      fields: [{ name: "amount", kind: "text", value: typed(amount, decimals), read: (text) => parseMoney(text, decimals) ?? text }],
       build: (values) => ({ seat, ...values }),
     });
   const giveUp = ({ seat }) =>

@@ -1,7 +1,8 @@
 // The scoreboard's page: shows the newest state, and whether it is live.
 
-import { amount, counts, dealt, drawRules, handOf, pays, status, tableLimits } from "./board_text.js";
+import { counts, dealt, drawRules, handOf, pays, status, tableLimits } from "./board_text.js";
 import { watch } from "./live.js";
+import { money } from "./money.js";
 import { DERIVED, bead, big, drawRoad, loneMark } from "./roads/draw.js";
 import { beadPlate, bigRoad, derivedRoad, newest } from "./roads/grid.js";
 import { language, loadWords } from "./words.js";
@@ -128,12 +129,14 @@ const named = (kind, ...ids) => {
   return said === key ? ids.at(-1).replaceAll("_", " ") : said;
 };
 
-function limitsOf({ minimum, maximum }, currency) {
-  const least = amount(minimum, currency, language);
-  return maximum === null ? `${least}+` : `${least}–${amount(maximum, currency, language)}`;
+const WHOLE = { whole: true }; // a sign writes 500, not 500.00
+
+function limitsOf({ minimum, maximum }, decimals) {
+  const least = money(minimum, decimals, WHOLE);
+  return maximum === null ? `${least}+` : `${least}–${money(maximum, decimals, WHOLE)}`;
 }
 
-function betRow(bet, currency) {
+function betRow(bet, decimals) {
   const scale = pays(bet);
   const odds = scale.map(({ category, odds: pay }) =>
     make(
@@ -148,7 +151,7 @@ function betRow(bet, currency) {
     "",
     make("th", "", named("bet", bet.id)),
     make("td", "pays", ...odds),
-    make("td", "limits", limitsOf(bet, currency)),
+    make("td", "limits", limitsOf(bet, decimals)),
   );
   row.dataset.bet = bet.id;
   return row;
@@ -176,22 +179,22 @@ function showSign(rulebook) {
   const asText = JSON.stringify(rulebook);
   if (asText === signShown) return;
   signShown = asText;
-  const { bets, currency } = rulebook;
+  const { bets, currency, decimals } = rulebook;
   const { minimum, maximum } = tableLimits(bets);
   at("game").textContent = sign(rulebook.sign.game);
   const scale = rulebook.sign.pay_scale;
   at("scale").textContent = scale ? word("scale", { scale: word(`scale.${scale}`) }) : "";
   for (const each of board.querySelectorAll("[data-currency]")) each.textContent = currency;
-  showLimit("minimum", minimum === null ? "–" : amount(minimum, currency, language));
-  showLimit("maximum", maximum === null ? word("limits.none") : amount(maximum, currency, language));
-  at("bets").replaceChildren(...bets.map((bet) => betRow(bet, currency)));
+  showLimit("minimum", minimum === null ? "–" : money(minimum, decimals, WHOLE));
+  showLimit("maximum", maximum === null ? word("limits.none") : money(maximum, decimals, WHOLE));
+  at("bets").replaceChildren(...bets.map((bet) => betRow(bet, decimals)));
   const lines = bets.reduce((sum, bet) => sum + (pays(bet).length > 2 ? 2 : 1), 0);
   const table = at("bets").closest("table");
   table.style.setProperty("--rows", Math.max(8, lines));
-  table.style.setProperty("--longest", Math.max(...bets.map((bet) => limitsOf(bet, currency).length)));
+  table.style.setProperty("--longest", Math.max(...bets.map((bet) => limitsOf(bet, decimals).length)));
   const whole = ["table_maximum", "differential"]
     .filter((name) => rulebook[name] !== null)
-    .map((name) => word(`sign.${name}`, { amount: `${currency} ${amount(rulebook[name], currency, language)}` }));
+    .map((name) => word(`sign.${name}`, { amount: `${currency} ${money(rulebook[name], decimals, WHOLE)}` }));
   at("lines").replaceChildren(
     ...[...whole, ...rulebook.sign.lines.map(sign)].map((text) => make("span", "", text)),
   );

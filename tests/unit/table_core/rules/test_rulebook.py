@@ -114,7 +114,7 @@ def test_the_lucky_8_maxima_are_the_seeds() -> None:
         "table",
     )
     assert [rulebook.bets[bet].maximum for bet in cap.bets] == [30_000, 30_000]
-    assert [rulebook.bets[bet].per for bet in cap.bets] == ["wager", "wager"]
+    assert [rulebook.bets[bet].per for bet in cap.bets] == ["patron", "patron"]
     assert rulebook.options.max_options == 3
 
 
@@ -138,7 +138,7 @@ def test_a_site_may_play_with_fewer_decks_and_bigger_chips() -> None:
 
 # change -> the key and part of the reason
 FAULTS = """
-form=2                            -> form: Invalid enum value 2
+form=3                            -> form: Invalid enum value 3
 id=Bad_Name                       -> id: Expected `str` matching regex
 title=                            -> title: Expected `str` of length >= 1
 decks=7                           -> decks: Invalid enum value 7

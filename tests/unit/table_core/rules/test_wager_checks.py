@@ -33,7 +33,9 @@ au-commission unit=25 | tie=50 2:tie=60 -> - not_a_step
 au-commission bets.tie.step=50 | tie=50 2:tie=75 -> - not_a_step
 au-commission bets.tie.minimum=50 | tie=50 2:tie=49 -> - below_minimum
 au-commission bets.tie.maximum=50 | tie=50 2:tie=51 -> - above_maximum
-au-commission bets.tie.maximum=50 | tie=50 tie=50 -> - -
+au-commission bets.tie.maximum=50 | tie=50 tie=50 2:tie=50 -> - above_maximum -
+au-commission bets.tie.maximum=50 | tie=50@p 2:tie=1@p 2:tie=50@q -> - above_maximum -
+au-commission bets.tie.maximum=50 bets.tie.per=wager | tie=50 tie=50 -> - -
 au-commission bets.tie.maximum=50 bets.tie.per=spot | tie=50 tie=1 2:tie=50 -> - above_maximum -
 au-commission bets.tie.maximum=50 bets.tie.per=spot | tie=5@p tie=5@q tie=46@p -> - - above_maximum
 au-commission limits.table_maximum=100 | tie=60 2:tie=41 3:tie=40 -> - table_maximum -
@@ -57,7 +59,7 @@ mini-lucky8 options.max_options=2 | player=5 tie=5 lucky8_player=5 -> - - too_ma
 mini-lucky8 options.max_options=4 | player=5 tie=5 lucky8_player=5 lucky8_banker=5 -> - - - -
 mini-lucky8 | player=5 lucky8_player=30000 -> - -
 mini-lucky8 | player=5 lucky8_player=30001 -> - above_maximum
-mini-lucky8 | player=5 lucky8_player=30000 lucky8_player=30000 -> - - -
+mini-lucky8 | player=5 lucky8_player=30000 lucky8_player=30000 -> - - above_maximum
 mini-lucky8 | lucky8_player=5 -> main_wager_required
 mini-lucky8 | lucky8_player=5 tie=5 -> - -
 mini-lucky8 | lucky8_player=5 2:tie=5 -> main_wager_required -
@@ -154,7 +156,7 @@ def test_a_refusal_says_what_and_how_much() -> None:
     )
     assert refusal == Refusal(
         code="above_maximum",
-        text="30001 on lucky8_player is above its maximum of 30000 for a wager",
+        text="30001 on lucky8_player is above its maximum of 30000 for a patron",
     )
 
 
