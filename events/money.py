@@ -49,6 +49,11 @@ class Currency(Struct, frozen=True, forbid_unknown_fields=True):
     def __str__(self) -> str:
         return self.code
 
+    @property
+    def said(self) -> str:
+        """The currency for people to whom the decimals matter: `AUD with 2 decimals`."""
+        return f"{self.code} with {self.decimals} decimals"
+
 
 UNKNOWN_CURRENCY: Final = Currency("", 2)
 """Of amounts whose rulebook is not at hand: they are shown in hundredths, and the page says so."""

@@ -60,18 +60,10 @@ class ChipEvent(TableEvent, frozen=True, kw_only=True):
 
 
 class FloatOpened(ChipEvent, frozen=True, kw_only=True):
-    """The tray was counted and the table takes it over.
-
-    Args:
-        currency: ISO 4217.
-        decimals: of an amount in it, as the rulebook says; None where an earlier build wrote the
-            event: those of a form 1 rulebook.
-        chips: what lay there.
-    """
+    """The tray was counted and the table takes it over, in an ISO 4217 currency."""
 
     TYPE = "float_opened"
     currency: str
-    decimals: int | None = None
     chips: tuple[Pieces, ...]
 
 

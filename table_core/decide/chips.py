@@ -84,7 +84,6 @@ def open_float(state: TableState, command: OpenFloat, context: DecisionContext) 
         FloatOpened(
             float_id=command.float_id,
             currency=command.currency,
-            decimals=context.rulebook.decimals,
             chips=command.chips,
             amount=amount_of(command.chips),
             signed=command.signed,

@@ -5,7 +5,6 @@ from typing import Any
 from msgspec.structs import replace
 
 from events.errors import OurBug
-from events.money import Currency
 from events.types.chips import (
     ChipEvent,
     ChipMove,
@@ -17,7 +16,6 @@ from events.types.chips import (
     FloatClosed,
     FloatOpened,
 )
-from table_core.rules.rulebook_forms import form_1_decimals
 from table_core.state.table import KEPT_FLOATS, Slip, TableFloat, TableState
 
 __all__ = [
@@ -32,10 +30,7 @@ __all__ = [
 
 def on_float_opened(state: TableState, event: FloatOpened) -> TableState:
     """Add a float, and drop the oldest."""
-    known = event.decimals
-    decimals = form_1_decimals(event.currency) if known is None else known
-    currency = Currency(event.currency, decimals)
-    opened = TableFloat(id=event.float_id, currency=currency, opening=event.chips)
+    opened = TableFloat(id=event.float_id, currency=event.currency, opening=event.chips)
     return replace(state, floats=(*state.floats, opened)[-KEPT_FLOATS:])
 
 

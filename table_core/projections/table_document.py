@@ -22,6 +22,7 @@ from table_core.narrative.formatting import DRAW_WORDS
 from table_core.roads.columns import RoadsView, project_roads
 from table_core.rules.payable import Unpayable, chip_values, first_unpayable
 from table_core.rules.rulebook import Rulebook, Sign
+from table_core.rules.rulebook_forms import form_1_decimals
 from table_core.rules.table_limits import apply_limits
 from table_core.state.coup import Phase
 from table_core.state.dealing import due_places
@@ -82,12 +83,16 @@ class FloatView(Struct, frozen=True, kw_only=True):
     drop: int | None
 
 
-def project_float(each: TableFloat) -> FloatView:
-    """Return the sums of a float."""
+def project_float(each: TableFloat, rulebook: Rulebook) -> FloatView:
+    """Return the sums of a float; its decimals are those of the rulebook of its currency."""
     return FloatView(
         float_id=each.id,
-        currency=each.currency.code,
-        decimals=each.currency.decimals,
+        currency=each.currency,
+        decimals=(
+            rulebook.decimals
+            if each.currency == rulebook.currency
+            else form_1_decimals(each.currency)
+        ),
         opening=amount_of(each.opening),
         counted=None if each.counted is None else amount_of(each.counted),
         closing=None if each.closing is None else amount_of(each.closing),
@@ -321,7 +326,7 @@ def project_table(
         commission=CommissionView(
             outstanding=owed.outstanding, uncollected=owed.uncollected, laid=owed.laid
         ),
-        floats=tuple(map(project_float, state.floats)),
+        floats=tuple(project_float(each, rulebook) for each in state.floats),
         refusals=current_refusals(state, context),
         consumers=consumers,
         library=tuple(map(_name, library)),

@@ -5,7 +5,6 @@ from typing import Final
 from msgspec import Struct
 
 from events.cards import Card, Hand
-from events.money import Currency
 from events.types.chips import ChipMove, Pieces
 from events.types.shoe_reports import DeviceResult
 from events.types.table import DealCompleted, Settlement, Wager
@@ -50,7 +49,7 @@ class TableFloat(Struct, frozen=True, gc=False, kw_only=True):
 
     Args:
         id: `YYYYMMDD-NN`.
-        currency: of its amounts.
+        currency: ISO 4217.
         opening: counted at the opening.
         slips: fills and credits, in order.
         counted: by the last count between; None before the first.
@@ -59,7 +58,7 @@ class TableFloat(Struct, frozen=True, gc=False, kw_only=True):
     """
 
     id: str
-    currency: Currency
+    currency: str
     opening: tuple[Pieces, ...]
     slips: tuple[Slip, ...] = ()
     counted: tuple[Pieces, ...] | None = None
