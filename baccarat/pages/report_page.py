@@ -43,18 +43,16 @@ Currencies = Mapping[tuple[str, str], Currency]
 """(table, a report's key) and (table, a float's id) to the currency of the amounts."""
 
 
-def report_lines(each: SummaryReport, by: str, currencies: Currencies) -> Iterator[str]:
-    """Yield the lines of a report."""
-    currency = currencies[each.table, each.key]
+def report_lines(each: SummaryReport, by: str) -> Iterator[str]:
+    """Yield the lines of a report; amounts in minor units, as in its JSON and CSV."""
     pace = "" if each.hands_per_hour is None else f", {each.hands_per_hour:g} hands an hour"
     yield (
         f"{each.table}, {by} {each.key}: {each.coups:,} coups, {each.voids:,} void, "
         f"{each.corrections:,} settlements taken back{pace}"
     )
-    yield f"  amounts in {currency.code or 'hundredths as units: the currency is not known'}"
-    yield from _amounts(each, _TOTALS, currency)
+    yield from _amounts(each, _TOTALS)
     for found in each.floats:
-        yield from _float_lines(found, currencies[each.table, found.float_id])
+        yield from _float_lines(found)
     if each.patrons:
         yield (
             f"  {'patron':<24} {'coups':>6} {'minutes':>8} {'turnover':>14} {'average':>12} "
@@ -63,8 +61,8 @@ def report_lines(each: SummaryReport, by: str, currencies: Currencies) -> Iterat
     for patron in each.patrons:
         yield (
             f"  {_name(patron):<24} {patron.coups:>6,} {patron.minutes:>8,} "
-            f"{amount(patron.turnover, currency):>14} {amount(patron.average, currency):>12} "
-            f"{amount(patron.win, currency):>14} {_money(patron.theoretical, currency):>12}"
+            f"{patron.turnover:>14,} {patron.average:>12,} {patron.win:>14,} "
+            f"{_or_unknown(patron.theoretical):>12}"
         )
 
 
@@ -95,21 +93,23 @@ def _cell(value: object) -> object:
     return " ".join(map(str, value)) if isinstance(value, tuple) else value
 
 
-def _float_lines(each: FloatReport, currency: Currency) -> Iterator[str]:
+def _float_lines(each: FloatReport) -> Iterator[str]:
     state = "closed" if each.closed else "open, as of its last count"
     yield f"  float {each.float_id}, {each.currency}, {state}:"
-    yield from (f"  {line}" for line in _amounts(each, _FLOAT, currency))
+    yield from (f"  {line}" for line in _amounts(each, _FLOAT))
     hold = "unknown" if each.hold is None else f"{each.hold * _PERCENT:.2f} %"
     yield f"    {'hold':<28} {hold:>16}"
     if each.repeated:
         yield f"    used more than once: {', '.join(each.repeated)}"
 
 
-def _amounts(
-    each: SummaryReport | FloatReport, lines: Iterable[tuple[str, str]], currency: Currency
-) -> Iterator[str]:
+def _amounts(each: SummaryReport | FloatReport, lines: Iterable[tuple[str, str]]) -> Iterator[str]:
     for name, told in lines:
-        yield f"  {told:<28} {_money(getattr(each, name), currency):>16}"
+        yield f"  {told:<28} {_or_unknown(getattr(each, name)):>16}"
+
+
+def _or_unknown(amount: int | None) -> str:
+    return "unknown" if amount is None else f"{amount:,}"
 
 
 def _name(patron: PatronReport) -> str:

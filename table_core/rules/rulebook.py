@@ -11,6 +11,7 @@ from typing import Annotated, Final, Literal
 from msgspec import Meta, Struct
 
 from events.money import MAX_AMOUNT, Currency, Odds, Rounding
+from events.types.wagers import Per
 from table_core.rules.wagers import Judge
 
 __all__ = [
@@ -25,7 +26,6 @@ __all__ = [
     "CommissionTiming",
     "Limits",
     "Options",
-    "Per",
     "Procedure",
     "Requirement",
     "RoundingRules",
@@ -40,15 +40,6 @@ PUSH: Final = "push"
 
 Amount = Annotated[int, Meta(ge=1, le=MAX_AMOUNT)]
 """Minor units in a rulebook file: a positive integer that every JSON reader keeps exactly."""
-
-
-Per = Literal["patron", "seat", "spot", "wager"]
-"""What a minimum and a maximum of a bet bind.
-
-`patron`: the sum of one patron reference over all seats, or of one seat where there is no
-reference. `seat`: the sum of a box, whoever laid it. `spot`: the sum of one patron in one box.
-`wager`: each wager by itself.
-"""
 
 
 class Requirement(Enum):
@@ -144,10 +135,16 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         allow_opposite: Player and Banker at once.
         max_options: the maximum number out of main, tie, Lucky 8 Player and Lucky 8 Banker; None
             for all.
+        tie_is_main: whether a tie is the main wager that a side bet needs; None as the bet's
+            requirement has it: for `any_main` it is, for `same_seat` it is not.
+        side_bet_first: whether a side bet may be placed before its main wager while betting is
+            open, so that the close of betting judges it; else the command that places it does.
     """
 
     allow_opposite: bool = False
     max_options: Amount | None = None
+    tie_is_main: bool | None = None
+    side_bet_first: bool = True
 
 
 class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

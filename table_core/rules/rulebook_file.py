@@ -19,6 +19,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from events.cards import Card, parse_card
 from events.errors import ConfigError, InputError
@@ -44,6 +45,7 @@ from table_core.rules.rulebook_forms import (
     FileForm1,
     FileForm2,
     FormNumber,
+    RulebookForm,
     whole,
 )
 from table_core.rules.wagers import BET_KINDS, BetKind
@@ -167,7 +169,7 @@ def parse_rulebook(name: str, source: bytes) -> Rulebook:
     known = FORMS[number.form if number else NEWEST_FORM]
     form = faults.convert(known.file, tree, "")
     unit = form.unit if form else 1
-    bets = dict(_bets(sections, known.bet, unit, faults))
+    bets = dict(_bets(sections, known, unit, faults))
     commission = None
     if form:
         commission = _commission(form.commission, faults)
@@ -210,7 +212,7 @@ def _commission(form: CommissionForm | None, faults: _Faults) -> Commission | No
 
 
 def _bets(
-    sections: object, section_form: type[BetForm1 | BetForm2], unit: int, faults: _Faults
+    sections: object, known: RulebookForm, unit: int, faults: _Faults
 ) -> Iterator[tuple[str, Bet]]:
     if not isinstance(sections, dict) or not sections:
         faults.add("bets", "write a section for each wager, such as [bets.player]")
@@ -221,9 +223,10 @@ def _bets(
         if kind is None:
             faults.add(key, f"no such wager; known are {', '.join(BET_KINDS)}")
             continue
-        form = faults.convert(section_form, section, key)
+        form = faults.convert(known.bet, section, key)
         if form is not None:
-            bet = _bet(name, kind, form, unit, faults)
+            judges = {v: judge for v, judge in kind.judges.items() if v not in known.without}
+            bet = _bet(name, replace(kind, judges=judges), form, unit, faults)
             if bet is not None:
                 yield name, bet
 

@@ -13,6 +13,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
 from events.money import MAX_DECIMALS
+from events.types.wagers import Per
 from table_core.rules.rulebook import (
     LAST_PHASE,
     MOST_CHIPS,
@@ -21,7 +22,6 @@ from table_core.rules.rulebook import (
     CommissionTiming,
     Limits,
     Options,
-    Per,
     Procedure,
     Requirement,
     RoundingRules,
@@ -173,14 +173,16 @@ class RulebookForm(NamedTuple):
     Args:
         file: everything but the number of the form and the bets.
         bet: a section `bets.ID`.
+        without: the variants that came with a later form.
     """
 
     file: type[FileForm1 | FileForm2]
     bet: type[BetForm1 | BetForm2]
+    without: frozenset[str] = frozenset()
 
 
 FORMS: Final[Mapping[int, RulebookForm]] = {
-    1: RulebookForm(FileForm1, BetForm1),
+    1: RulebookForm(FileForm1, BetForm1, without=frozenset({"no_suit"})),
     2: RulebookForm(FileForm2, BetForm2),
 }
 NEWEST_FORM: Final = max(FORMS)

@@ -70,9 +70,8 @@ def report_command(
     with open_ledger(parse_ledger_url(ledger)) as opened:
         edges = _edges(opened, chosen, files)
         found = summary_reports(opened, by, chosen, edges)
-    currencies = _currencies(found, currency)
     if html is not None:
-        page = report_page(found, by, currencies)
+        page = report_page(found, by, _currencies(found, currency))
         write_whole(html, page.encode(), "--html")
     if table_of:
         head, rows = csv_rows(found, table_of)
@@ -84,7 +83,7 @@ def report_command(
         if as_json:
             sys.stdout.write(msgspec.json.encode(each).decode() + "\n")
         elif html is None:
-            click.echo("\n".join(report_lines(each, by, currencies)))
+            click.echo("\n".join(report_lines(each, by)))
 
 
 def _currencies(reports: Sequence[SummaryReport], asked: str | None) -> Currencies:

@@ -116,7 +116,7 @@ def page_of(*reports: SummaryReport, by: str = "day", currency: Currency = AUD) 
 
 
 def lines_of(report: SummaryReport) -> str:
-    return "\n".join(report_lines(report, "day", _currencies([report], AUD)))
+    return "\n".join(report_lines(report, "day"))
 
 
 def _currencies(reports: Sequence[SummaryReport], currency: Currency) -> Currencies:
@@ -213,7 +213,7 @@ def test_a_shoe_has_no_inventory_and_a_loss_is_a_loss() -> None:
 
 def test_the_lines_for_a_terminal_hold_every_figure() -> None:
     told = lines_of(REPORT)
-    amounts = ("10,600.00", "142.27", "-7,350.00", "12,000.00", "2,333.33")
+    amounts = ("1,060,000", "14,227", "-735,000", "1,200,000", "233,333")
     words = ("3 coups, 1 void", "61.5 hands an hour", "float 20261127-01", "38.24 %", "p-17")
     for said in (*amounts, *words, "seat 7"):
         assert said in told

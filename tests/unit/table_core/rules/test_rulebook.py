@@ -192,7 +192,7 @@ mini-lucky8 caps.scope=seat            -> caps[0].scope: Invalid enum value 'sea
 mini-lucky8 unit=7                     -> caps[0].maximum: no multiple of the unit of 7
 mini-lucky8 bets.lucky8_player.step=5 unit=4 -> bets.lucky8_player.step: 5 is no multiple
 mini-lucky8 bets.lucky8_player.minimum=30001 -> bets.lucky8_player.maximum: 30000 is below
-mini-lucky8 bets.lucky8_player.variant=x -> known are each_hand, all_six, bet_hand
+mini-lucky8 bets.lucky8_player.variant=x -> known are each_hand, all_six, bet_hand, no_suit
 nz-scale-one bets.perfect_pairs.pays.push=push -> bets.perfect_pairs.pays.push: no such category
 au-even-money bets.banker.commission=true -> bets.banker.commission: there is no section
 """
