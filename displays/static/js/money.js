@@ -4,7 +4,7 @@
 import { language } from "./words.js";
 
 // Digits, or digits in groups of three: "2,5" is a slip of the hand and no amount.
-const TYPED = /^\s*(\d{1,15}|\d{1,3}(?:,\d{3}){1,4})(?:[.](\d+))?\s*$/;
+const TYPED = /^\s*(\d{1,16}|\d{1,3}(?:,\d{3}){1,5})(?:[.](\d+))?\s*$/;
 
 /**
  * Format an amount for people: `1,250.00`.
