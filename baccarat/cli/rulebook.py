@@ -8,6 +8,7 @@ from baccarat.read_files import read_file
 from baccarat.rulebooks.library import named_rulebook, source_of, table_requirements_missing
 from events.errors import ConfigError
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
+from table_core.rules.payable import chip_values, first_unpayable
 from table_core.rules.rulebook import INITIAL_PHASE, Bet, Requirement, Rulebook
 from table_core.rules.rulebook_file import parse_rulebook
 from table_core.rules.wagers import BET_KINDS
@@ -87,7 +88,10 @@ def _document(book: Rulebook) -> dict[str, object]:
         "title": book.title,
         "decks": book.decks,
         "currency": book.currency,
+        "decimals": book.decimals,
         "unit": book.unit,
+        "chips": chip_values(book),
+        "unpayable": first_unpayable(book),
         "hash": book.hash,
         "rounding": book.rounding,
         "commission": terms
@@ -131,7 +135,8 @@ def _as_text(book: Rulebook) -> str:
     rounding = book.rounding
     lines = [
         f"{book.id}: {book.title}, {book.decks} decks",
-        f"Amounts in minor units of {book.currency}, payable in units of {book.unit}",
+        f"Amounts in minor units of {book.money.said}, payable in units of {book.unit}",
+        f"Chips of {', '.join(map(str, chip_values(book)))}",
         f"Payouts rounded {rounding.payout.value}, commission {rounding.commission.value}",
     ]
     if book.commission:

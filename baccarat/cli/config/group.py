@@ -7,6 +7,7 @@ import click
 import msgspec
 
 from baccarat.cli.config.broker import broker
+from baccarat.config.advice import advice
 from baccarat.config.errors import ConfigFault, ConfigFaults
 from baccarat.config.form import TABLE
 from baccarat.config.table import load_config
@@ -46,20 +47,26 @@ def init(file: Path) -> None:
 @_FILE
 @_JSON
 def check(file: Path, *, as_json: bool) -> int:
-    """Say everything that is wrong with FILE, a line each; exit code 2 where something is."""
+    """Say everything that is wrong with FILE, a line each; exit code 2 where something is.
+
+    What a site can mean, and should look at before it opens, is said as well: exit code 0.
+    """
     if not as_json:
-        load_config(file)
-        click.echo(f"{file}: in order")
+        found = [*advice(load_config(file))]
+        click.echo(f"{file}: in order{', but for what follows' if found else ''}")
+        for each in found:
+            click.echo(f"look at {each}")
         return 0
+    found = []
     try:
-        load_config(file)
+        found = [*advice(load_config(file))]
     except ConfigFaults as error:
         faults = list(error.faults)
     except ConfigError as error:
         faults = [ConfigFault(key="", reason=str(error))]
     else:
         faults = []
-    click.echo(msgspec.json.encode({"ok": not faults, "errors": faults}))
+    click.echo(msgspec.json.encode({"ok": not faults, "errors": faults, "advice": found}))
     return 2 if faults else 0
 
 

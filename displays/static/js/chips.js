@@ -5,6 +5,7 @@ import { nextOfDay } from "./day_number.js";
 import { el, fill } from "./dom.js";
 import { askFor } from "./forms.js";
 import { money, parseMoney, typed } from "./money.js";
+import { betName } from "./wagers.js";
 
 const SPARE_ROWS = 2;
 
@@ -96,6 +97,21 @@ function row({ value, n, decimals, word }) {
   };
   for (const input of [worth, count]) input.addEventListener("input", judge);
   return { worth, count };
+}
+
+/** Show how payments are rounded, and a payment that the table's chips cannot make up. */
+export function drawPayable(container, { decimals, unit, payout_rounding, chips, unpayable }, word) {
+  const said = { unit: money(unit, decimals), chip: money(chips[0], decimals) };
+  const example = unpayable && {
+    bet: betName(unpayable.bet, word),
+    stake: money(unpayable.stake, decimals),
+    paid: money(unpayable.paid, decimals),
+  };
+  fill(
+    container,
+    el("p", {}, word(`chips.rounded.${payout_rounding}`, said)),
+    example ? el("p.unpayable", {}, `⚠ ${word(unpayable.category ? "chips.unpayable" : "chips.no_stake", example)}`) : null,
+  );
 }
 
 /** Draw the newest float as sums: opening, fills, credits, counts. */

@@ -1,7 +1,7 @@
 // The pit's page: problems that need a person and their remedies, and corrections of coups.
 
 import { actButton, placeButtons } from "./command_buttons.js";
-import { drawFloat } from "./chips.js";
+import { drawFloat, drawPayable } from "./chips.js";
 import { Record } from "./correct.js";
 import { byId, el, fill } from "./dom.js";
 import { askFor } from "./forms.js";
@@ -42,6 +42,7 @@ function render(state) {
   drawAlarms(state);
   drawHealth(state);
   drawCommission(state);
+  drawPayable(byId("payable"), state.rulebook, word);
   drawFloat(byId("float"), state, word);
   record.offer(state);
 }
