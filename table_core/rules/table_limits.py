@@ -97,6 +97,7 @@ def _known(rulebook: Rulebook, limits: LimitsSet) -> Iterator[BetLimits]:
 def _limited(bet: Bet, limits: BetLimits, unit: int) -> Bet:
     """Return a bet with the table's limits applied.
 
+    What the limits bind is the same for minimum and maximum, unless the rulebook has it so already.
     A step that was set under another version of the rulebook may be no multiple of the unit. The
     winnings of such a stake could not be paid, so the rulebook's own step stays.
     """
@@ -104,7 +105,7 @@ def _limited(bet: Bet, limits: BetLimits, unit: int) -> Bet:
     return replace(
         bet,
         per=limits.per or bet.per,
-        minimum_per=limits.per or bet.minimum_per,
+        minimum_per=bet.minimum_per if limits.per in {None, bet.per} else limits.per,
         table_maximum=limits.table_maximum or bet.table_maximum,
         minimum=bet.minimum if limits.minimum is None else limits.minimum,
         maximum=bet.maximum if limits.maximum is None else limits.maximum,

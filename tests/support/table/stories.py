@@ -18,9 +18,7 @@ from tests.support.log.logs import ORIGIN, stored_bytes, to_append
 from tests.support.table.coups import CONTEXT, COUP, World
 from tests.support.table.histories import play_history
 
-BOOKS = {
-    book.hash: book for book in (parse_rulebook("shipped.toml", each) for each in shipped_sources())
-}
+BOOKS = {book.hash: book for book in (parse_rulebook("", each) for each in shipped_sources())}
 
 # The shoe says another result, a supervisor confirms, and later corrects a face: from Player 9
 # against 5, 1,000 on Player and 2,000 on Banker, to a tie.

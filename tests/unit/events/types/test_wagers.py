@@ -1,6 +1,7 @@
 """Wagers beside placing and settling: kinds, limits, lonely side bets, the aggregate."""
 
 from collections.abc import Sequence
+from importlib.resources import files
 
 import pytest
 
@@ -8,7 +9,9 @@ from events.commands.base import Refusal
 from events.commands.wagers import SetLimits
 from events.types.table import CoupSettled
 from events.types.wagers import AggregateCapped, BetLimits, LimitsSet
+from table_core.projections.table_document import project_table
 from table_core.rulebooks.shipped import load_rulebook
+from table_core.rules.rulebook_file import parse_rulebook
 from table_core.rules.table_limits import apply_limits, limit_faults
 from table_core.state.coup import Phase
 from table_core.state.table import TableState
@@ -214,6 +217,28 @@ def test_the_rulebooks_hash_stays_the_files() -> None:
     assert apply_limits(rulebook, TableState().limits) is rulebook
 
 
+def test_what_limits_bind_stands_in_the_state() -> None:
+    first = book("ez", "limits.seat_maximum=900", "bets.tie.table_maximum=500")
+    own = BetLimits(bet="banker", maximum=70, per="seat")
+    shown = project_table(
+        TableState(limits=LimitsSet(bets=(own,), patron_maximum=800)),
+        table="t1", rulebook=first, catching_up=False,
+    ).rulebook  # fmt: skip
+    assert (shown.patron_maximum, shown.seat_maximum) == (800, 900)
+    bets = {bet.id: (bet.maximum, bet.per, bet.table_maximum) for bet in shown.bets}
+    assert (bets["banker"], bets["tie"]) == ((70, "seat", None), (None, "patron", 500))
+
+
+def test_a_form_1_spot_keeps_its_minimum_a_wager() -> None:
+    text = (files("table_core") / "rulebooks" / "ez.toml").read_text("utf-8")
+    bet = '[bets.tie]\nper = "spot"'
+    first = parse_rulebook("site.toml", text.replace("[bets.tie]", bet).encode())
+    for per, minimum_per in ((None, "wager"), ("spot", "wager"), ("seat", "seat")):
+        limits = LimitsSet(bets=(BetLimits(bet="tie", per=per),))  # type: ignore[arg-type]  # literals
+        limited = apply_limits(first, limits).bets["tie"]
+        assert (limited.per, limited.minimum_per) == (per or "spot", minimum_per)
+
+
 def test_a_step_of_an_older_version_never_lets_a_stake_in_that_cannot_be_paid() -> None:
     """25 was a unit when the limits were set; now it is 50, and 25 at even money would pay 50."""
     older, newer = (book("au-commission", f"unit={unit}", "id=harbour") for unit in (25, 50))
@@ -256,6 +281,12 @@ def test_a_step_of_an_older_version_never_lets_a_stake_in_that_cannot_be_paid() 
             "differential: 599 is below 600",
         ),
         (SetLimits(transaction="s", table_maximum=0), "table_maximum"),
+        (SetLimits(transaction="s", patron_maximum=0), "patron_maximum: 0 is less than 1"),
+        (SetLimits(transaction="s", bets=(BetLimits(bet="tie", table_maximum=0),)), "tie: table_m"),
+        (
+            SetLimits(transaction="s", bets=(BetLimits(bet="tie", minimum=9, table_maximum=8),)),
+            "tie: table_maximum 8 is below 9",
+        ),
         (SetLimits(transaction="s", differential=-1), "differential"),
     ],
 )
