@@ -22,7 +22,7 @@ _UNKNOWN: Final = "no currency of ISO 4217 that has a minor unit; write its code
 def iso_decimals() -> Mapping[str, int]:
     """Return the decimals of every currency of ISO 4217 that has a minor unit, by code.
 
-    A code without one is no money that a table could take: gold (XAU), tests (XTS), none (XXX).
+    A code without one is no money that a table could take: gold (XAU), tests (XTS).
     """
     import iso4217  # noqa: PLC0415 - it parses ISO's list, and most commands never ask
 
