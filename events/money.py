@@ -11,13 +11,52 @@ from msgspec import Struct
 
 from events.errors import InputError
 
-__all__ = ["MAX_AMOUNT", "MAX_STAKE", "Odds", "Rounding", "parse_odds", "scale"]
+__all__ = [
+    "MAX_AMOUNT",
+    "MAX_DECIMALS",
+    "MAX_STAKE",
+    "UNKNOWN_CURRENCY",
+    "Currency",
+    "Odds",
+    "Rounding",
+    "parse_odds",
+    "scale",
+]
 
 # Every JSON reader keeps integers exactly up to here (RFC 8259, section 6).
 MAX_AMOUNT: Final = 2**53 - 1
 
 # A rulebook's odds are at most 1,000 to 1, so the payout of such a stake is still an amount.
 MAX_STAKE: Final = MAX_AMOUNT // 1_001
+
+
+# ISO 4217 knows currencies with as many, such as CLF.
+MAX_DECIMALS: Final = 4
+
+
+class Currency(Struct, frozen=True, forbid_unknown_fields=True):
+    """The currency of amounts.
+
+    Args:
+        code: ISO 4217; empty where it is not known.
+        decimals: how many of an amount's last digits stand after the point: 2 where the minor unit
+            is a hundredth.
+    """
+
+    code: str
+    decimals: int
+
+    def __str__(self) -> str:
+        return self.code
+
+    @property
+    def said(self) -> str:
+        """The currency for people to whom the decimals matter: `AUD with 2 decimals`."""
+        return f"{self.code} with {self.decimals} decimals"
+
+
+UNKNOWN_CURRENCY: Final = Currency("", 2)
+"""Of amounts whose rulebook is not at hand: they are shown in hundredths, and the page says so."""
 
 
 class Rounding(Enum):

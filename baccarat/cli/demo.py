@@ -18,6 +18,7 @@ from baccarat.demo.screen import LineScreen, LiveScreen, print_summary
 from baccarat.demo.spectator import Spectator
 from baccarat.rulebooks.library import site_rulebook
 from baccarat.services.registry import configure_logging, unwrapped_errors
+from events.money import Currency
 from simulators.device.profiles import simulated_form, simulated_profile
 from simulators.device.reports import Disclosure
 from simulators.faults.registry import parse_faults
@@ -57,7 +58,7 @@ def demo(as_json: bool, **given: object) -> int:
         DemoOptions,
         dec_hook=lambda kind, value: kind(value),
     )
-    site_rulebook(options.rulebook)
+    currency = site_rulebook(options.rulebook).money
     configure_logging("demo", quiet=True)
     out = Console(stderr=as_json)
     with Machine(options) as machine:
@@ -75,26 +76,32 @@ def demo(as_json: bool, **given: object) -> int:
                 highlight=False,
             )
         ledger = DemoStatistics()
-        onlooker = _observer(machine, ledger, out, options)
+        onlooker = _observer(machine, ledger, out, options, currency)
         with unwrapped_errors():
             played = asyncio.run(play(options, machine, ledger, onlooker))
-    return _print_result(played, options, out, as_json=as_json)
+    return _print_result(played, options, out, currency, as_json=as_json)
 
 
 def _observer(
-    machine: Machine, ledger: DemoStatistics, out: Console, options: DemoOptions
+    machine: Machine,
+    ledger: DemoStatistics,
+    out: Console,
+    options: DemoOptions,
+    currency: Currency,
 ) -> GameObserver:
     spectator = Spectator(machine.table.bus_settings("spectator"), machine.table.topics)
     if out.is_terminal:
         title = f"baccarat {machine.table.rulebook}, {options.disclosure} disclosure"
         return LiveScreen(spectator, ledger, out, title)
-    return LineScreen(spectator, out.file)
+    return LineScreen(spectator, out.file, currency)
 
 
-def _print_result(played: DemoResult, options: DemoOptions, out: Console, *, as_json: bool) -> int:
+def _print_result(
+    played: DemoResult, options: DemoOptions, out: Console, currency: Currency, *, as_json: bool
+) -> int:
     if as_json:
         sys.stdout.write(msgspec.json.encode(played.summary).decode() + "\n")
     else:
-        print_summary(out, played.summary)
+        print_summary(out, played.summary, currency)
     # Without a number of rounds, Ctrl-C is the normal end.
     return _EXIT_INTERRUPTED if played.interrupted and options.rounds is not None else 0

@@ -8,12 +8,13 @@ import click
 import msgspec
 
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
+from baccarat.config.advice import advice
 from baccarat.config.errors import ConfigFaults
 from baccarat.config.table import load_config
 from baccarat.services.registry import configure_logging
 from baccarat.site.credentials import with_sources
 from baccarat.site.doctor import examine, examine_broker, examine_port
-from baccarat.site.findings import DoctorFinding, fails, passes
+from baccarat.site.findings import DoctorFinding, fails, passes, warns
 
 __all__ = ["doctor"]
 
@@ -56,7 +57,9 @@ def _findings(path: Path, backups: Path) -> list[DoctorFinding]:
             for fault in error.faults
         ]
     config = with_sources(config)
-    found = [passes("configuration", f"{path} is in order"), *examine(config, backups)]
+    found = [passes("configuration", f"{path} is in order")]
+    found += [warns(each.key, each.text, each.remedy) for each in advice(config)]
+    found += examine(config, backups)
     of_broker, has_driver = asyncio.run(examine_broker(config))
     found += of_broker
     if not has_driver:

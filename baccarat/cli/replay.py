@@ -16,6 +16,7 @@ from displays.http.words import DEFAULT_LANGUAGE, load_words
 from events.cards import Card
 from events.errors import InputError
 from events.log.reader import LogReader, reading
+from events.money import Currency
 from table_core.history.what_if import parse_change, what_if
 from table_core.narrative.coup import CoupNarrative, narrate_coup
 from table_core.projections.table_document import encode_state_view
@@ -74,7 +75,7 @@ def replay_command(
             found = view_of(state_at(source, parse_at(at)), source, books)
             _print(encode_state_view(found) if as_json else state_text(found))
         elif coup is None and not asked:
-            _list(source, as_json=as_json)
+            _list(source, books, as_json=as_json)
         else:
             record = _record(source, coup or _coup_at(source, min(asked)))
             _print_coup(record, source, books, asked, html, calls=calls, as_json=as_json)
@@ -104,18 +105,18 @@ def _print_coup(
     if as_json:
         _print(msgspec.json.encode(found or _Told(**asdict(story), calls=told)))
     elif found is not None:
-        _print(what_if_text(found, story.currency))
+        _print(what_if_text(found, story.money))
     elif html is None:
-        said = {each.position: _said(each, story.currency) for each in told if calls}
+        said = {each.position: _said(each, story.money) for each in told if calls}
         _print(story_text(story, said))
 
 
-def _said(step: CoupCall, currency: str) -> str:
+def _said(step: CoupCall, currency: Currency) -> str:
     words = load_words(DEFAULT_LANGUAGE)
     return " ".join(say(call, words, currency) for call in step.calls)
 
 
-def _list(source: LogReader, *, as_json: bool) -> None:
+def _list(source: LogReader, books: Mapping[str, Rulebook], *, as_json: bool) -> None:
     found, head = CoupList(), ""
     for moment in replay(source):
         found.take(moment)
@@ -129,7 +130,7 @@ def _list(source: LogReader, *, as_json: bool) -> None:
         }
         _print(msgspec.json.encode(document))
     else:
-        _print(list_text(found.lines, source.end, head))
+        _print(list_text(found.lines, source.end, head, books))
 
 
 def _record(source: LogReader, coup: str) -> CoupRecord:

@@ -13,6 +13,7 @@ from events.errors import InputError
 from table_core.odds.exact import exact_odds
 from table_core.rulebook_check.check import check_file
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
+from table_core.rules.payable import chip_values, first_unpayable
 from table_core.rules.rulebook import INITIAL_PHASE, Bet, Requirement, Rulebook
 from table_core.rules.rulebook_fault import without_consequences
 from table_core.rules.rulebook_file import full_shoe
@@ -119,7 +120,10 @@ def rulebook_document(book: Rulebook) -> dict[str, object]:
         "title": book.title,
         "decks": book.decks,
         "currency": book.currency,
+        "decimals": book.decimals,
         "unit": book.unit,
+        "chips": chip_values(book),
+        "unpayable": first_unpayable(book),
         "hash": book.hash,
         "rounding": book.rounding,
         "commission": terms
@@ -159,7 +163,8 @@ def _as_text(book: Rulebook) -> str:
     rounding = book.rounding
     lines = [
         f"{book.id}: {book.title}, {book.decks} decks",
-        f"Amounts in minor units of {book.currency}, payable in units of {book.unit}",
+        f"Amounts in minor units of {book.money.said}, payable in units of {book.unit}",
+        f"Chips of {', '.join(map(str, chip_values(book)))}",
         f"Payouts rounded {rounding.payout.value}, commission {rounding.commission.value}",
     ]
     if book.commission:

@@ -1,6 +1,5 @@
 """Whether a table would adopt the rulebook of its configuration, and what it lacks."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,12 +9,10 @@ from events.errors import TableError
 from events.log.reader import reading
 from events.types.envelope import decode_data, decode_envelope
 from events.types.table import BettingOpened, RulebookAdopted
-from events.types.wagers import LimitsSet
 from table_core.rulebook_check.check import check_rulebook
 from table_core.rules.rulebook_fault import RulebookFault
-from table_core.rules.table_limits import apply_limits
 
-__all__ = ["Adoption", "adoption_of", "rulebook_in_force", "unlimited_bets"]
+__all__ = ["Adoption", "adoption_of", "rulebook_in_force"]
 
 _CITES = {kind.TYPE: kind for kind in (RulebookAdopted, BettingOpened)}
 
@@ -67,16 +64,3 @@ def rulebook_in_force(log: Path) -> str | None:
     except TableError:
         return None
     return None
-
-
-def unlimited_bets(config: TableConfig) -> Iterator[str]:
-    """Yield the offered bets whose stakes nothing bounds but the unit."""
-    rulebook = named_rulebook(config.rulebook_name)
-    limits = config.limits.as_event() if config.limits else LimitsSet()
-    limited = apply_limits(rulebook, limits)
-    whole = limited.limits
-    if any((whole.table_maximum, whole.patron_maximum, whole.seat_maximum)):
-        return
-    for bet in limited.bets.values():
-        if bet.offered and bet.maximum is None and bet.minimum <= rulebook.unit:
-            yield bet.id

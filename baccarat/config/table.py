@@ -18,6 +18,7 @@ from events.log.schema import OWN_ACTORS
 from events.mqtt.topics import SEGMENT
 from shoe_driver.profiles.catalogue import load_profile
 from shoe_driver.transports.endpoint import parse_url
+from table_core.rules.pay_scale import pay_scale
 from table_core.rules.table_limits import limit_faults
 
 __all__ = ["load_config", "rule_faults"]
@@ -67,7 +68,7 @@ def rule_faults(config: TableConfig) -> Iterator[ConfigFault]:
         else:
             yield TABLE.fault("rulebook", f"{error}; or give the path of your own, a .toml")
         return
-    scale = rulebook.sign.pay_scale
+    scale = pay_scale(rulebook)
     if scale is not None and config.pay_scale not in {None, scale}:
         reason = (
             f"{config.rulebook} pays by scale {scale}, and the property's `pay_scale` is "

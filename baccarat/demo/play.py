@@ -76,6 +76,7 @@ async def play(
     """
     stop = _stopped_by_signals()
     dealing = DealingShoe(
+        decks=site_rulebook(options.rulebook).decks,
         seed=options.seed,
         disclosure=cast(Disclosure, options.disclosure),
         profile=simulated_form(options.profile),

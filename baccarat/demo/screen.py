@@ -16,26 +16,20 @@ from baccarat.demo.counters import DemoStatistics, Summary
 from baccarat.demo.machine import LEDGER, PUBLIC_KEY
 from baccarat.demo.spectator import Spectator
 from events.cards import Hand
+from events.money import Currency
 from events.types.table import Settlement
 from simulators.people.dealer_and_patrons import PlayedCoup
-from table_core.narrative.formatting import DRAW_WORDS
+from table_core.narrative.formatting import DRAW_WORDS, amount
 from table_core.projections.table_document import CoupView, StateView
 
-__all__ = ["LineScreen", "LiveScreen", "money", "print_summary", "settlement_line"]
+__all__ = ["LineScreen", "LiveScreen", "print_summary", "settlement_line"]
 
 _FRAMES_PER_SECOND: Final = 10
 _SUITS: Final = {"S": "♠", "H": "♥", "D": "♦", "C": "♣"}
 _RED: Final = frozenset("HD")
-_MINOR_UNITS: Final = 100
 
 
-def money(minor: int) -> str:
-    """Return minor units as people write money: 123456 is 1,234.56."""
-    sign, whole = "-" if minor < 0 else "", abs(minor)
-    return f"{sign}{whole // _MINOR_UNITS:,}.{whole % _MINOR_UNITS:02d}"
-
-
-def settlement_line(settlement: Settlement) -> str:
+def settlement_line(settlement: Settlement, currency: Currency) -> str:
     """Return a settled coup in one line."""
     hands = "  ".join(
         f"{name} {' '.join(str(card) for card in cards):<8} = {points}"
@@ -47,7 +41,8 @@ def settlement_line(settlement: Settlement) -> str:
     winner = settlement.winner.value if settlement.winner else "-"
     return (
         f"{settlement.coup:<16} {hands}  {winner:<6}  "
-        f"staked {money(settlement.staked):>10}  paid {money(settlement.paid):>10}"
+        f"staked {amount(settlement.staked, currency):>10}  "
+        f"paid {amount(settlement.paid, currency):>10}"
     )
 
 
@@ -57,11 +52,13 @@ class LineScreen:
     Args:
         spectator: watches the table.
         out: where the lines go.
+        currency: of the amounts.
     """
 
-    def __init__(self, spectator: Spectator, out: IO[str]) -> None:
+    def __init__(self, spectator: Spectator, out: IO[str], currency: Currency) -> None:
         self._spectator = spectator
         self._out = out
+        self._currency = currency
 
     async def run(self) -> None:
         """Watch until cancelled."""
@@ -69,7 +66,7 @@ class LineScreen:
 
     def on_settlement(self, settlement: Settlement) -> None:
         """Print a settled coup."""
-        print(settlement_line(settlement), file=self._out, flush=True)
+        print(settlement_line(settlement, self._currency), file=self._out, flush=True)
 
     def on_coup(self, coup: PlayedCoup) -> None:
         """Print a coup that ended without a settlement."""
@@ -117,23 +114,25 @@ class LiveScreen:
         state = self._spectator.state
         if state is None:
             return Panel("waiting for the table", title=self._title)
+        currency = Currency(state.rulebook.currency, state.rulebook.decimals)
         parts: list[RenderableType] = [_health(self._spectator, state)]
         if state.coup is not None:
             parts.append(_coup(state.coup))
-            parts.append(_wagers(state.coup, self._spectator.settlement))
-        parts.append(_totals(self._ledger))
+            parts.append(_wagers(state.coup, self._spectator.settlement, currency))
+        parts.append(_totals(self._ledger, currency))
         return Panel(Group(*parts), title=self._title)
 
 
-def print_summary(console: Console, summary: Summary) -> None:
+def print_summary(console: Console, summary: Summary, currency: Currency) -> None:
     """Print the demo's summary for people."""
+    paid, commission = amount(summary.paid, currency), amount(summary.commission, currency)
     for what, value in (
         ("coups", f"{summary.coups}, {summary.cards} cards, {summary.misaligned} misaligned"),
         ("void", f"{summary.voided}"),
         ("settlements", f"{summary.settlements}, the cage acknowledged {summary.acknowledged}"),
-        ("staked", money(summary.staked)),
-        ("paid", f"{money(summary.paid)}, after {money(summary.commission)} commission"),
-        ("house", money(summary.house)),
+        ("staked", amount(summary.staked, currency)),
+        ("paid", f"{paid}, after {commission} commission"),
+        ("house", amount(summary.house, currency)),
         ("lost", f"{summary.lost} cards, and {summary.duplicates} doubled"),
         ("latency", _latency(summary)),
         ("faults", _counts(summary.faults)),
@@ -215,7 +214,7 @@ def _hand(coup: CoupView, hand: Hand) -> Text:
     return text
 
 
-def _wagers(coup: CoupView, settlement: Settlement | None) -> RenderableType:
+def _wagers(coup: CoupView, settlement: Settlement | None, currency: Currency) -> RenderableType:
     grid = Grid(box=None, padding=(0, 2))
     for heading, width in (("seat", 4), ("bet", 20), ("stake", 12), ("", 5), ("paid", 12)):
         right = heading in {"stake", "paid"}
@@ -230,17 +229,21 @@ def _wagers(coup: CoupView, settlement: Settlement | None) -> RenderableType:
         grid.add_row(
             str(wager.seat),
             wager.bet,
-            money(wager.stake),
+            amount(wager.stake, currency),
             line.result if line else "",
-            money(line.paid) if line else "",
+            amount(line.paid, currency) if line else "",
         )
     return grid
 
 
-def _totals(ledger: DemoStatistics) -> RenderableType:
+def _totals(ledger: DemoStatistics, currency: Currency) -> RenderableType:
+    staked, paid, commission, house = (
+        amount(each, currency)
+        for each in (ledger.staked, ledger.paid, ledger.commission, ledger.house)
+    )
     return Text(
-        f"{len(ledger.played)} coups   staked {money(ledger.staked)}   paid {money(ledger.paid)}   "
-        f"commission {money(ledger.commission)}   house {money(ledger.house)}",
+        f"{len(ledger.played)} coups   staked {staked}   paid {paid}   "
+        f"commission {commission}   house {house}",
         "dim",
     )
 

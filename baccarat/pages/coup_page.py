@@ -11,6 +11,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from baccarat.pages.printed import page_template
+from events.money import Currency
 from table_core.history.what_if import WhatIf
 from table_core.narrative.coup import CoupNarrative
 from table_core.narrative.formatting import amount, card_name, face
@@ -69,7 +70,7 @@ def _filters() -> dict[str, Callable[..., Any]]:
     }
 
 
-def _signed(minor: int, currency: str) -> str:
+def _signed(minor: int, currency: Currency) -> str:
     """Return a difference, with its sign in either direction."""
     return f"{'+' if minor > 0 else ''}{amount(minor, currency)}"
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
+from events.money import UNKNOWN_CURRENCY, Currency
 from table_core.history.what_if import WhatIf, WhatIfSide, WhatIfWager
 from table_core.narrative.coup import (
     CoupNarrative,
@@ -15,15 +16,18 @@ from table_core.narrative.timeline import TimelineLine
 from table_core.narrative.wager_outcome import WagerNarrative
 from table_core.projections.table_document import StateView
 from table_core.replay.coup_events import CoupLine
+from table_core.rules.rulebook import Rulebook
 
 __all__ = ["list_text", "state_text", "story_text", "what_if_text"]
 
 _SECONDS = len("2026-11-27T21:40:07.123")
 
 
-def list_text(lines: Iterable[CoupLine], events: int, head: str) -> str:
-    """Return the coups of a log as text."""
-    rows = [_coup_row(line) for line in lines]
+def list_text(
+    lines: Iterable[CoupLine], events: int, head: str, rulebooks: Mapping[str, Rulebook]
+) -> str:
+    """Return the coups of a log as text; amounts are written as each coup's rulebook says."""
+    rows = [_coup_row(line, rulebooks.get(line.rulebook_hash)) for line in lines]
     if not rows:
         rows = ["No coup has begun in this log."]
     ending = f"{events:,} events, newest hash {head}" if events else "The log has no events."
@@ -31,10 +35,14 @@ def list_text(lines: Iterable[CoupLine], events: int, head: str) -> str:
     return "\n".join([*rows, "", ending, how])
 
 
-def _coup_row(line: CoupLine) -> str:
+def _coup_row(line: CoupLine, rulebook: Rulebook | None) -> str:
     hands = f"Player {faces(line.player)}  Banker {faces(line.banker)}" if line.result else ""
     came = line.state if line.state != "settled" else f"{line.result}"
-    money = f"staked {amount(line.staked, '')} paid {amount(line.paid, '')}" if line.staked else ""
+    staked, paid = (
+        amount(each, rulebook.money if rulebook else UNKNOWN_CURRENCY)
+        for each in (line.staked, line.paid)
+    )
+    money = f"staked {staked} paid {paid}" if line.staked else ""
     again = (f"revision {line.revision}",) if line.revision > 1 else ()
     notes = ", ".join((*again, *line.troubles))
     return (
@@ -67,16 +75,16 @@ def story_text(story: CoupNarrative, calls: Mapping[int, str] = MappingProxyType
         if line.position in calls:
             lines.append(f"{'':>34} the dealer calls: {calls[line.position]}")
     for settlement in story.settlements:
-        lines += ["", *_settlement(settlement, story.currency)]
+        lines += ["", *_settlement(settlement, story.money)]
     for change in story.changes:
-        lines += ["", *_change(change, story.currency)]
+        lines += ["", *_change(change, story.money)]
     if story.seats:
         lines += ["", "By seat, as it stands now:"]
-        lines += [_seat(seat, story.currency) for seat in story.seats]
+        lines += [_seat(seat, story.money) for seat in story.seats]
     return "\n".join(lines)
 
 
-def _seat(seat: SeatMoney, currency: str) -> str:
+def _seat(seat: SeatMoney, currency: Currency) -> str:
     laid, received, net = (amount(each, currency) for each in (seat.staked, seat.paid, seat.net))
     return f"  seat {seat.seat:>2}  laid {laid:>12}  received {received:>12}  net {net:>12}"
 
@@ -106,7 +114,7 @@ def _line(line: TimelineLine) -> Iterator[str]:
         yield f"{'':>34} bytes {spaced}, journal {raw.journal}, offset {raw.offset}"
 
 
-def _settlement(settlement: SettlementNarrative, currency: str) -> Iterator[str]:
+def _settlement(settlement: SettlementNarrative, currency: Currency) -> Iterator[str]:
     s = settlement
     state = "" if s.in_force else ", taken back later"
     yield f"Settlement {s.id} at position {s.position}{state}"
@@ -125,7 +133,7 @@ def _wager(wager: WagerNarrative) -> Iterator[str]:
         yield f"          {step}"
 
 
-def _change(change: SettlementChange, currency: str) -> Iterator[str]:
+def _change(change: SettlementChange, currency: Currency) -> Iterator[str]:
     reason = change.reason or "no reason given"
     yield f"Changed at position {change.position} by {change.who}: {reason}"
     yield f"  before  {change.was}  ({change.before})"
@@ -140,7 +148,7 @@ def _change(change: SettlementChange, currency: str) -> Iterator[str]:
 # ---- what if ----
 
 
-def what_if_text(found: WhatIf, currency: str) -> str:
+def what_if_text(found: WhatIf, currency: Currency) -> str:
     """Return a coup next to its hypothetical variant."""
     lines = [f"Coup {found.coup}, what if. Nothing in the log is changed.", ""]
     lines += [f"  {change}" for change in found.changes]
@@ -169,7 +177,7 @@ def _two_columns(left: Sequence[str], right: Sequence[str]) -> Iterator[str]:
     yield from (f"  what if    {rule}" for rule in right)
 
 
-def _beside(wager: WhatIfWager, currency: str) -> str:
+def _beside(wager: WhatIfWager, currency: Currency) -> str:
     happened, instead = (_outcome(each, currency) for each in (wager.happened, wager.instead))
     more = "" if wager.difference is None else f"difference {amount(wager.difference, currency)}"
     stake = amount(wager.stake, currency)
@@ -179,7 +187,7 @@ def _beside(wager: WhatIfWager, currency: str) -> str:
     return row.rstrip()
 
 
-def _outcome(wager: WagerNarrative | None, currency: str) -> str:
+def _outcome(wager: WagerNarrative | None, currency: Currency) -> str:
     return (
         "not settled" if wager is None else f"{wager.result}, paid {amount(wager.paid, currency)}"
     )
@@ -190,7 +198,8 @@ def _outcome(wager: WagerNarrative | None, currency: str) -> str:
 
 def state_text(state: StateView) -> str:
     """Return the table at a moment as text."""
-    shoe, coup, totals, currency = state.shoe, state.coup, state.totals, state.rulebook.currency
+    shoe, coup, totals = state.shoe, state.coup, state.totals
+    currency = Currency(state.rulebook.currency, state.rulebook.decimals)
     lines = [
         f"Table {state.table} at position {state.position}",
         f"Rules {state.rulebook.id} ({state.rulebook.title}), file {state.rulebook.hash}",

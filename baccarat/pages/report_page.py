@@ -13,9 +13,10 @@ from baccarat.pages.printed import page_template
 from cage.reports.drop_and_hold import FloatReport
 from cage.reports.patrons import PatronReport
 from cage.reports.summary import SummaryReport
+from events.money import Currency
 from table_core.narrative.formatting import amount
 
-__all__ = ["CSV_TABLES", "csv_rows", "report_lines", "report_page"]
+__all__ = ["CSV_TABLES", "Currencies", "csv_rows", "report_lines", "report_page"]
 
 # Labels of the lines, in the order of reading.
 _TOTALS: Final = (
@@ -38,8 +39,12 @@ _LISTS: Final = frozenset({"patrons", "floats", "denominations", "moves", "boxes
 _KEY: Final = ("table", "key")
 
 
+Currencies = Mapping[tuple[str, str], Currency]
+"""(table, a report's key) and (table, a float's id) to the currency of the amounts."""
+
+
 def report_lines(each: SummaryReport, by: str) -> Iterator[str]:
-    """Yield the lines of a report."""
+    """Yield the lines of a report; amounts in minor units, as in its JSON and CSV."""
     pace = "" if each.hands_per_hour is None else f", {each.hands_per_hour:g} hands an hour"
     yield (
         f"{each.table}, {by} {each.key}: {each.coups:,} coups, {each.voids:,} void, "
@@ -116,15 +121,13 @@ _MINUTE: Final = len("2026-11-27T21:40")
 _UNKNOWN: Final = "unknown"
 
 
-def report_page(
-    reports: Sequence[SummaryReport], by: str, currencies: Mapping[tuple[str, str], str]
-) -> str:
+def report_page(reports: Sequence[SummaryReport], by: str, currencies: Currencies) -> str:
     """Return the reports in sequence, each from the top of a sheet, as self-contained HTML.
 
     Args:
         reports: in the order of printing.
         by: `shoe` or `day`.
-        currencies: (table, key) to an ISO 4217 code; empty where it is not known.
+        currencies: of every report and float; its code is empty where it is not known.
     """
     return page_template(_TEMPLATE, _filters()).render(
         reports=reports, by=by, currencies=currencies, lead=_lead, notes=_notes
@@ -142,20 +145,20 @@ def _filters() -> dict[str, Callable[..., Any]]:
     }
 
 
-def _money(minor: int | None, currency: str) -> str:
+def _money(minor: int | None, currency: Currency) -> str:
     return _UNKNOWN if minor is None else amount(minor, currency)
 
 
-def _signed(minor: int | None, currency: str) -> str:
+def _signed(minor: int | None, currency: Currency) -> str:
     """Return a difference, with its sign in either direction."""
     return f"{'+' if minor and minor > 0 else ''}{_money(minor, currency)}"
 
 
-def _lead(each: SummaryReport, currency: str) -> str:
+def _lead(each: SummaryReport, currency: Currency) -> str:
     """Return the result of a report in a sentence or two."""
     if not each.coups:
         return "No coup was settled."
-    unit = f" {currency}" if currency else ""
+    unit = f" {currency}" if currency.code else ""
     won = f"won {amount(each.house, currency)}" if each.house >= 0 else (
         f"lost {amount(-each.house, currency)}"
     )  # fmt: skip
@@ -167,11 +170,11 @@ def _lead(each: SummaryReport, currency: str) -> str:
     return f"{said} On average it wins {amount(each.theoretical, currency)} of such wagers."
 
 
-def _notes(each: FloatReport) -> Iterator[str]:
+def _notes(each: FloatReport, currency: Currency) -> Iterator[str]:
     """Yield sentences about everything that a person must look at."""
 
     def money(minor: int | None) -> str:
-        return amount(abs(minor or 0), each.currency)
+        return amount(abs(minor or 0), currency)
 
     if not each.closed:
         yield "The float is still open: the figures are as of its last count."

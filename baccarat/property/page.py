@@ -7,16 +7,20 @@ from typing import Final
 import msgspec
 
 from baccarat.config.property_form import PropertyConfig
+from baccarat.property.pay_scales import archived_pay_scales, contradicting_scales
 from displays.http.server import WebServer
 from displays.property_board.board import make_board_app
 from events.clock import SystemClock
-from events.errors import ConfigError, InputError
+from events.errors import ArchiveError, ConfigError, InputError
 from events.structured_log import structlog
 from property.archive.client import ArchiveClient
 from property.archive.questions import ARCHIVE_QUERIES, parse_parameters
 from property.board.feed import BoardUpdater
 
 __all__ = ["serve"]
+
+# A rulebook changes when a table starts; nobody waits for this.
+_COMPARE_S: Final = 10.0
 
 _log: Final = structlog.get_logger()
 
@@ -74,6 +78,20 @@ class _Queries:
         return msgspec.json.encode({"columns": answer.columns, "rows": answer.rows})
 
 
+async def _compare_scales(feed: BoardUpdater, url: str) -> None:
+    """Show for ever which tables of a site contradict one another in their pay scale."""
+    while True:
+        try:
+            async with await ArchiveClient.open(url) as asker:
+                found = contradicting_scales(await archived_pay_scales(asker))
+        except ArchiveError as error:
+            _log.warning("board.scales_unknown", reason=str(error))
+        else:
+            for table in feed.board.tables:
+                feed.board.rules(table, {"contradicts": found.get(table, "")})
+        await asyncio.sleep(_COMPARE_S)
+
+
 async def serve(config: PropertyConfig, stop: asyncio.Event) -> None:
     """Serve the page until `stop` is set; wait for an archive that is away.
 
@@ -90,7 +108,9 @@ async def serve(config: PropertyConfig, stop: asyncio.Event) -> None:
     async with asyncio.TaskGroup() as group:
         serving = group.create_task(server.serve())
         filling = group.create_task(feed.run())
+        comparing = group.create_task(_compare_scales(feed, archive.database))
         await stop.wait()
         filling.cancel()
+        comparing.cancel()
         server.stop()
         await serving

@@ -11,6 +11,7 @@ from nats.errors import Error as NatsError
 from nats.js.api import RawStreamMsg
 
 from baccarat.config.property_form import PropertyConfig
+from baccarat.property.pay_scales import archived_pay_scales, contradicting_scales
 from events.clock import Clock
 from events.errors import ArchiveError, BusError, InputError, LogRefused
 from property.archive.client import ArchiveClient
@@ -56,6 +57,8 @@ class TableStatus(Struct, frozen=True, kw_only=True):
         uplink: its uplink's status on the hub: `running`, `stopped`, `ended` in order, or `silent`
             where no message came for a while; None where the hub was not asked.
         uplink_reason: why it has stopped.
+        pay_scale: by which its newest coup was played; None where that offers no Perfect Pairs.
+        scale_alarm: where another table of its site pays by another, both of them.
     """
 
     table: str
@@ -72,6 +75,8 @@ class TableStatus(Struct, frozen=True, kw_only=True):
     refused: tuple[str, ...] = ()
     uplink: str | None = None
     uplink_reason: str = ""
+    pay_scale: str | None = None
+    scale_alarm: str = ""
 
     @property
     def lag(self) -> int | None:
@@ -86,7 +91,8 @@ class TableStatus(Struct, frozen=True, kw_only=True):
         witness = (f"witness: {code}" for code in self.refused)
         feed = (f"feed: {kind}" for kind in self.feed_alarms)
         uplink = (f"uplink: {self.uplink}",) if self.uplink in {"stopped", "silent"} else ()
-        return (*self.alarms, *feed, *uplink, *witness)
+        scale = (self.scale_alarm,) if self.scale_alarm else ()
+        return (*self.alarms, *feed, *uplink, *witness, *scale)
 
 
 class PropertyStatus(Struct, frozen=True, kw_only=True):
@@ -146,9 +152,10 @@ async def _ask_archive(config: PropertyConfig) -> tuple[_Tables, str]:
         await asyncio.to_thread(require_current, config.archive.database)
         async with await ArchiveClient.open(config.archive.database) as asker:
             answer = await asker.ask(question, parse_parameters(question, {}))
+            scales = await archived_pay_scales(asker)
     except ArchiveError as error:
         return {}, str(error)
-    found = {}
+    found, alarms = {}, contradicting_scales(scales)
     for row in answer.rows:
         told = dict(zip(answer.columns, row, strict=True))
         name = f"{told['site']}/{told['table']}"
@@ -160,6 +167,8 @@ async def _ask_archive(config: PropertyConfig) -> tuple[_Tables, str]:
             link=told["link"],
             alarms=tuple(told["alarms"]),
             feed_alarms=tuple(told["feed_alarms"]),
+            pay_scale=scales.get(name),
+            scale_alarm=alarms.get(name, ""),
         )
     return found, ""
 

@@ -59,6 +59,7 @@ async def serve(config: TableConfig, stop: asyncio.Event, probe: Probe = no_prob
             roles=config.roles(),
             result_required=profile.result == "required",
             library=library,
+            property_scale=config.pay_scale,
             probe=probe,
         )
         if table.rulebook != in_force:

@@ -23,7 +23,8 @@ import msgspec
 from cryptography import x509
 from msgspec import Struct
 
-from baccarat.config.adoption import adoption_of, unlimited_bets
+from baccarat.config.adoption import adoption_of
+from baccarat.config.advice import advice
 from baccarat.config.form import TableConfig
 from baccarat.config.keys import CREDENTIAL
 from baccarat.rulebooks.library import is_file
@@ -567,9 +568,8 @@ def _rulebook(config: TableConfig) -> Iterator[DoctorFinding]:
         yield found("rulebook", text, remedy)
     if not adoption.faults:
         yield passes("rulebook", f"{adoption.rulebook} contradicts nothing")
-    if bets := ", ".join(unlimited_bets(config)):
-        text = f"no minimum and no maximum of {bets}"
-        yield warns("limits", text, "write [limits], or set them at the pit")
+    for each in advice(config):
+        yield warns(each.key, each.text, each.remedy)
 
 
 def _readable(path: Path, service: str, reader: SystemUser) -> DoctorFinding:

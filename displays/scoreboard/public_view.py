@@ -146,6 +146,7 @@ class PublicRulebook(Struct, frozen=True, kw_only=True):
     hash: str = ""
     title: str = ""
     currency: str = ""
+    decimals: int = 2
     sign: PublicSign = PublicSign()
     bets: tuple[PublicBet, ...] = ()
     table_maximum: int | None = None

@@ -1,8 +1,9 @@
 """The property board's state: the newest data of every table, and what a screen lacks. Pure.
 
-Each table has two parts. The *pulse* is its position and the state of its feed; it is small and
-changes with every event. The *picture* is its shoe, roads and alarms; it changes with a coup. Each
-part has the number of its last change, so that the board sends a screen only what it lacks.
+Each table has three parts. The *pulse* is its position and the state of its feed; it is small and
+changes with every event. The *picture* is its shoe, roads and alarms; it changes with a coup. The
+*rules* are what its rulebook contradicts. Each part has the number of its last change, so that the
+board sends a screen only what it lacks.
 """
 
 from collections.abc import Iterable, Sequence
@@ -95,6 +96,7 @@ class PropertyBoard:
     def __init__(self) -> None:
         self._pulses: dict[str, _Part] = {}
         self._pictures: dict[str, _Part] = {}
+        self._rules: dict[str, _Part] = {}
         self.change = 0
 
     @property
@@ -115,10 +117,14 @@ class PropertyBoard:
         """Set the fields that change with a coup."""
         self._put(self._pictures, table, fields)
 
+    def rules(self, table: str, fields: dict[str, Any]) -> None:
+        """Set the fields that change with the rulebook of this or another table."""
+        self._put(self._rules, table, fields)
+
     def news(self, since: int) -> bytes:
         """Return the parts that changed after change `since`, as JSON: `{"tables": {...}}`."""
         found: dict[str, dict[str, Any]] = {}
-        for parts in (self._pulses, self._pictures):
+        for parts in (self._pulses, self._pictures, self._rules):
             for table, part in parts.items():
                 if part.change > since:
                     found.setdefault(table, {}).update(part.fields)

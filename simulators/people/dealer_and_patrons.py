@@ -65,8 +65,7 @@ class Game(Struct, frozen=True, kw_only=True):
     """The game at a table.
 
     Args:
-        rulebook: as on the table's sign, for the patrons.
-        decks: in the shoe.
+        rulebook: as on the table's sign; it says how many decks a shoe has.
         faults: the fault plan; None for a game without planned faults.
         repairs: a person corrects faults; else every held coup is voided.
         patience_s: how long people wait for the table to see what they see, in a game with faults.
@@ -75,7 +74,6 @@ class Game(Struct, frozen=True, kw_only=True):
     """
 
     rulebook: Rulebook = field(default_factory=lambda: load_rulebook(_USUAL_RULEBOOK))
-    decks: int = 8
     faults: FaultPlan | None = None
     repairs: bool = True
     patience_s: float = 2.0
@@ -154,7 +152,7 @@ class Croupier:
             quiet_s=game.quiet_s,
         )
         self._shoes = ShoeChanges(
-            self._console, self.view, self.tally, self._supervisor, shoe, decks=game.decks
+            self._console, self.view, self.tally, self._supervisor, shoe, decks=game.rulebook.decks
         )
 
     @property

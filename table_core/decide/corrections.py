@@ -36,6 +36,7 @@ from table_core.rules.commission_owed import (
     prepaid_changes,
     prepaid_commission,
 )
+from table_core.rules.pay_scale import pay_scale
 from table_core.rules.rulebook import INITIAL_PHASE, LAST_PHASE, Rulebook
 from table_core.rules.settlement import CapApplied, settle_with_caps
 from table_core.rules.table_limits import apply_limits
@@ -366,7 +367,7 @@ def correct_rulebook(
     case = find_case(state, command.coup, command.reason, context)
     if isinstance(case, Refusal):
         return case
-    now = _asked_for(case.coup, case.rulebook, command, context)
+    now = _asked_for(case.coup, case.rulebook, case.shoe, command, context)
     if isinstance(now, Refusal):
         return now
     event, draft = _rulebook_event(case.coup, now, command.reason), DecisionBuilder(state)
@@ -389,19 +390,35 @@ def _phase_refusal(state: TableState, change: str, open_text: str) -> Refusal | 
 
 
 def _asked_for(
-    coup: Coup, was: Rulebook, command: CorrectRulebook, context: DecisionContext
+    coup: Coup,
+    was: Rulebook,
+    shoe: ShoeState | None,
+    command: CorrectRulebook,
+    context: DecisionContext,
 ) -> Rulebook | Refusal:
     """Return the rulebook that the command names, or why the coup cannot have been played by it."""
     now = find_rulebook(context, command.rulebook_hash)
     if now is None or now.id != command.rulebook:
         text = f"no rulebook {command.rulebook!r} of hash {command.rulebook_hash[:12]!r} is known"
         return refuse("unknown_rulebook", text)
+    scale, was_scale = pay_scale(now), pay_scale(was)
+    held = context.pay_scale or was_scale
     refusal = first_refusal(
         (now.hash == was.hash, "changes_nothing", f"coup {coup.id} is judged by that rulebook"),
         (
-            now.currency != was.currency,
+            now.money != was.money,
             "wrong_currency",
-            f"the stakes of coup {coup.id} are {was.currency}, and {now.id} pays {now.currency}",
+            f"coup {coup.id} was staked in {was.money.said}, and {now.id} pays {now.money.said}",
+        ),
+        (
+            shoe is not None and shoe.decks != now.decks,
+            "wrong_decks",
+            f"the shoe of coup {coup.id} has not the {now.decks} decks of {now.id}",
+        ),
+        (
+            scale not in {None, was_scale} and held not in {None, scale},
+            "wrong_pay_scale",
+            f"{now.id} pays by scale {scale}; the property's, at every table, is {held}",
         ),
     )
     return refusal or now
@@ -441,7 +458,7 @@ def _judged_by_another(
     state: TableState, coup: Coup, command: CorrectRulebook, context: DecisionContext
 ) -> Decision:
     was = context.rulebook_of(coup)
-    now = _asked_for(coup, was, command, context)
+    now = _asked_for(coup, was, state.shoe, command, context)
     if isinstance(now, Refusal):
         return now
     draft = DecisionBuilder(state)

@@ -97,6 +97,12 @@ def _play_refusal(
     return first_refusal(
         (shoe is None, "no_shoe", "load a shoe first"),
         (shoe is not None and shoe.ended, "shoe_ended", "the shoe has ended; load the next one"),
+        # It was loaded for another rulebook, or by a build that took any number of decks.
+        (
+            shoe is not None and shoe.decks != context.rulebook.decks,
+            "unfit_shoe",
+            f"end the shoe and load one of {context.rulebook.decks} decks, as the rulebook says",
+        ),
         (
             shoe is not None and shoe.last_coup is not None and shoe.coups >= shoe.last_coup,
             "last_coup_played",

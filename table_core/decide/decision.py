@@ -25,6 +25,7 @@ from events.types.wagers import AggregateCapped, CappedWager, WagersVoided
 from table_core.fold.dispatch import FoldedEvents, fold
 from table_core.refusals import Decision
 from table_core.rules.commission_owed import prepaid_commission, settlement_commission
+from table_core.rules.pay_scale import pay_scale
 from table_core.rules.rulebook import INITIAL_PHASE, Rulebook
 from table_core.rules.settlement import CapApplied, settle_with_caps
 from table_core.rules.table_limits import apply_limits
@@ -58,6 +59,7 @@ class DecisionContext(Struct, frozen=True, kw_only=True):
         library: other rulebooks by which a coup can be judged after a correction.
         recalled: the state at the end of an earlier shoe, for a command about a coup of that shoe.
         fault: the fault of a log that cannot be trusted, in one line; None where it has none.
+        property_scale: the property's pay scale; None where nobody has said one.
     """
 
     table: str
@@ -68,6 +70,12 @@ class DecisionContext(Struct, frozen=True, kw_only=True):
     library: tuple[Rulebook, ...] = ()
     recalled: TableState | None = None
     fault: str | None = None
+    property_scale: str | None = None
+
+    @property
+    def pay_scale(self) -> str | None:
+        """The pay scale that holds here: the property's, or else that of the rulebook in force."""
+        return self.property_scale or pay_scale(self.rulebook)
 
     def rulebook_of(self, coup: Coup) -> Rulebook:
         """Return the rulebook that a coup pins: the one in force, unless that was corrected.

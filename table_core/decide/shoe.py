@@ -159,6 +159,11 @@ def _shoe_faults(
             f"{command.decks} decks; a shoe has 4, 6 or 8",
         ),
         (
+            command.decks != context.rulebook.decks,
+            "wrong_decks",
+            f"{context.rulebook.id} is played with {context.rulebook.decks} decks",
+        ),
+        (
             commission_owed_before(state, context, CommissionTiming.PER_SHOE),
             "commission_outstanding",
             "collect the last shoe's commission, or mark it uncollected",
@@ -191,5 +196,5 @@ OFFERS: Final = Offers(
         Burn(transaction=ANY, cards=-1, reason=""),
         ReplaceShoe(transaction=ANY, shoe="", reason=""),
     ),
-    details=frozenset({"invalid_shoe", "invalid_burn", "reason_required"}),
+    details=frozenset({"invalid_shoe", "wrong_decks", "invalid_burn", "reason_required"}),
 )

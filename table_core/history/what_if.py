@@ -287,7 +287,7 @@ def _wagers(record: CoupRecord, after: WhatIfSide, rulebook: Rulebook) -> tuple[
 
 def _stories(lines: Iterable[SettlementLine], rulebook: Rulebook) -> dict[str, WagerNarrative]:
     return {
-        line.wager: narrate_wager(line, rulebook, rulebook.currency, rulebook.id) for line in lines
+        line.wager: narrate_wager(line, rulebook, rulebook.money, rulebook.id) for line in lines
     }
 
 

@@ -3,6 +3,7 @@
 from typing import Final
 
 from events.cards import Hand, total
+from events.money import Currency
 from events.types.corrections import HandsCorrected
 from events.types.irregularities import (
     CardCorrected,
@@ -46,25 +47,25 @@ _TWO: Final = 2
 # ---- the shoe ----
 
 
-def _reported(event: ShoeReported, _: Moment, __: str) -> EventWords:
+def _reported(event: ShoeReported, _: Moment, __: Currency) -> EventWords:
     report = event.source.report
     return EventWords(report_words(report), tone="trouble" if type(report) in TROUBLE else "plain")
 
 
-def _burn(event: BurnRecorded, _: Moment, __: str) -> EventWords:
+def _burn(event: BurnRecorded, _: Moment, __: Currency) -> EventWords:
     expected = "" if event.expected is None else f", {event.expected} were due"
     why = (f"reason: {event.reason}",) if event.reason else ()
     return EventWords(f"The burn is done: {event.burned} cards{expected}.", why)
 
 
-def _ended(event: ShoeEnded, _: Moment, __: str) -> EventWords:
+def _ended(event: ShoeEnded, _: Moment, __: Currency) -> EventWords:
     return EventWords(f"Shoe {event.shoe} is over.", (f"reason: {event.reason}",))
 
 
 # ---- cards ----
 
 
-def _dealt(event: CardDealt, moment: Moment, _: str) -> EventWords:
+def _dealt(event: CardDealt, moment: Moment, _: Currency) -> EventWords:
     lies = f"{face(event.card)} lies as {place_name(event.hand, event.number)}."
     return EventWords(lies, (_due(event, moment.before),) if event.rule else (), "card")
 
@@ -84,7 +85,7 @@ def _due(event: CardDealt, before: TableState) -> str:
     return f"due by: {rule} ({', '.join(figures)})"
 
 
-def _hands_corrected(event: HandsCorrected, _: Moment, __: str) -> EventWords:
+def _hands_corrected(event: HandsCorrected, _: Moment, __: Currency) -> EventWords:
     details = (
         f"now Player {faces(event.player)}, Banker {faces(event.banker)}",
         f"before Player {faces(event.was_player)}, Banker {faces(event.was_banker)}",
@@ -94,7 +95,7 @@ def _hands_corrected(event: HandsCorrected, _: Moment, __: str) -> EventWords:
     return EventWords(f"The cards of the coup were corrected by hand{again}.", details, "decision")
 
 
-def _completed(event: DealCompleted, _: Moment, __: str) -> EventWords:
+def _completed(event: DealCompleted, _: Moment, __: Currency) -> EventWords:
     rules = explain(event.rules, event.player, event.banker)
     ending = "natural, " if event.natural else ""
     winner = "a tie" if event.winner.value == "tie" else f"{event.winner.value.capitalize()} wins"
@@ -109,7 +110,7 @@ def _completed(event: DealCompleted, _: Moment, __: str) -> EventWords:
     )
 
 
-def _excess_resolved(event: ExcessCardResolved, _: Moment, __: str) -> EventWords:
+def _excess_resolved(event: ExcessCardResolved, _: Moment, __: Currency) -> EventWords:
     seen = "had" if event.seen else "had not"
     became = {
         "carried": "it is carried over as the next coup's first card",

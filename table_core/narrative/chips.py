@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
+from events.money import Currency
 from events.types.chips import (
     ChipsCorrected,
     ChipsCounted,
@@ -20,12 +21,12 @@ from table_core.replay.coup_events import Moment
 __all__ = ["CHIP_WORDS"]
 
 
-def _opened(event: FloatOpened, _: Moment, __: str) -> EventWords:
-    says = f"Float {event.float_id} was opened with {amount(event.amount, event.currency)}."
-    return EventWords(says, _signed(event.chips, event.signed, event.currency), "money")
+def _opened(event: FloatOpened, _: Moment, currency: Currency) -> EventWords:
+    says = f"Float {event.float_id} was opened with {amount(event.amount, currency)}."
+    return EventWords(says, _signed(event.chips, event.signed, currency), "money")
 
 
-def _drop(event: DropCounted, _: Moment, currency: str) -> EventWords:
+def _drop(event: DropCounted, _: Moment, currency: Currency) -> EventWords:
     says = f"Drop box {event.box} of float {event.float_id} held {amount(event.amount, currency)}."
     lines = _signed(event.notes, event.signed, currency)
     if not event.reason:
@@ -34,7 +35,7 @@ def _drop(event: DropCounted, _: Moment, currency: str) -> EventWords:
     return EventWords(says, (was, *lines), "decision")
 
 
-def _corrected(event: ChipsCorrected, _: Moment, currency: str) -> EventWords:
+def _corrected(event: ChipsCorrected, _: Moment, currency: Currency) -> EventWords:
     slip = f" slip {event.slip}" if event.slip else ""
     now, was = amount(event.amount, currency), amount(event.was, currency)
     says = f"The {event.move}{slip} of float {event.float_id} was corrected: {now}, not {was}."
@@ -45,7 +46,7 @@ def _corrected(event: ChipsCorrected, _: Moment, currency: str) -> EventWords:
 def _moved(says: Callable[[Any, str], str]) -> WordsOf:
     """Return a function for chips that moved or were counted, from the event and the amount."""
 
-    def words(event: Any, _: Moment, currency: str) -> EventWords:
+    def words(event: Any, _: Moment, currency: Currency) -> EventWords:
         reference = getattr(event, "reference", "")
         lines = _signed(event.chips, event.signed, currency)
         said = (f"the cage's reference {reference}", *lines) if reference else lines
@@ -54,7 +55,7 @@ def _moved(says: Callable[[Any, str], str]) -> WordsOf:
     return words
 
 
-def _signed(chips: Iterable[Pieces], signed: Iterable[str], currency: str) -> tuple[str, ...]:
+def _signed(chips: Iterable[Pieces], signed: Iterable[str], currency: Currency) -> tuple[str, ...]:
     rows = (f"{each.pieces:,} of {amount(each.denomination, currency)}" for each in chips)
     return (*rows, f"signed: {', '.join(signed)}")
 

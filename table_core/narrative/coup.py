@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from events.cards import Card, Hand, total
+from events.money import UNKNOWN_CURRENCY, Currency
 from events.types.table import CoupSettled, CoupVoided, Settlement
 from table_core.narrative.formatting import explain, faces, who
 from table_core.narrative.timeline import TimelineLine, narrate_event
@@ -126,6 +127,7 @@ class CoupNarrative(Struct, frozen=True, kw_only=True):
         rulebook_hash: SHA-256 of the rulebook's file.
         rulebook_title: for people; empty where the file is not at hand.
         currency: of all amounts; empty where the rulebook's file is not at hand.
+        decimals: of an amount in it.
         dealer: the dealer, where one was assigned.
         supervisor: the supervisor in charge.
         opened_at: time of its beginning.
@@ -154,6 +156,7 @@ class CoupNarrative(Struct, frozen=True, kw_only=True):
     rulebook_hash: str
     rulebook_title: str
     currency: str
+    decimals: int
     dealer: str | None
     supervisor: str | None
     opened_at: str
@@ -172,6 +175,11 @@ class CoupNarrative(Struct, frozen=True, kw_only=True):
     settlements: tuple[SettlementNarrative, ...]
     changes: tuple[SettlementChange, ...]
     seats: tuple[SeatMoney, ...]
+
+    @property
+    def money(self) -> Currency:
+        """The currency with its decimals."""
+        return Currency(self.currency, self.decimals)
 
     @property
     def troubles(self) -> tuple[TimelineLine, ...]:
@@ -193,7 +201,7 @@ def narrate_coup(
     coup, first, last = record.coup, record.moments[0].fact, record.moments[-1].fact
     rules, rules_hash = record.rules
     rulebook = rulebooks.get(rules_hash)
-    currency = rulebook.currency if rulebook else ""
+    currency = rulebook.money if rulebook else UNKNOWN_CURRENCY
     issued = _issued(record.moments)
     settlements = tuple(_settlement(m, s, record, rulebooks) for m, s in issued)
     final = next((s for s in record.in_force if s.phase == LAST_PHASE), None)
@@ -209,7 +217,8 @@ def narrate_coup(
         rulebook=rules,
         rulebook_hash=rules_hash,
         rulebook_title=rulebook.title if rulebook else "",
-        currency=currency,
+        currency=currency.code,
+        decimals=currency.decimals,
         dealer=record.end.dealer,
         supervisor=record.end.supervisor,
         opened_at=first.at,
@@ -231,7 +240,7 @@ def narrate_coup(
     )
 
 
-def _lines(record: CoupRecord, currency: str) -> Iterator[TimelineLine]:
+def _lines(record: CoupRecord, currency: Currency) -> Iterator[TimelineLine]:
     cause = ""
     for moment in record.moments:
         yield narrate_event(moment, currency, follows=moment.fact.cause == cause)
@@ -260,7 +269,7 @@ def _settlement(
     moment: Moment, settlement: Settlement, record: CoupRecord, rulebooks: Mapping[str, Rulebook]
 ) -> SettlementNarrative:
     s, rulebook = settlement, rulebooks.get(settlement.rulebook_hash)
-    currency = rulebook.currency if rulebook else ""
+    currency = rulebook.money if rulebook else UNKNOWN_CURRENCY
     return SettlementNarrative(
         id=s.settlement_id,
         phase=s.phase,

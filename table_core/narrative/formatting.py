@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from events.cards import Card, Hand, total
+from events.money import Currency
 from events.types.table import DrawRule, TableEvent
 from table_core.replay.coup_events import Moment
 from table_core.rules.draw import NATURAL
@@ -48,7 +49,7 @@ class EventWords(Struct, frozen=True):
     tone: Tone = "plain"
 
 
-WordsOf = Callable[[Any, Moment, str], EventWords]
+WordsOf = Callable[[Any, Moment, Currency], EventWords]
 """Makes the words of one type of event from the event, the moment around it, and the currency."""
 
 
@@ -62,7 +63,7 @@ def decided(says: Callable[[Any], str]) -> WordsOf:
     return lambda event, _, __: EventWords(says(event), (f"reason: {event.reason}",), "decision")
 
 
-def list_fields(event: TableEvent, _: Moment, __: str) -> EventWords:
+def list_fields(event: TableEvent, _: Moment, __: Currency) -> EventWords:
     """Return the words of an event that has no function of its own: its name and all its fields."""
     details = tuple(
         f"{name.replace('_', ' ')}: {msgspec.to_builtins(getattr(event, name))}"
@@ -78,12 +79,6 @@ _RANK_NAMES: Final = {
     "8": "eight", "9": "nine", "T": "ten", "J": "jack", "Q": "queen", "K": "king",
 }  # fmt: skip
 _ORDINALS: Final = {1: "first", 2: "second", 3: "third"}
-# ISO 4217: the number of decimals of a currency, where it is not two.
-_DECIMALS: Final = {
-    **dict.fromkeys(("CLP", "ISK", "JPY", "KRW", "PYG", "UGX", "VND", "XAF", "XOF", "XPF"), 0),
-    **dict.fromkeys(("BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"), 3),
-}
-_TWO_DECIMALS: Final = 2
 _FINE: Final = 4  # extra decimals of an amount that is shown before it is rounded
 _OWN: Final = {"shoe": "the shoe", "core": "the table"}
 
@@ -115,18 +110,18 @@ def place_name(hand: Hand, number: int) -> str:
     return f"{hand_name(hand)}'s {_ORDINALS.get(number, str(number))} card"
 
 
-def amount(minor: int, currency: str) -> str:
+def amount(minor: int, currency: Currency) -> str:
     """Return minor units as people write them: 123456 AUD is `1,234.56`, 500 JPY is `500`."""
-    decimals = _DECIMALS.get(currency, _TWO_DECIMALS)
+    decimals = currency.decimals
     sign, (whole, part) = "-" if minor < 0 else "", divmod(abs(minor), 10**decimals)
     return f"{sign}{whole:,}.{part:0{decimals}}" if decimals else f"{sign}{whole:,}"
 
 
-def exact_amount(numerator: int, denominator: int, currency: str) -> str:
+def exact_amount(numerator: int, denominator: int, currency: Currency) -> str:
     """Return an amount before rounding, with four decimals more than the currency has."""
     if numerator % denominator == 0:
         return amount(numerator // denominator, currency)
-    decimals = _DECIMALS.get(currency, _TWO_DECIMALS) + _FINE
+    decimals = currency.decimals + _FINE
     whole, part = divmod(numerator * 10**_FINE // denominator, 10**decimals)
     return f"{whole:,}.{part:0{decimals}}".rstrip("0")
 

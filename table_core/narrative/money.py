@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from events.money import Currency
 from events.types.commission import (
     CommissionAccrued,
     CommissionCollected,
@@ -39,7 +40,7 @@ __all__ = ["MONEY_WORDS"]
 # ---- wagers and money ----
 
 
-def _opened(event: BettingOpened, _: Moment, __: str) -> EventWords:
+def _opened(event: BettingOpened, _: Moment, __: Currency) -> EventWords:
     rules = (f"rulebook {event.rulebook}, file {event.rulebook_hash}",)
     if event.wagerless:
         return EventWords(
@@ -48,14 +49,14 @@ def _opened(event: BettingOpened, _: Moment, __: str) -> EventWords:
     return EventWords("Betting was opened.", rules)
 
 
-def _placed(event: WagersPlaced, _: Moment, currency: str) -> EventWords:
+def _placed(event: WagersPlaced, _: Moment, currency: Currency) -> EventWords:
     lines = tuple(_wager(wager, currency) for wager in event.wagers)
     if len(lines) == 1:
         return EventWords(f"A wager was placed, {lines[0]}.", (), "money")
     return EventWords(f"{len(lines)} wagers were placed.", lines, "money")
 
 
-def _withdrawn(event: WagersWithdrawn, moment: Moment, currency: str) -> EventWords:
+def _withdrawn(event: WagersWithdrawn, moment: Moment, currency: Currency) -> EventWords:
     coup = moment.before.coup
     gone = [w for w in (coup.wagers if coup else ()) if w.id in event.wagers]
     lines = tuple(
@@ -64,7 +65,7 @@ def _withdrawn(event: WagersWithdrawn, moment: Moment, currency: str) -> EventWo
     return EventWords("Wagers were taken back before betting closed.", lines, "money")
 
 
-def _wagers_voided(event: WagersVoided, _: Moment, currency: str) -> EventWords:
+def _wagers_voided(event: WagersVoided, _: Moment, currency: Currency) -> EventWords:
     lines = tuple(f"seat {r.seat}: {amount(r.stake, currency)} goes back" for r in event.refunds)
     why = event.code.replace("_", " ")
     return EventWords(f"Wagers could not stand when betting closed ({why}).", lines, "money")
@@ -78,11 +79,11 @@ _CLOSED_BY: Final = {
 }
 
 
-def _closed(event: BettingClosed, _: Moment, __: str) -> EventWords:
+def _closed(event: BettingClosed, _: Moment, __: Currency) -> EventWords:
     return EventWords(f"Betting was closed {_CLOSED_BY.get(event.by, f'by the {event.by}')}.")
 
 
-def _confirmed(event: ResultConfirmed, _: Moment, __: str) -> EventWords:
+def _confirmed(event: ResultConfirmed, _: Moment, __: Currency) -> EventWords:
     if event.by == "device":
         return EventWords("The shoe's own result agrees: the coup may be paid.")
     if event.by == "last_card":
@@ -96,17 +97,17 @@ def _confirmed(event: ResultConfirmed, _: Moment, __: str) -> EventWords:
     )
 
 
-def _disputed(event: ResultDisputed, _: Moment, __: str) -> EventWords:
+def _disputed(event: ResultDisputed, _: Moment, __: Currency) -> EventWords:
     says = "The shoe's own result is not that of the cards: nothing is paid until a person decides."
     return EventWords(says, (event.detail,), "trouble")
 
 
-def _misaligned(event: CoupMisaligned, _: Moment, __: str) -> EventWords:
+def _misaligned(event: CoupMisaligned, _: Moment, __: Currency) -> EventWords:
     says = "The cards cannot be vouched for: nothing is paid until a person decides."
     return EventWords(says, (f"{event.reason.replace('_', ' ')}: {event.detail}",), "trouble")
 
 
-def _settled(event: CoupSettled, _: Moment, currency: str) -> EventWords:
+def _settled(event: CoupSettled, _: Moment, currency: Currency) -> EventWords:
     s = event.settlement
     what = "The wagers on the first four cards" if s.phase == INITIAL_PHASE else "The coup"
     if s.revision == 1:
@@ -120,32 +121,32 @@ def _settled(event: CoupSettled, _: Moment, currency: str) -> EventWords:
     return EventWords(says, (f"settlement {s.settlement_id}", totals), "money")
 
 
-def _voided(event: CoupVoided, _: Moment, currency: str) -> EventWords:
+def _voided(event: CoupVoided, _: Moment, currency: Currency) -> EventWords:
     lines = tuple(f"seat {r.seat}: {amount(r.stake, currency)} goes back" for r in event.refunds)
     return EventWords("The coup does not count.", (f"reason: {event.reason}", *lines), "decision")
 
 
-def _wager_corrected(event: WagerCorrected, _: Moment, currency: str) -> EventWords:
+def _wager_corrected(event: WagerCorrected, _: Moment, currency: Currency) -> EventWords:
     was, now = (_wager(w, currency) if w else "no wager" for w in (event.was, event.wager))
     says = f"A wager was corrected by hand: {now}, not {was}."
     return EventWords(says, (f"reason: {event.reason}",), "decision")
 
 
-def _wager(wager: Wager, currency: str) -> str:
+def _wager(wager: Wager, currency: Currency) -> str:
     patron = f" for {wager.patron}" if wager.patron else ""
     kind = "" if wager.kind == "chips" else f" ({wager.kind})"
     name, stake = bet_words(wager.bet).name, amount(wager.stake, currency)
     return f"seat {wager.seat}: {name} {stake}{patron}{kind}"
 
 
-def _rulebook_corrected(event: RulebookCorrected, _: Moment, __: str) -> EventWords:
+def _rulebook_corrected(event: RulebookCorrected, _: Moment, __: Currency) -> EventWords:
     says = f"The coup is judged by rulebook {event.rulebook}, not {event.was}."
     now, was = event.rulebook_hash[:_HASH], event.was_hash[:_HASH]
     hashes = f"by its file, whose SHA-256 begins with {now}; the other's with {was}"
     return EventWords(says, (f"reason: {event.reason}", hashes), "decision")
 
 
-def _capped(event: AggregateCapped, _: Moment, currency: str) -> EventWords:
+def _capped(event: AggregateCapped, _: Moment, currency: Currency) -> EventWords:
     lines = tuple(
         f"wager {w.wager}: {amount(w.winnings, currency)} becomes {amount(w.paid, currency)}"
         for w in event.wagers
@@ -155,7 +156,7 @@ def _capped(event: AggregateCapped, _: Moment, currency: str) -> EventWords:
     return EventWords(says, lines, "money")
 
 
-def _seats(amounts: tuple[SeatAmount, ...], currency: str) -> tuple[str, ...]:
+def _seats(amounts: tuple[SeatAmount, ...], currency: Currency) -> tuple[str, ...]:
     return tuple(f"seat {each.seat}: {amount(each.amount, currency)}" for each in amounts)
 
 
@@ -163,7 +164,7 @@ def _commission(says: str) -> WordsOf:
     return lambda event, _, currency: EventWords(says, _seats(event.amounts, currency), "money")
 
 
-def _given_up(event: CommissionUncollected, _: Moment, currency: str) -> EventWords:
+def _given_up(event: CommissionUncollected, _: Moment, currency: Currency) -> EventWords:
     seats = _seats(event.amounts, currency)
     return EventWords("Commission was given up.", (f"reason: {event.reason}", *seats), "decision")
 

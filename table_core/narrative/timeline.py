@@ -7,6 +7,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from events.money import Currency
 from events.types.integrity import CheckpointKeyChanged
 from events.types.irregularities import DealerAssigned, IrregularityRecorded, ShoeErrorCleared
 from events.types.snapshot_anchor import BooksClosed
@@ -66,7 +67,7 @@ class TimelineLine(Struct, frozen=True, kw_only=True):
     raw: RawBytes | None = None
 
 
-def narrate_event(moment: Moment, currency: str, *, follows: bool = False) -> TimelineLine:
+def narrate_event(moment: Moment, currency: Currency, *, follows: bool = False) -> TimelineLine:
     """Return the line of one event.
 
     Args:
@@ -100,11 +101,11 @@ def _raw(event: TableEvent) -> RawBytes | None:
 # ---- people and alarms ----
 
 
-def _alarm(event: AlarmRaised, _: Moment, __: str) -> EventWords:
+def _alarm(event: AlarmRaised, _: Moment, __: Currency) -> EventWords:
     return EventWords(f"Alarm: {event.text}.", (f"alarm {event.alarm}",), "trouble")
 
 
-def _assigned(event: DealerAssigned, _: Moment, __: str) -> EventWords:
+def _assigned(event: DealerAssigned, _: Moment, __: Currency) -> EventWords:
     under = f", under supervisor {event.supervisor}" if event.supervisor else ""
     return EventWords(f"From here on {event.dealer} deals{under}.")
 

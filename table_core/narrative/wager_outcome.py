@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from events.money import Odds, parse_odds, scale
+from events.money import Currency, Odds, parse_odds, scale
 from events.types.table import Settlement, SettlementLine
 from table_core.narrative.formatting import amount, exact_amount
 from table_core.rules.rulebook import PUSH, Rulebook
@@ -92,7 +92,7 @@ class SeatChange(Struct, frozen=True, kw_only=True):
 
 
 def narrate_wager(
-    line: SettlementLine, rulebook: Rulebook | None, currency: str, rules: str
+    line: SettlementLine, rulebook: Rulebook | None, currency: Currency, rules: str
 ) -> WagerNarrative:
     """Return the narrative of a wager.
 
@@ -147,7 +147,7 @@ def _why(line: SettlementLine) -> str:
     return f"won: {came}"
 
 
-def _sums(line: SettlementLine, rulebook: Rulebook | None, currency: str) -> Sequence[str]:
+def _sums(line: SettlementLine, rulebook: Rulebook | None, currency: Currency) -> Sequence[str]:
     stake = amount(line.stake, currency)
     if line.result == "lose":
         return (f"stake {stake} lost, paid {amount(line.paid, currency)}",)
@@ -168,7 +168,9 @@ def _sums(line: SettlementLine, rulebook: Rulebook | None, currency: str) -> Seq
     return sums
 
 
-def _winnings(line: SettlementLine, odds: Odds, rulebook: Rulebook | None, currency: str) -> str:
+def _winnings(
+    line: SettlementLine, odds: Odds, rulebook: Rulebook | None, currency: Currency
+) -> str:
     stake = amount(line.stake, currency)
     exact = exact_amount(line.stake * odds.num, odds.den, currency)
     to = f"{odds.num} to {odds.den}"
@@ -185,7 +187,7 @@ def _winnings(line: SettlementLine, odds: Odds, rulebook: Rulebook | None, curre
     return said
 
 
-def _commission(line: SettlementLine, rulebook: Rulebook | None, currency: str) -> str:
+def _commission(line: SettlementLine, rulebook: Rulebook | None, currency: Currency) -> str:
     kept = amount(line.commission, currency)
     terms = rulebook.commission if rulebook else None
     if rulebook is None or terms is None:

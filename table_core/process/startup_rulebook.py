@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from events.errors import ConfigError
+from table_core.rules.pay_scale import pay_scale
 from table_core.rules.rulebook import Rulebook
 from table_core.state.table import TableState
 
@@ -10,7 +11,10 @@ __all__ = ["startup_rulebook"]
 
 
 def startup_rulebook(
-    state: TableState, configured: Rulebook, library: Sequence[Rulebook]
+    state: TableState,
+    configured: Rulebook,
+    library: Sequence[Rulebook],
+    property_scale: str | None = None,
 ) -> Rulebook:
     """Return the rulebook by which the table plays until the next startup.
 
@@ -18,16 +22,19 @@ def startup_rulebook(
         state: after the newest event of the log.
         configured: the rulebook in the configuration.
         library: other rulebooks that the table has.
+        property_scale: the property's pay scale; None where nobody has said one.
 
     Returns:
         The configured one; while a coup is in progress by another version of it, that version.
 
     Raises:
         ConfigError: a coup is in progress by another rulebook, or by one that the table does not
-            have; or the currency would change while money is still owed.
+            have; the currency would change while money is still owed; or the pay scale is not the
+            property's.
     """
     at_hand = {book.hash: book for book in (*library, configured)}
     before = at_hand.get(state.rulebook_hash)
+    _require_the_propertys_scale(before, configured, property_scale)
     if not state.in_progress or state.coup is None:
         _require_same_money(state, before, configured)
         return configured
@@ -48,13 +55,31 @@ def startup_rulebook(
 
 
 def _require_same_money(state: TableState, before: Rulebook | None, now: Rulebook) -> None:
-    if before is None or before.currency == now.currency:
+    if before is None or before.money == now.money:
         return
     commission = state.commission
     owed = commission.outstanding or commission.uncollected
     if owed or (state.floats and state.floats[-1].open):
         raise ConfigError(
-            f"rulebook {now.id} is in {now.currency}, and what is owed or lies in the tray is in "
-            f"{before.currency}; start with {before.id} ({before.hash}), collect the commission "
+            f"rulebook {now.id} is in {now.money.said}, and what is owed or lies in the tray is in "
+            f"{before.money.said}; start with {before.id} ({before.hash}), collect the commission "
             "and close the float first"
         )
+
+
+def _require_the_propertys_scale(before: Rulebook | None, now: Rulebook, said: str | None) -> None:
+    """Refuse another scale than the property's, or than the last one where nobody has said it."""
+    scale, last = pay_scale(now), pay_scale(before) if before else None
+    if scale is None or (said or last or scale) == scale:
+        return
+    if said is not None:
+        remedy = f"the property's is {said}: adopt a rulebook that pays by it"
+    else:
+        remedy = (
+            f"this table has paid by scale {last}; where the property has changed its scale, say "
+            f'pay_scale = "{scale}" in the configuration of every table'
+        )
+    raise ConfigError(
+        f"rulebook {now.id} pays by scale {scale}, and one scale holds for every table of a "
+        f"property (11A.8): {remedy}"
+    )

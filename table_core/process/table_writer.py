@@ -86,6 +86,7 @@ class TableWriter:
         roles: user to roles.
         result_required: whether the table waits for the shoe's own result.
         library: other rulebooks, by which a settled coup can be judged again.
+        property_scale: the property's pay scale; None where nobody has said one.
 
     Attributes:
         state: after the newest event.
@@ -100,6 +101,7 @@ class TableWriter:
         roles: Mapping[str, frozenset[str]],
         result_required: bool = True,
         library: Sequence[Rulebook] = (),
+        property_scale: str | None = None,
     ) -> None:
         self.topics = topics
         self.state = TableState()
@@ -110,6 +112,7 @@ class TableWriter:
         self._stream = f"{topics.site}/{topics.table}"
         self._roles = roles
         self._result_required = result_required
+        self._property_scale = property_scale
         self._owed: str | None = None
         self._rotation = Rotation("never")
         self._site_limits = ConfiguredLimits(None)
@@ -124,12 +127,15 @@ class TableWriter:
             LogUnwritable: nothing was stored.
         """
         self.state, self._owed, self.fault = yield from OpenState()
-        self.rulebook = startup_rulebook(self.state, self.rulebook, self.library)
+        self.rulebook = startup_rulebook(
+            self.state, self.rulebook, self.library, self._property_scale
+        )
         self._context = DecisionContext(
             table=self.topics.table,
             rulebook=self.rulebook,
             result_required=self._result_required,
             library=self.library,
+            property_scale=self._property_scale,
         )
         position = self.state.position
         newest = (yield from ReadLog(position, 1)) if position else ()

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from events.cards import Card, Hand, Winner, total
 from events.commands.base import Refusal
+from events.money import Rounding
 from events.types.chips import ChipMove, amount_of
 from events.types.commission import SeatAmount
 from events.types.table import DrawRule, Wager
@@ -20,7 +21,9 @@ from table_core.decide.available_commands import current_refusals
 from table_core.decide.decision import DecisionContext
 from table_core.narrative.formatting import DRAW_WORDS
 from table_core.roads.columns import RoadsView, project_roads
+from table_core.rules.payable import Unpayable, chip_values, first_unpayable
 from table_core.rules.rulebook import Rulebook, Sign
+from table_core.rules.rulebook_forms import form_1_decimals
 from table_core.rules.table_limits import apply_limits
 from table_core.state.coup import Phase
 from table_core.state.dealing import due_places
@@ -66,6 +69,7 @@ class FloatView(Struct, frozen=True, kw_only=True):
     Args:
         float_id: `YYYYMMDD-NN`.
         currency: ISO 4217.
+        decimals: of an amount in it.
         opening: counted at the opening.
         counted: by the last count between; null before the first.
         closing: counted at the closing.
@@ -75,6 +79,7 @@ class FloatView(Struct, frozen=True, kw_only=True):
 
     float_id: str
     currency: str
+    decimals: int
     opening: int
     counted: int | None
     closing: int | None
@@ -82,11 +87,16 @@ class FloatView(Struct, frozen=True, kw_only=True):
     drop: int | None
 
 
-def project_float(each: TableFloat) -> FloatView:
-    """Return the sums of a float."""
+def project_float(each: TableFloat, rulebook: Rulebook) -> FloatView:
+    """Return the sums of a float; its decimals are those of the rulebook of its currency."""
     return FloatView(
         float_id=each.id,
         currency=each.currency,
+        decimals=(
+            rulebook.decimals
+            if each.currency == rulebook.currency
+            else form_1_decimals(each.currency)
+        ),
         opening=amount_of(each.opening),
         counted=None if each.counted is None else amount_of(each.counted),
         closing=None if each.closing is None else amount_of(each.closing),
@@ -186,15 +196,26 @@ class BetView(Struct, frozen=True, kw_only=True):
 class RulebookView(Struct, frozen=True, kw_only=True):
     """The rules in force, by id and hash; the limits are the table's own where it has set some.
 
-    `says` are the lines of the sign that follow from the rules, in no language yet: the key of a
-    text and what stands in it (a text, an amount in minor units, or keys of further texts).
+    Args:
+        says: the lines of the sign that follow from the rules, in no language yet: the key of a
+            text and what stands in it (a text, an amount in minor units, or keys of further texts).
+        decimals: of an amount in the currency; screens never ask another table for them.
+        unit: the smallest payable amount, to which `payout_rounding` rounds.
+        chips: the values of the table's chips, ascending.
+        unpayable: an example of a payment that these chips cannot make up; null where there is
+            none.
     """
 
     id: str
     hash: str
     title: str
     currency: str
+    decimals: int
+    decks: int
     unit: int
+    chips: tuple[int, ...]
+    payout_rounding: Rounding
+    unpayable: Unpayable | None
     sign: Sign
     bets: tuple[BetView, ...]
     commission: str | None
@@ -249,6 +270,7 @@ class RulebookName(Struct, frozen=True, kw_only=True):
     hash: str
     title: str
     commission: str | None
+    decimals: int
 
 
 class StateView(Struct, frozen=True, kw_only=True):
@@ -338,7 +360,7 @@ def project_table(
         commission=CommissionView(
             outstanding=owed.outstanding, uncollected=owed.uncollected, laid=owed.laid
         ),
-        floats=tuple(map(project_float, state.floats)),
+        floats=tuple(project_float(each, rulebook) for each in state.floats),
         refusals=current_refusals(state, context),
         consumers=consumers,
         library=tuple(map(_name, library)),
@@ -377,7 +399,12 @@ def _rulebook_view(rulebook: Rulebook) -> RulebookView:
         hash=rulebook.hash,
         title=rulebook.title,
         currency=rulebook.currency,
+        decimals=rulebook.decimals,
+        decks=rulebook.decks,
         unit=rulebook.unit,
+        chips=chip_values(rulebook),
+        payout_rounding=rulebook.rounding.payout,
+        unpayable=first_unpayable(rulebook),
         sign=rulebook.sign,
         bets=tuple(
             BetView(
@@ -407,6 +434,7 @@ def _name(rulebook: Rulebook) -> RulebookName:
         hash=rulebook.hash,
         title=rulebook.title,
         commission=_commission(rulebook),
+        decimals=rulebook.decimals,
     )
 
 

@@ -279,6 +279,7 @@ class CoupLine(Struct, frozen=True, kw_only=True):
         staked: by all settlements in force.
         paid: by them.
         commission: by them.
+        rulebook_hash: of the rulebook that the newest of them was judged by; else empty.
         revision: the highest; above 1 something was settled again.
         troubles: what went wrong, in a word or two each.
     """
@@ -295,6 +296,7 @@ class CoupLine(Struct, frozen=True, kw_only=True):
     staked: int = 0
     paid: int = 0
     commission: int = 0
+    rulebook_hash: str = ""
     revision: int = 0
     troubles: tuple[str, ...] = ()
 
@@ -354,4 +356,5 @@ class CoupList:
             staked=staked,
             paid=paid,
             commission=commission,
+            rulebook_hash=s.rulebook_hash,
         )

@@ -11,13 +11,14 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
 
-from events.money import MAX_AMOUNT, Odds, Rounding
+from events.money import MAX_AMOUNT, Currency, Odds, Rounding
 from events.types.wagers import Per
 from table_core.rules.wagers import Judge
 
 __all__ = [
     "INITIAL_PHASE",
     "LAST_PHASE",
+    "MOST_CHIPS",
     "PUSH",
     "Amount",
     "Bet",
@@ -258,6 +259,10 @@ class EdgeRules(Struct, frozen=True, kw_only=True):
     confirmed: tuple[ConfirmedEdge, ...] = ()
 
 
+MOST_CHIPS: Final = 12
+"""The most values of chips that a table has: a screen shows a row of them."""
+
+
 class Rulebook(Struct, frozen=True, kw_only=True):
     """The rules of one table.
 
@@ -266,7 +271,10 @@ class Rulebook(Struct, frozen=True, kw_only=True):
         title: for people.
         decks: 4, 6 or 8.
         currency: ISO 4217 code.
+        decimals: of an amount in it, in this edition. ISO 4217 may change them; the amounts of a
+            coup keep those of its rulebook.
         unit: the smallest payable amount, in minor units.
+        chips: the values of the table's chips, in minor units, ascending; empty for the usual ones.
         rounding: the direction in which amounts are rounded.
         commission: None where no bet pays any.
         options: the combinations that one patron may place.
@@ -283,7 +291,9 @@ class Rulebook(Struct, frozen=True, kw_only=True):
     title: str
     decks: int
     currency: str
+    decimals: int
     unit: int
+    chips: tuple[int, ...]
     rounding: RoundingRules
     commission: Commission | None
     options: Options
@@ -294,6 +304,11 @@ class Rulebook(Struct, frozen=True, kw_only=True):
     caps: tuple[Cap, ...]
     edge: EdgeRules = EdgeRules()
     hash: str
+
+    @property
+    def money(self) -> Currency:
+        """The currency of all amounts, with its decimals."""
+        return Currency(self.currency, self.decimals)
 
     def phase_of(self, bet: str) -> int:
         """Return the settlement phase of a bet; the last phase for an unknown bet."""

@@ -305,12 +305,15 @@ def read_rulebook(name: str, source: bytes) -> ReadRulebook:
     commission = _commission(form.commission, faults)
     _check_commission(tree, bets, faults)
     _check_caps(form, bets, faults)
+    _check_chips(form.chips, form.unit, faults)
     rulebook = Rulebook(
         id=form.id,
         title=form.title,
         decks=form.decks,
         currency=form.currency,
+        decimals=form.decimals,
         unit=form.unit,
+        chips=form.chips,
         rounding=form.rounding,
         commission=commission,
         options=whole(Options, form.options),
@@ -489,3 +492,12 @@ def _check_caps(form: FileForm1 | FileForm2, bets: Mapping[str, Bet], faults: _F
             text, right = f"no multiple of the unit of {form.unit}", f"write one of {form.unit}"
             faults.add(f"{where}.maximum", "not_in_units", text, right)
         capped.update(cap.bets)
+
+
+def _check_chips(chips: tuple[int, ...], unit: int, faults: _Faults) -> None:
+    if sorted(set(chips)) != list(chips):
+        faults.add("chips", "wrong_value", f"{list(chips)}", "write each once, the smallest first")
+    for index, value in enumerate(chips):
+        if value % unit:
+            text, right = f"{value} is no multiple of the unit of {unit}", f"write one of {unit}"
+            faults.add(f"chips[{index}]", "not_in_units", text, right)

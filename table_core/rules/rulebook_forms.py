@@ -12,9 +12,11 @@ from typing import Annotated, ClassVar, Final, Literal, NamedTuple, TypeVar
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
+from events.money import MAX_DECIMALS
 from events.types.wagers import Per
 from table_core.rules.rulebook import (
     LAST_PHASE,
+    MOST_CHIPS,
     Amount,
     Cap,
     CommissionTiming,
@@ -40,6 +42,7 @@ __all__ = [
     "RulebookForm",
     "Sign1",
     "Sign2",
+    "form_1_decimals",
     "whole",
 ]
 
@@ -104,6 +107,19 @@ class _File(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 # ---- form 1 ----
 
+# The decimals of the currencies whose amounts have not two. A file of form 1 does not say them, so
+# this table is a part of the form: it stays as it is, whatever ISO 4217 says.
+_DECIMALS_1: Final[Mapping[str, int]] = {
+    **dict.fromkeys(("CLP", "ISK", "JPY", "KRW", "PYG", "UGX", "VND", "XAF", "XOF", "XPF"), 0),
+    **dict.fromkeys(("BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"), 3),
+}
+_TWO_DECIMALS: Final = 2
+
+
+def form_1_decimals(currency: str) -> int:
+    """Return the decimals of the amounts of a form 1 rulebook in this currency."""
+    return _DECIMALS_1.get(currency, _TWO_DECIMALS)
+
 
 class BetForm1(_Bet, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A section `bets.ID` of form 1: a minimum always binds one wager."""
@@ -137,10 +153,16 @@ class FileForm1(_File, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A file of form 1, without its number and its bets."""
 
     edge: ClassVar[EdgeForm] = EdgeForm()
+    chips: ClassVar[tuple[int, ...]] = ()
 
     options: _Options1 = _Options1()
     limits: _Limits1 = _Limits1()
     sign: Sign1 = Sign1()
+
+    @property
+    def decimals(self) -> int:
+        """The decimals of its amounts."""
+        return form_1_decimals(self.currency)
 
 
 # ---- form 2 ----
@@ -169,6 +191,8 @@ class Sign2(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class FileForm2(_File, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A file of form 2, without its number and its bets."""
 
+    decimals: Annotated[int, Meta(ge=0, le=MAX_DECIMALS)]
+    chips: Annotated[tuple[Amount, ...], Meta(max_length=MOST_CHIPS)] = ()
     options: Options = Options()
     limits: Limits = Limits()
     sign: Sign2 = Sign2()

@@ -11,7 +11,7 @@ from typing import Final
 from table_core.rules.rulebook import Bet
 from table_core.rules.wagers import BET_KINDS
 
-__all__ = ["PAY_SCALES", "game_of", "pay_scale_of", "speaks_of_rules"]
+__all__ = ["PAY_SCALES", "SCALED_BET", "game_of", "pay_scale_of", "speaks_of_rules"]
 
 PAY_SCALES: Final[Mapping[str, Mapping[str, int]]] = {
     "one": {"mixed": 5, "coloured": 10, "perfect": 30},
@@ -19,7 +19,8 @@ PAY_SCALES: Final[Mapping[str, Mapping[str, int]]] = {
 }
 """The scales of seed 1, 11A.7: category to odds to one."""
 
-_SCALED: Final = "perfect_pairs"
+SCALED_BET: Final = "perfect_pairs"
+"""The bet that is paid by one of them."""
 _LUCKY8: Final = ("lucky8_player", "lucky8_banker")
 
 
@@ -37,7 +38,7 @@ def game_of(bets: Mapping[str, Bet]) -> str:
 
 def pay_scale_of(bets: Mapping[str, Bet]) -> str | None:
     """Return the scale by which Perfect Pairs pay; None where none is offered, or none fits."""
-    offered = bets.get(_SCALED)
+    offered = bets.get(SCALED_BET)
     if offered is None or not offered.offered:
         return None
     pays = {name: odds and (odds.num, odds.den) for name, odds in offered.schedule.items()}

@@ -36,6 +36,7 @@ class Table:
         roles: user to roles.
         result_required: whether the table waits for the shoe's own result.
         library: other rulebooks, by which a settled coup can be judged again.
+        property_scale: the property's pay scale; None where nobody has said one.
         probe: called with the name of each step around the append.
 
     Attributes:
@@ -44,7 +45,7 @@ class Table:
             the event is appended; raises LogUnwritable where it must not be appended.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a setting of the table
         self,
         log: EventLog,
         topics: Topics,
@@ -54,6 +55,7 @@ class Table:
         roles: Mapping[str, frozenset[str]],
         result_required: bool = True,
         library: Sequence[Rulebook] = (),
+        property_scale: str | None = None,
         probe: Callable[[str], None] = no_probe,
     ) -> None:
         self.log, self.clock, self.probe = log, clock, probe
@@ -65,7 +67,12 @@ class Table:
             CiteProfile: lambda it: self.on_profile_cited(it.profile_hash),
         }
         self.writer = TableWriter(
-            topics, rulebook, roles=roles, result_required=result_required, library=library
+            topics,
+            rulebook,
+            roles=roles,
+            result_required=result_required,
+            library=library,
+            property_scale=property_scale,
         )
         self.perform(self.writer.start())
 

@@ -107,7 +107,7 @@ def rules_page(
     """
 
     def said(sentences: Iterable[Sentence]) -> tuple[str, ...]:
-        return tuple(say(each, words, rulebook.currency) for each in sentences)
+        return tuple(say(each, words, rulebook.money) for each in sentences)
 
     source: dict[str, Value] = {"rulebook": rulebook.id, "hash": rulebook.hash}
 
@@ -137,7 +137,7 @@ def rules_pages(
 
 def _wager(bet: Bet, rulebook: Rulebook, odds: BetOdds, words: Words) -> WagerRules:
     def said(sentence: Sentence) -> str:
-        return say(sentence, words, rulebook.currency)
+        return say(sentence, words, rulebook.money)
 
     wins = sum(row.probability for row in odds.categories.values() if row.pays > 0)
     return WagerRules(
@@ -157,7 +157,7 @@ def _rows(bet: Bet, rulebook: Rulebook, odds: BetOdds, words: Words) -> Iterator
         meaning = Sentence(shared) if shared else category_meaning(bet, category)
         yield OutcomeRow(
             name="" if shared or category == _WIN else words[f"category.{bet.id}.{category}"],
-            means=say(meaning, words, rulebook.currency),
+            means=say(meaning, words, rulebook.money),
             pays=words["help.lost"] if category == _LOSE else _pays(bet, rulebook, category, words),
             chance=percent(row.probability),
         )
@@ -170,5 +170,5 @@ def _pays(bet: Bet, rulebook: Rulebook, category: str, words: Words) -> str:
     values: dict[str, Value] = {"num": str(odds.num), "den": str(odds.den)}
     if bet.commission and rulebook.commission is not None:
         values["rate"] = percent_of(rulebook.commission.rate)
-        return say(Sentence("help.pays_less", values), words, rulebook.currency)
-    return say(Sentence("help.pays", values), words, rulebook.currency)
+        return say(Sentence("help.pays_less", values), words, rulebook.money)
+    return say(Sentence("help.pays", values), words, rulebook.money)

@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from events.money import Odds
+from events.money import Currency, Odds
 from table_core.narrative.formatting import amount
 
 __all__ = ["Sentence", "Value", "Words", "joined", "money", "percent", "percent_of", "say"]
@@ -37,7 +37,7 @@ class Sentence(Struct, frozen=True):
     values: dict[str, Value] = {}
 
 
-def say(sentence: Sentence, words: Words, currency: str) -> str:
+def say(sentence: Sentence, words: Words, currency: Currency) -> str:
     """Return the sentence in the language of `words`; amounts are of `currency`."""
 
     def value(hole: re.Match[str]) -> str:
@@ -54,10 +54,10 @@ def joined(keys: Iterable[str], words: Words) -> str:
     return words["list.and"].join(words[key] for key in keys)
 
 
-def money(minor: int, currency: str) -> str:
+def money(minor: int, currency: Currency) -> str:
     """Return an amount with its currency, without decimals where it is whole: `USD 30,000`."""
     whole, _, part = amount(minor, currency).partition(".")
-    return f"{currency} {whole}.{part}" if part.strip("0") else f"{currency} {whole}"
+    return f"{currency.code} {whole}.{part}" if part.strip("0") else f"{currency.code} {whole}"
 
 
 def percent(share: Fraction, decimals: int = _FINE) -> str:

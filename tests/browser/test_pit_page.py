@@ -257,6 +257,12 @@ def test_the_tables_chips_are_counted_by_pieces_and_two_people_sign(
         return page.locator(f"#chips [data-command={command}]")
 
     settle(pit, "C")
+    expect(page.locator("#payable p").first).to_have_text(
+        "Payments are rounded up to 0.01; the smallest chip is 1.00"
+    )
+    expect(page.locator("#payable .unpayable")).to_have_text(
+        "⚠ Not payable in chips: 1.00 on Banker wins 0.95"
+    )
     expect(page.locator("#float")).to_have_text("No float has been opened")
     expect(chips("fill")).to_be_disabled()
     chips("open_float").click()

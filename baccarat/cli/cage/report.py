@@ -12,12 +12,14 @@ import msgspec
 from baccarat.cli.cage.options import add_filter_options, filter_of, ledger_option
 from baccarat.cli.output_files import write_whole
 from baccarat.csv_table import write_csv
-from baccarat.pages.report_page import CSV_TABLES, csv_rows, report_lines, report_page
+from baccarat.pages.report_page import CSV_TABLES, Currencies, csv_rows, report_lines, report_page
+from baccarat.rulebooks.currencies import iso_currency, known_currency
 from cage.ledger.database import parse_ledger_url
 from cage.ledger.reading import Filter, Ledger, open_ledger
 from cage.reports.patrons import Edges
 from cage.reports.summary import SummaryReport, summary_reports
 from events.errors import InputError
+from events.money import UNKNOWN_CURRENCY, Currency
 from table_core.odds.exact import exact_odds
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.rules.rulebook_file import full_shoe
@@ -81,13 +83,18 @@ def report_command(
             click.echo("\n".join(report_lines(each, by)))
 
 
-def _currencies(reports: Sequence[SummaryReport], asked: str | None) -> dict[tuple[str, str], str]:
-    """Return the currency of each report that has exactly one."""
-    found: dict[tuple[str, str], str] = {}
+def _currencies(reports: Sequence[SummaryReport], asked: str | None) -> Currencies:
+    """Return the currency of each float, and of each report that has exactly one."""
+    given = None if asked is None else iso_currency(asked)
+    found: dict[tuple[str, str], Currency] = {}
     for each in reports:
-        named = {float_.currency for float_ in each.floats}
-        named |= {load_rulebook(name).currency for name in each.rulebooks if name in shipped_ids()}
-        found[each.table, each.key] = asked or (named.pop() if len(named) == 1 else "")
+        named = {load_rulebook(name).money for name in each.rulebooks if name in shipped_ids()}
+        for float_ in each.floats:
+            found[each.table, float_.float_id] = known_currency(float_.currency)
+            named.add(found[each.table, float_.float_id])
+        found[each.table, each.key] = given or (
+            named.pop() if len(named) == 1 else UNKNOWN_CURRENCY
+        )
     return found
 
 

@@ -53,7 +53,8 @@ function add(name) {
 function standing(table) {
   const feed = (table.feed_alarms ?? []).map((kind) => `feed: ${kind}`);
   const link = table.link && table.link !== "up" ? [`shoe link: ${table.link}`] : [];
-  return [...(table.alarms ?? []), ...feed, ...link];
+  const rules = table.contradicts ? [table.contradicts] : [];
+  return [...(table.alarms ?? []), ...feed, ...link, ...rules];
 }
 
 function told(last) {

@@ -80,25 +80,6 @@ export function counts(beads) {
 }
 
 /**
- * Format an amount for people; whole units have no decimals.
- *
- * @param {number} minor units.
- * @param {string} currency ISO 4217.
- * @param {string} language tag.
- */
-export function amount(minor, currency, language) {
-  const { maximumFractionDigits: digits } = new Intl.NumberFormat(language, {
-    style: "currency",
-    currency,
-  }).resolvedOptions();
-  const whole = minor % 10 ** digits === 0;
-  return new Intl.NumberFormat(language, {
-    minimumFractionDigits: whole ? 0 : digits,
-    maximumFractionDigits: whole ? 0 : digits,
-  }).format(minor / 10 ** digits);
-}
-
-/**
  * Return the table's minimum and maximum: those of the main wagers.
  *
  * @param {object[]} bets of the rulebook.

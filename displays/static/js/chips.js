@@ -4,7 +4,8 @@
 import { nextOfDay } from "./day_number.js";
 import { el, fill } from "./dom.js";
 import { askFor } from "./forms.js";
-import { chipsFor, money, parseMoney, typed } from "./money.js";
+import { money, parseMoney, typed } from "./money.js";
+import { betName } from "./wagers.js";
 
 const SPARE_ROWS = 2;
 
@@ -54,16 +55,16 @@ export function askForChips(station, command) {
 }
 
 /** Create rows of a value and a number of pieces; rows without a number are ignored. */
-function pieces({ currency, unit }, word) {
-  const values = [...chipsFor(currency, unit).map((value) => typed(value, currency)), ...Array(SPARE_ROWS).fill("")];
-  const rows = values.map((value, n) => row({ value, n, currency, word }));
+function pieces({ decimals, chips }, word) {
+  const values = [...chips.map((value) => typed(value, decimals)), ...Array(SPARE_ROWS).fill("")];
+  const rows = values.map((value, n) => row({ value, n, decimals, word }));
   const total = el("output", {});
   const said = () => rows.filter(({ count }) => count.value !== "");
   const read = () =>
-    said().map(({ worth, count }) => ({ denomination: parseMoney(worth.value, currency), pieces: Number(count.value) }));
+    said().map(({ worth, count }) => ({ denomination: parseMoney(worth.value, decimals), pieces: Number(count.value) }));
   const add = () => {
     const sum = read().reduce((so_far, each) => so_far + (each.denomination ?? 0) * each.pieces, 0);
-    total.textContent = `${word("chips.total")} ${money(sum, currency)}`;
+    total.textContent = `${word("chips.total")} ${money(sum, decimals)}`;
   };
   const heads = ["chips.value", "chips.pieces"].map((head) => el("th", { scope: "col" }, word(head)));
   const body = rows.map(({ worth, count }) => el("tr", {}, el("td", {}, worth), el("td", {}, count)));
@@ -73,7 +74,7 @@ function pieces({ currency, unit }, word) {
   return { name: "chips", kind: "own", element, read };
 }
 
-function row({ value, n, currency, word }) {
+function row({ value, n, decimals, word }) {
   const worth = el("input", {
     name: `worth-${n}`,
     value,
@@ -91,11 +92,26 @@ function row({ value, n, currency, word }) {
     aria: { label: `${word("chips.pieces")} ${value}`.trim() },
   });
   const judge = () => {
-    const wrong = count.value !== "" && !parseMoney(worth.value, currency);
+    const wrong = count.value !== "" && !parseMoney(worth.value, decimals);
     worth.setCustomValidity(wrong ? word("limits.not_money") : "");
   };
   for (const input of [worth, count]) input.addEventListener("input", judge);
   return { worth, count };
+}
+
+/** Show how payments are rounded, and a payment that the table's chips cannot make up. */
+export function drawPayable(container, { decimals, unit, payout_rounding, chips, unpayable }, word) {
+  const said = { unit: money(unit, decimals), chip: money(chips[0], decimals) };
+  const example = unpayable && {
+    bet: betName(unpayable.bet, word),
+    stake: money(unpayable.stake, decimals),
+    paid: money(unpayable.paid, decimals),
+  };
+  fill(
+    container,
+    el("p", {}, word(`chips.rounded.${payout_rounding}`, said)),
+    example ? el("p.unpayable", {}, `⚠ ${word(unpayable.category ? "chips.unpayable" : "chips.no_stake", example)}`) : null,
+  );
 }
 
 /** Draw the newest float as sums: opening, fills, credits, counts. */
@@ -105,14 +121,14 @@ export function drawFloat(container, { floats }, word) {
     fill(container, el("p", {}, word("chips.none")));
     return;
   }
-  const { currency, slips } = newest;
+  const { decimals, slips } = newest;
   const rows = [
     [word("chips.float"), `${newest.float_id} · ${word(newest.closing === null ? "chips.open" : "chips.closed")}`],
-    [word("move.opening"), money(newest.opening, currency)],
-    ...slips.map((each) => [`${word(`move.${each.move}`)} ${each.slip}`, money(each.amount, currency)]),
-    newest.counted === null ? null : [word("chips.counted"), money(newest.counted, currency)],
-    newest.closing === null ? null : [word("move.closing"), money(newest.closing, currency)],
-    newest.drop === null ? null : [word("chips.drop"), money(newest.drop, currency)],
+    [word("move.opening"), money(newest.opening, decimals)],
+    ...slips.map((each) => [`${word(`move.${each.move}`)} ${each.slip}`, money(each.amount, decimals)]),
+    newest.counted === null ? null : [word("chips.counted"), money(newest.counted, decimals)],
+    newest.closing === null ? null : [word("move.closing"), money(newest.closing, decimals)],
+    newest.drop === null ? null : [word("chips.drop"), money(newest.drop, decimals)],
   ].filter(Boolean);
   fill(container, el("dl.health", {}, ...rows.flatMap(([name, text]) => [el("dt", {}, name), el("dd", {}, text)])));
 }

@@ -69,7 +69,7 @@ const shoeFields = (station) => [
   {
     name: "decks",
     kind: "select",
-    value: String(station.state.shoe?.decks ?? 8),
+    value: String(station.state.rulebook.decks),
     options: ["8", "6", "4"].map((value) => ({ value, text: value })),
     read: Number,
   },

@@ -51,7 +51,7 @@ export class Record {
     const { word } = this.station;
     const { coup, settlements, rulebook, rulebook_hash } = this.found;
     const over = settlements.length || coup.phase === "voided";
-    const { currency } = this.station.state.rulebook;
+    const decimals = this.#decimals();
     const lines = new Set(settlements.flatMap((each) => each.lines.map((line) => line.wager)));
     const unsettled = coup.wagers.filter((wager) => !lines.has(wager.id));
     fill(
@@ -59,7 +59,7 @@ export class Record {
       el("h3", {}, `${coup.id} · ${word(`phase.${coup.phase}`)} · ${rulebook} (${rulebook_hash.slice(0, 12)})`),
       el("p.cards", {}, ...["player", "banker"].map((hand) => this.#hand(coup, hand))),
       coup.reason ? el("p", {}, coup.reason) : null,
-      over ? settlementTable(this.found, currency, word, this.#timing()) : null,
+      over ? settlementTable(this.found, decimals, word, this.#timing()) : null,
       ...(coup.phase === "voided" ? [] : unsettled).map((wager) => el("p", {}, this.#wagerText(wager))),
       el(
         "div.grid.small",
@@ -96,7 +96,7 @@ export class Record {
       fields,
       about: `${station.word("station.coup")} ${coup}`,
       build: (values) => ({ coup, ...build(values) }),
-      preview: (shown) => previewOf(shown, station, this.#timing()),
+      preview: (shown) => previewOf(shown, station, this.#timing(), this.#decimals()),
       onDone: () => this.again(),
     });
   }
@@ -129,9 +129,16 @@ export class Record {
     this.#ask("void_coup", [reason], (values) => values);
   }
 
+  /** Return the decimals of the found coup's amounts: those of its own rulebook. */
+  #decimals() {
+    const { library, rulebook } = this.station.state;
+    const own = library.find(({ hash }) => hash === this.found.rulebook_hash);
+    return (own ?? rulebook).decimals;
+  }
+
   #wagerText(wager) {
-    const { word, state } = this.station;
-    return `${word("dealer.seat", { seat: wager.seat })}: ${betName(wager.bet, word)} ${money(wager.stake, state.rulebook.currency)}`;
+    const { word } = this.station;
+    return `${word("dealer.seat", { seat: wager.seat })}: ${betName(wager.bet, word)} ${money(wager.stake, this.#decimals())}`;
   }
 
   /** Ask for the wager, and then for what it really was. */
@@ -167,6 +174,7 @@ export class Record {
   #wagerTo(wager) {
     const { word, state } = this.station;
     const { currency, bets } = state.rulebook;
+    const decimals = this.#decimals();
     const stands = [
       { value: "yes", text: word("record.stood") },
       { value: "no", text: word("record.not_laid") },
@@ -180,8 +188,8 @@ export class Record {
         name: "stake",
         kind: "text",
         label: `${word("field.stake")} (${currency})`,
-        value: wager ? typed(wager.stake, currency) : "",
-        read: (text) => parseMoney(text, currency) ?? text,
+        value: wager ? typed(wager.stake, decimals) : "",
+        read: (text) => parseMoney(text, decimals) ?? text,
       },
       reason,
     ];
@@ -194,8 +202,7 @@ export class Record {
 }
 
 /** Describe a correction's effect: the result, and what each seat gains or gives back. */
-export function previewOf({ events }, { word, state }, timing) {
-  const { currency } = state.rulebook;
+export function previewOf({ events }, { word }, timing, decimals) {
   const of = (type) => events.filter((event) => event.type === type).map((event) => event.data);
   const completed = of("deal_completed").at(-1);
   const differences = of("coup_settled").flatMap(({ settlement }) => settlement.difference ?? []);
@@ -208,15 +215,15 @@ export function previewOf({ events }, { word, state }, timing) {
     completed
       ? el("p", {}, `${word(`winner.${completed.winner}`)}: ${word("side.player")} ${completed.player_total}, ${word("side.banker")} ${completed.banker_total}`)
       : null,
-    differences.length ? differenceTable(differences, currency, word, timing) : null,
-    ...refunds.map(({ seat, stake }) => el("p", {}, word("preview.refund", { seat, stake: money(stake, currency) }))),
+    differences.length ? differenceTable(differences, decimals, word, timing) : null,
+    ...refunds.map(({ seat, stake }) => el("p", {}, word("preview.refund", { seat, stake: money(stake, decimals) }))),
     differences.length || refunds.length ? null : el("p", {}, word("preview.no_money")),
     owes ? el("p", {}, word("preview.commission")) : null,
   );
 }
 
-function differenceTable(all, currency, word, timing) {
-  const signed = (amount) => money(amount, currency, { signed: true });
+function differenceTable(all, decimals, word, timing) {
+  const signed = (amount) => money(amount, decimals, { signed: true });
   const differences = all.map((each) => ({ ...each, gets: chipsOf(each, timing) - each.staked }));
   const house = differences.reduce((sum, { gets }) => sum - gets, 0);
   return el(

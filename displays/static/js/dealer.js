@@ -42,8 +42,8 @@ function render(state) {
 }
 
 /** Draw what the dealer calls at this step. */
-function drawCalls({ calls, rulebook: { currency } }) {
-  const said = calls.map((call) => say(call, word, { currency, language }));
+function drawCalls({ calls, rulebook }) {
+  const said = calls.map((call) => say(call, word, rulebook));
   fill(byId("calls"), ...said.map((text) => el("span", {}, text)));
 }
 
@@ -63,7 +63,7 @@ function drawOwed({ commission, rulebook }) {
           {},
           el("b", {}, `${word(title)}: `),
           list
-            .map(({ seat, amount }) => `${word("dealer.seat", { seat })} ${money(amount, rulebook.currency)}`)
+            .map(({ seat, amount }) => `${word("dealer.seat", { seat })} ${money(amount, rulebook.decimals)}`)
             .join(" · "),
         )
       : null;
@@ -94,7 +94,7 @@ async function showPayments(state) {
   const open = OVER.includes(coup.phase) ? [] : coup.wagers.filter(({ id }) => !paid.has(id));
   fill(
     byId("standing"),
-    settlementTable(answer.shown, rulebook.currency, word, timing),
+    settlementTable(answer.shown, rulebook.decimals, word, timing),
     ...standingRows(station, state, open),
   );
 }

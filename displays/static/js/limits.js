@@ -16,8 +16,8 @@ const PER = ["patron", "seat", "spot", "wager"];
  */
 export function askForLimits(station) {
   const { word, state } = station;
-  const { currency, bets } = state.rulebook;
-  const amount = (name, label, value) => moneyInput({ name, label, value, currency, word });
+  const { currency, decimals, bets } = state.rulebook;
+  const amount = (name, label, value) => moneyInput({ name, label, value, decimals, word });
   const rows = bets.map((bet) => ({
     bet: bet.id,
     inputs: OF_A_BET.map((name) =>
@@ -37,13 +37,13 @@ export function askForLimits(station) {
         name: "bets",
         kind: "own",
         element: betTable(rows, word),
-        read: () => rows.map((row) => limitsOf(row, currency)),
+        read: () => rows.map((row) => limitsOf(row, decimals)),
       },
       ...whole.map(({ name, input }) => ({
         name,
         kind: "own",
         element: el("label", {}, el("span", {}, word(`field.${name}`)), input),
-        read: () => parseMoney(input.value, currency),
+        read: () => parseMoney(input.value, decimals),
       })),
     ],
   });
@@ -78,8 +78,8 @@ function betTable(rows, word) {
 }
 
 /** Return one bet's limits for the command. */
-function limitsOf({ bet, inputs, per }, currency) {
-  const amounts = inputs.map((input, n) => [OF_A_BET[n], parseMoney(input.value, currency)]);
+function limitsOf({ bet, inputs, per }, decimals) {
+  const amounts = inputs.map((input, n) => [OF_A_BET[n], parseMoney(input.value, decimals)]);
   return { bet, ...Object.fromEntries(amounts), per: per.value };
 }
 
@@ -93,17 +93,17 @@ function perInput({ id, per }, word) {
 }
 
 /** Create a field for an amount; it may be empty, and the form refuses anything else. */
-function moneyInput({ name, label, value, currency, word }) {
+function moneyInput({ name, label, value, decimals, word }) {
   const input = el("input", {
     name,
-    value: value === null ? "" : typed(value, currency),
+    value: value === null ? "" : typed(value, decimals),
     autocomplete: "off",
     inputMode: "decimal",
     maxLength: 16,
     aria: { label },
   });
   input.addEventListener("input", () => {
-    const wrong = input.value.trim() !== "" && parseMoney(input.value, currency) === null;
+    const wrong = input.value.trim() !== "" && parseMoney(input.value, decimals) === null;
     input.setCustomValidity(wrong ? word("limits.not_money") : "");
   });
   return input;

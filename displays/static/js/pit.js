@@ -1,7 +1,7 @@
 // The pit's page: problems that need a person and their remedies, and corrections of coups.
 
 import { actButton, placeButtons } from "./command_buttons.js";
-import { drawFloat } from "./chips.js";
+import { drawFloat, drawPayable } from "./chips.js";
 import { Record } from "./correct.js";
 import { byId, el, fill } from "./dom.js";
 import { askFor } from "./forms.js";
@@ -42,6 +42,7 @@ function render(state) {
   drawAlarms(state);
   drawHealth(state);
   drawCommission(state);
+  drawPayable(byId("payable"), state.rulebook, word);
   drawFloat(byId("float"), state, word);
   record.offer(state);
 }
@@ -124,18 +125,18 @@ function cageRows({ consumers, position }) {
 
 /** Draw the commission that each seat owes or that was given up, with its buttons. */
 function drawCommission({ commission, rulebook }) {
-  const { currency } = rulebook;
+  const { decimals } = rulebook;
   const button = (command, seat, act) => {
     const made = el("button", { type: "button", data: { key: `${command}-${seat}`, command } }, word(`short.${command}`));
     return station.bind(made, { command: "", roles: ["supervisor"], act: () => act(made) });
   };
   const row = (title, { seat, amount }, ...buttons) =>
-    el("li", { data: { seat } }, el("span", {}, `${word("dealer.seat", { seat })} · ${word(title)} ${money(amount, currency)}`), ...buttons);
+    el("li", { data: { seat } }, el("span", {}, `${word("dealer.seat", { seat })} · ${word(title)} ${money(amount, decimals)}`), ...buttons);
   const recover = ({ seat, amount }) =>
     askFor(station, {
       command: "recover_commission",
       about: word("dealer.seat", { seat }),
-      fields: [{ name: "amount", kind: "text", value: typed(amount, currency), read: (text) => parseMoney(text, currency) ?? text }],
+      fields: [{ name: "amount", kind: "text", value: typed(amount, decimals), read: (text) => parseMoney(text, decimals) ?? text }],
       build: (values) => ({ seat, ...values }),
     });
   const giveUp = ({ seat }) =>

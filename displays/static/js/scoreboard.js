@@ -1,7 +1,8 @@
 // The scoreboard's page: shows the newest state, and whether it is live.
 
-import { amount, counts, dealt, drawRules, handOf, pays, status, tableLimits } from "./board_text.js";
+import { counts, dealt, drawRules, handOf, pays, status, tableLimits } from "./board_text.js";
 import { watch } from "./live.js";
+import { money } from "./money.js";
 import { DERIVED, bead, big, drawRoad, loneMark } from "./roads/draw.js";
 import { beadPlate, bigRoad, derivedRoad, newest } from "./roads/grid.js";
 import { say } from "./sentences.js";
@@ -131,15 +132,17 @@ const named = (kind, ...ids) => {
   return said === key ? ids.at(-1).replaceAll("_", " ") : said;
 };
 
-function limitsOf({ minimum, maximum }, currency) {
-  const least = amount(minimum, currency, language);
-  return maximum === null ? `${least}+` : `${least}–${amount(maximum, currency, language)}`;
+const WHOLE = { whole: true }; // a sign writes 500, not 500.00
+
+function limitsOf({ minimum, maximum }, decimals) {
+  const least = money(minimum, decimals, WHOLE);
+  return maximum === null ? `${least}+` : `${least}–${money(maximum, decimals, WHOLE)}`;
 }
 
 /** What a bet pays, less the commission that is kept of its winnings. */
 const less = (odds, { less: rate }) => (rate ? word("sign.less", { odds, rate }) : odds);
 
-function betRow(bet, currency) {
+function betRow(bet, decimals) {
   const scale = pays(bet);
   const odds = scale.map(({ category, odds: pay }) =>
     make(
@@ -154,7 +157,7 @@ function betRow(bet, currency) {
     "",
     make("th", "", named("bet", bet.id)),
     make("td", "pays", ...odds),
-    make("td", "limits", limitsOf(bet, currency)),
+    make("td", "limits", limitsOf(bet, decimals)),
   );
   row.dataset.bet = bet.id;
   return row;
@@ -196,21 +199,21 @@ function showSign(rulebook) {
   const asText = JSON.stringify(rulebook);
   if (asText === signShown) return;
   signShown = asText;
-  const { bets, currency } = rulebook;
+  const { bets, currency, decimals } = rulebook;
   const { minimum, maximum } = tableLimits(bets);
   at("game").textContent = sign(rulebook.sign.game);
   const scale = rulebook.sign.pay_scale;
   at("scale").textContent = scale ? word("scale", { scale: word(`scale.${scale}`) }) : "";
   for (const each of board.querySelectorAll("[data-currency]")) each.textContent = currency;
-  showLimit("minimum", minimum === null ? "–" : amount(minimum, currency, language));
-  showLimit("maximum", maximum === null ? word("limits.none") : amount(maximum, currency, language));
-  at("bets").replaceChildren(...bets.map((bet) => betRow(bet, currency)));
+  showLimit("minimum", minimum === null ? "–" : money(minimum, decimals, WHOLE));
+  showLimit("maximum", maximum === null ? word("limits.none") : money(maximum, decimals, WHOLE));
+  at("bets").replaceChildren(...bets.map((bet) => betRow(bet, decimals)));
   const lines = bets.reduce((sum, bet) => sum + (pays(bet).length > 2 ? 2 : 1), 0);
   const table = at("bets").closest("table");
   table.style.setProperty("--rows", Math.max(8, lines));
-  table.style.setProperty("--longest", Math.max(...bets.map((bet) => limitsOf(bet, currency).length)));
+  table.style.setProperty("--longest", Math.max(...bets.map((bet) => limitsOf(bet, decimals).length)));
   const written = rulebook.sign.generated ? [] : rulebook.sign.lines.map(sign);
-  const says = rulebook.says.map((sentence) => say(sentence, word, { currency, language }));
+  const says = rulebook.says.map((sentence) => say(sentence, word, rulebook));
   const spans = [...says, ...written].flatMap((text) => [make("span", "", text), " "]);
   at("lines").replaceChildren(...spans);
   fit();

@@ -62,12 +62,12 @@ export class Laying {
   }
 
   /** Draw the spots and chips of another rulebook. */
-  offer({ bets, currency, unit }) {
+  offer({ bets, currency, decimals, unit, chips }) {
     const { word } = this.station;
-    const sign = JSON.stringify([bets.map((bet) => bet.id), currency]);
+    const sign = JSON.stringify([bets.map((bet) => bet.id), currency, decimals, chips]);
     if (this.sign === sign) return;
     this.sign = sign;
-    this.currency = currency;
+    this.decimals = decimals;
     if (!bets.some((bet) => bet.id === this.bet)) this.bet = bets[0]?.id;
     fill(
       byId("bets"),
@@ -87,11 +87,11 @@ export class Laying {
     const smallest = Math.min(...bets.map((bet) => bet.step), Infinity);
     fill(
       byId("chips"),
-      ...chipsFor(currency, Math.max(unit, Number.isFinite(smallest) ? smallest : unit)).map((chip, index) =>
+      ...chipsFor(chips, Number.isFinite(smallest) ? smallest : unit).map((chip, index) =>
         el(
           "button.chip",
           { type: "button", data: { chip }, on: { click: () => this.set({ stake: this.stake + chip }) } },
-          money(chip, currency).replace(/\D00$/, ""),
+          money(chip, decimals, { whole: true }),
           el("kbd", {}, `⇧${index + 1}`),
         ),
       ),
@@ -111,7 +111,7 @@ export class Laying {
     byId("laying").textContent = word("dealer.laying", {
       seat: this.seat,
       bet: betName(this.bet, word),
-      stake: money(this.stake, this.currency),
+      stake: money(this.stake, this.decimals),
     });
   }
 
@@ -158,7 +158,7 @@ export class Laying {
 
   #row(pressed, word) {
     const { seat, bet, stake, standing, why = "" } = pressed;
-    const text = word("dealer.laying", { seat, bet: betName(bet, word), stake: money(stake, this.currency) });
+    const text = word("dealer.laying", { seat, bet: betName(bet, word), stake: money(stake, this.decimals) });
     const away = () => {
       this.pressed = this.pressed.filter((each) => each !== pressed);
       this.drawPressed();
@@ -190,21 +190,21 @@ export function drawStanding(station, state) {
 }
 
 /** Create a row of wagers for each seat that has any. */
-export function standingRows(station, { rulebook: { currency } }, wagers) {
+export function standingRows(station, { rulebook: { decimals } }, wagers) {
   const seats = [...new Set(wagers.map((wager) => wager.seat))].sort((a, b) => a - b);
   return seats.map((seat) =>
     el(
       "div.seat",
       { data: { seat } },
       el("b", {}, station.word("dealer.seat", { seat })),
-      ...wagers.filter((wager) => wager.seat === seat).map((wager) => standing(station, wager, currency)),
+      ...wagers.filter((wager) => wager.seat === seat).map((wager) => standing(station, wager, decimals)),
     ),
   );
 }
 
-function standing(station, wager, currency) {
+function standing(station, wager, decimals) {
   const { word } = station;
-  const text = `${betName(wager.bet, word)} ${money(wager.stake, currency)}`;
+  const text = `${betName(wager.bet, word)} ${money(wager.stake, decimals)}`;
   const button = el(
     "button.back",
     { type: "button", data: { key: wager.id }, aria: { label: word("dealer.take_back", { wager: text }) } },
@@ -269,14 +269,14 @@ const COMMISSION = { prepaid: "commission_take", per_coup: "commission_mark", pe
 const HANDLED = ["take", "pay", "back"];
 
 /** Draw a coup's chip movements, a line for each wager: take, pay and give back. */
-export function settlementTable(found, currency, word, timing) {
+export function settlementTable(found, decimals, word, timing) {
   const settled = [...found.settlements.flatMap(({ lines }) => lines), ...voided(found)];
   if (!settled.length) return el("p", {}, word("settled.none"));
   const lines = settled.map((line) => ({ ...line, ...handled(line, timing) }));
   const columns = timing === null ? HANDLED : [...HANDLED, "commission"];
   const heads = { commission: COMMISSION[timing] ?? "commission" };
   const head = (tag, name) => el(tag, { scope: "col" }, word(`field.${heads[name] ?? name}`));
-  const amounts = (of) => columns.map((name) => el(`td.amount.${name}`, {}, of(name) ? money(of(name), currency) : "–"));
+  const amounts = (of) => columns.map((name) => el(`td.amount.${name}`, {}, of(name) ? money(of(name), decimals) : "–"));
   const sum = (name) => lines.reduce((total, line) => total + line[name], 0);
   return el(
     "table.settled",

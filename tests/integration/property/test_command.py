@@ -16,7 +16,7 @@ from psycopg import sql
 
 from baccarat.cli.main import main
 from baccarat.config.property import load_property
-from baccarat.property.status import property_status
+from baccarat.property.status import PropertyStatus, property_status
 from benchmarks.instruments.postgres import Postgres
 from events.clock import Clock, SystemClock
 from events.errors import ArchiveError
@@ -25,7 +25,7 @@ from events.log.store import EventLog
 from events.proof.checkpoint import Checkpoint, signed_checkpoint
 from events.proof.note import SigningKey, parse_note
 from events.types.integrity import CheckpointKeyChanged
-from events.types.table import CoupSettled
+from events.types.table import BettingOpened, CoupSettled, RulebookAdopted
 from property.archive.client import ArchiveClient
 from property.archive.database import connect_archive, migrate
 from property.archive.store import Archive
@@ -36,7 +36,7 @@ from property.hub.uplink_status import UplinkStatus
 from property.witness.cosignature import cosign, cosigned_at, witness_key
 from property.witness.store import read_book
 from shoe_driver.profiles.catalogue import shipped_texts
-from table_core.rulebooks.shipped import shipped_sources
+from table_core.rulebooks.shipped import load_rulebook, shipped_sources
 from tests.support.cage.books import source
 from tests.support.clock import FakeClock
 from tests.support.machine.tasks import background
@@ -174,9 +174,37 @@ def test_the_archive_is_given_the_editions_beside_a_log(postgres: Postgres, tmp_
     assert digest in damaged.err
 
 
+def test_two_pay_scales_at_one_site_are_an_alarm_at_each_of_its_tables(
+    postgres: Postgres, tmp_path: Path
+) -> None:
+    archive = postgres.database()
+    site = PropertySite(tmp_path, archive)
+    tables = {"harbour/b7": "nz-scale-one", "harbour/b8": "nz-scale-two", "harbour/b9": "ez"}
+    tables["river/b1"] = "nz-scale-two"
+    for at, (origin, name) in enumerate(tables.items()):
+        rules = load_rulebook(name)
+        begun = BettingOpened(coup="20261127-01/1", rulebook=name, rulebook_hash=rules.hash)
+        events = [RulebookAdopted(rulebook=name, rulebook_hash=rules.hash), begun]
+        write_log(tmp_path / f"{at}.sqlite", origin, events)
+        into_archive(archive, tmp_path / f"{at}.sqlite")
+    assert site.ask("editions", str(tmp_path / "0.sqlite")).code == 0
+    found = {each.table: each for each in _status(site).tables}
+    assert {name: (each.pay_scale, each.standing) for name, each in found.items()} == {
+        "harbour/b7": ("one", ("pay scale one, and two at another table (11A.8)",)),
+        "harbour/b8": ("two", ("pay scale two, and one at another table (11A.8)",)),
+        "harbour/b9": (None, ()),
+        "river/b1": ("two", ()),
+    }
+    assert site.status()[0] == 1
+
+
+def _status(site: PropertySite, clock: Clock = _NOW) -> PropertyStatus:
+    return asyncio.run(property_status(load_property(site.config), clock))
+
+
 def uplinks(site: PropertySite, clock: Clock = _NOW) -> dict[str, tuple[str | None, int]]:
     """Each table's uplink as its property stands, and how much stands against the table."""
-    found = asyncio.run(property_status(load_property(site.config), clock))
+    found = _status(site, clock)
     return {each.table: (each.uplink, len(each.standing)) for each in found.tables}
 
 

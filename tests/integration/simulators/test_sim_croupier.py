@@ -86,15 +86,15 @@ class Pit:
         self.played: list[PlayedCoup] = []
         self.dealing = DealingShoe(seed=SEED)
 
-    def croupier(self, *, decks: int = 8, cut_card: int = 14) -> Croupier:
-        self.dealing = DealingShoe(seed=SEED, decks=decks, cut_card=cut_card)
+    def croupier(self, *, cut_card: int = 14) -> Croupier:
+        self.dealing = DealingShoe(seed=SEED, cut_card=cut_card)
         shoe = ShoeSimulator(self.port, self.dealing, first_shoe=SHOE, speed=0)
         return Croupier(
             self.config.bus_settings("croupier"),
             self.config.topics,
             shoe,
             seed=SEED,
-            game=Game(decks=decks, quiet_s=QUIET_S),
+            game=Game(quiet_s=QUIET_S),
             speed=0,
             on_coup=self.played.append,
             retry=Retry(answer_s=0.5),
@@ -185,16 +185,16 @@ async def test_shoes_are_ended_and_loaded_as_the_cut_card_comes(
     tmp_path: Path, nats: Broker
 ) -> None:
     async with _pit(tmp_path, nats) as pit:
-        croupier = pit.croupier(decks=4, cut_card=180)
+        croupier = pit.croupier(cut_card=388)
         async with background(croupier.run()):
-            tally = await croupier.play(15)
+            tally = await croupier.play(16)
     events = pit.log()
     loaded = [event.shoe for event in events if isinstance(event, ShoeLoaded)]
     ended = [event.shoe for event in events if isinstance(event, ShoeEnded)]
     assert len(loaded) >= 3
     assert loaded == [f"20261127-{n:02d}" for n in range(1, len(loaded) + 1)]
     assert ended == loaded[:-1]
-    assert (tally.shoes, tally.settled) == (len(loaded), 15)
+    assert (tally.shoes, tally.settled) == (len(loaded), 16)
     lasts = {coup.dealt.shoe: coup.dealt.number for coup in pit.played if coup.dealt.last}
     shoes = [coup.dealt.shoe for coup in pit.played]
     assert {shoe: shoes.count(shoe) for shoe in ended} == {shoe: lasts[shoe] for shoe in ended}

@@ -11,8 +11,8 @@ words for `{0}`, `{1}` ... `8 x STEP` is that step eight times.
 
 Steps:
     `rules NAME CHANGE ...` and `library NAME CHANGE ...`, by `tests.support.cage.books.book`;
-    `in PHASE FLAG=BOOL ...` a table brought there, with flags of its `DecisionContext`;
-    `now FLAG=BOOL ...` changes them later; `empty` a table without a shoe;
+    `in PHASE FLAG=VALUE ...` a table brought there, with flags of its `DecisionContext`;
+    `now FLAG=VALUE ...` changes them later; `empty` a table without a shoe;
     `ready`, `open`, `close`, `bet SEAT BET STAKE, ...`;
     `P1 9S B1 P2 KH` cards drawn, without a face where it is withheld; `reveal P1 9S ...`;
     `deal 9S 2D ...` and `disclose 9S 2D ...` in dealing order; `squeeze` four withheld ones;
@@ -320,8 +320,13 @@ def _text(value: Any) -> str:
     return str(value)
 
 
+def _flags(words: Sequence[str]) -> dict[str, Any]:
+    said = {"true": True, "false": False}
+    return {key: said.get(value, value) for key, value in (word.split("=") for word in words)}
+
+
 def _set(told: _Told, phase: Phase | None, words: Sequence[str] = ()) -> None:
-    flags = {key: value == "true" for key, value in (word.split("=") for word in words)}
+    flags = _flags(words)
     wagers = flags.pop("wagers", True)
     context = replace(told.context(), **flags)
     if phase is None:
@@ -335,7 +340,7 @@ def _chips(told: _Told, words: list[str]) -> None:
 
 
 def _now(told: _Told, words: list[str]) -> None:
-    flags = {key: value == "true" for key, value in (word.split("=") for word in words)}
+    flags = _flags(words)
     told.world.context = replace(told.world.context, **flags)
 
 

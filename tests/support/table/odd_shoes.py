@@ -27,10 +27,9 @@ from simulators.device.deck import Deck, shuffled
 from simulators.device.printed_rules import PrintedPlace, next_place, outcome
 from simulators.shoe.dealing import next_shoe_id
 from table_core.decide.decision import DecisionContext
-from table_core.rulebooks.shipped import shipped_source
-from table_core.rules.rulebook_file import parse_rulebook
 from table_core.state.coup import Phase
 from table_core.state.shoe import ShoeState, times_seen
+from tests.support.cage.books import book
 from tests.support.shoe.whole_shoe import CardTable, device_result
 from tests.support.table.coups import SHOE, World, shoe_of
 
@@ -111,9 +110,7 @@ class OddShoes(OddTelling):
     """
 
     def __init__(self, seed: int, decks: int, policy: str) -> None:
-        source = shipped_source("au-commission")
-        source += f'\n[procedure]\nexcess = "{policy}"\n'.encode()
-        rulebook = parse_rulebook("au-commission.toml", source)
+        rulebook = book("au-commission", f"decks={decks}", f"procedure.excess={policy}")
         self.table = CardTable(DecisionContext(table="t1", rulebook=rulebook))
         super().__init__(self.table.world, random.Random(seed))
         self.seed, self.decks, self.policy = seed, decks, policy

@@ -18,9 +18,9 @@ from events.types.shoe_reports import (
 from simulators.device.deck import shuffled
 from simulators.device.printed_rules import PrintedPlace, next_place, outcome
 from table_core.decide.decision import DecisionContext
-from table_core.rulebooks.shipped import load_rulebook
 from table_core.state.coup import Phase
 from table_core.state.shoe import ShoeState
+from tests.support.cage.books import book
 from tests.support.shoe.whole_shoe import CardTable, device_result
 from tests.support.table.coups import SHOE, World, shoe_of
 from tests.support.table.histories import histories, play_history
@@ -142,9 +142,13 @@ def audited(world: World) -> ShoeAudited:
     return found
 
 
+def context_of(decks: int) -> DecisionContext:
+    return DecisionContext(table="t1", rulebook=book("au-commission", f"decks={decks}"))
+
+
 @pytest.mark.parametrize("decks", [4, 6, 8])
 def test_a_whole_shoe_is_accounted_for_to_the_last_card(decks: int) -> None:
-    table = CardTable(DecisionContext(table="t1", rulebook=load_rulebook("au-commission")))
+    table = CardTable(context_of(decks))
     table.load(SHOE, shuffled("a whole shoe", decks), decks=decks)
     while not table.over:
         table.coup()
@@ -166,7 +170,7 @@ class OddShoe(OddTelling):
     """
 
     def __init__(self, seed: int, decks: int) -> None:
-        self.table = CardTable(DecisionContext(table="t1", rulebook=load_rulebook("au-commission")))
+        self.table = CardTable(context_of(decks))
         super().__init__(self.table.world, random.Random(seed))
         self.cards = shuffled(seed, decks)
         self.table.load(SHOE, self.cards, decks=decks)

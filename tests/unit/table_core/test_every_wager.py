@@ -58,7 +58,7 @@ def test_a_category_is_told_in_the_words_of_its_own_bet(bet: str, category: str)
     fields = {"wager": "w", "seat": 1, "bet": bet, "category": category, "stake": 100}
     amounts = {"odds": "1/1", "winnings": 100, "commission": 0, "paid": 200}
     line = msgspec.convert(fields | amounts | {"result": "win"}, SettlementLine)
-    told = narrate_wager(line, every_wager(), "AUD", "all")
+    told = narrate_wager(line, every_wager(), every_wager().money, "all")
     came = category_words(bet, category)
     assert came == BET_KINDS[bet].categories[category] != ""
     assert told.why == f"won: {BET_KINDS[bet].wins if category == 'win' else came}"

@@ -142,6 +142,7 @@ one copy too many is an alarm and holds the coup
     * 4 open close
     * 6 open close
     * 8 open close
+    rules au-commission decks={0}
     empty
     shoe link_open transport=pty:x
     shoe link_up

@@ -198,8 +198,8 @@ export class Told {
 
   #wagers(step) {
     const { word } = this.station;
-    const { currency } = this.story;
-    const amount = (minor) => (currency ? money(minor, currency) : String(minor));
+    const { currency, decimals } = this.story;
+    const amount = (minor) => (currency ? money(minor, decimals) : String(minor));
     const settled = this.#standing(step);
     const lines = settled.flatMap(({ wagers, revision }) => wagers.map((wager) => ({ ...wager, revision })));
     if (!lines.length) {
@@ -255,9 +255,9 @@ export class Told {
 
   #changes() {
     const { word } = this.station;
-    const { changes, currency } = this.story;
+    const { changes, currency, decimals } = this.story;
     if (!changes.length) return null;
-    const amount = (minor) => (currency ? money(minor, currency, { signed: true }) : String(minor));
+    const amount = (minor) => (currency ? money(minor, decimals, { signed: true }) : String(minor));
     return el(
       "div.changes",
       {},

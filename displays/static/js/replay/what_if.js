@@ -110,8 +110,8 @@ export class WhatIf {
 
   #beside({ happened, instead, sequence, wagers }) {
     const { word } = this.station;
-    const { currency } = this.told.story;
-    const amount = (minor, signed = false) => (minor === null ? "–" : money(minor, currency, { signed }));
+    const { decimals } = this.told.story;
+    const amount = (minor, signed = false) => (minor === null ? "–" : money(minor, decimals, { signed }));
     const bets = new Map(this.told.wagers.map(({ id, bet }) => [id, bet]));
     const known = wagers.filter(({ difference }) => difference !== null);
     const together = known.reduce((sum, { difference }) => sum + difference, 0);

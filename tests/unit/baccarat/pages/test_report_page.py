@@ -2,15 +2,17 @@
 
 import csv
 import io
+from collections.abc import Sequence
 from html.parser import HTMLParser
 
 import pytest
 from msgspec.structs import replace
 
-from baccarat.pages.report_page import CSV_TABLES, csv_rows, report_lines, report_page
+from baccarat.pages.report_page import CSV_TABLES, Currencies, csv_rows, report_lines, report_page
 from cage.reports.drop_and_hold import BoxLine, DenominationLine, FloatReport, MoveLine
 from cage.reports.patrons import PatronReport
 from cage.reports.summary import SummaryReport
+from events.money import UNKNOWN_CURRENCY, Currency
 
 HOSTILE = "<script>alert(1)</script> \"quoted\" & 'more' {{ 7 * 7 }} </style><img src=x onerror=a>"
 # Tags of the template; whatever else stands in a page was typed by somebody.
@@ -106,9 +108,20 @@ class _Page(HTMLParser):
         return self.texts[at + 1 : at + 1 + count]
 
 
-def page_of(*reports: SummaryReport, by: str = "day", currency: str = "AUD") -> _Page:
-    currencies = {(each.table, each.key): currency for each in reports}
-    return _Page(report_page(reports, by, currencies))
+AUD = Currency("AUD", 2)
+
+
+def page_of(*reports: SummaryReport, by: str = "day", currency: Currency = AUD) -> _Page:
+    return _Page(report_page(reports, by, _currencies(reports, currency)))
+
+
+def lines_of(report: SummaryReport) -> str:
+    return "\n".join(report_lines(report, "day"))
+
+
+def _currencies(reports: Sequence[SummaryReport], currency: Currency) -> Currencies:
+    floats = {("harbour/b7", FLOAT.float_id): AUD}
+    return floats | {(each.table, each.key): currency for each in reports}
 
 
 def test_the_page_says_what_the_day_came_to() -> None:
@@ -160,7 +173,8 @@ def test_what_is_not_known_is_not_nothing() -> None:
 
 def test_each_report_begins_a_sheet_and_nothing_is_said_to_be_nothing() -> None:
     two = report_page([REPORT, replace(REPORT, key="2026-11-28")], "day", {
-        ("harbour/b7", "2026-11-27"): "AUD", ("harbour/b7", "2026-11-28"): "JPY",
+        ("harbour/b7", "2026-11-27"): AUD, ("harbour/b7", "2026-11-28"): Currency("JPY", 0),
+        ("harbour/b7", FLOAT.float_id): AUD,
     })  # fmt: skip
     assert two.count("<section>") == 2
     assert "break-before: page" in two
@@ -187,7 +201,7 @@ def test_what_somebody_must_look_at_is_said(changes: dict[str, object], said: st
 
 def test_a_shoe_has_no_inventory_and_a_loss_is_a_loss() -> None:
     shoe = replace(REPORT, key="20261127-01", floats=(), house=-500, theoretical=None)
-    page = page_of(shoe, by="shoe", currency="")
+    page = page_of(shoe, by="shoe", currency=UNKNOWN_CURRENCY)
     assert "Shoe 20261127-01" in page.texts
     assert not any("Chip inventory" in text or "No float" in text for text in page.texts)
     assert any("The house lost 5.00, commission counted" in text for text in page.texts)
@@ -198,7 +212,7 @@ def test_a_shoe_has_no_inventory_and_a_loss_is_a_loss() -> None:
 
 
 def test_the_lines_for_a_terminal_hold_every_figure() -> None:
-    told = "\n".join(report_lines(REPORT, "day"))
+    told = lines_of(REPORT)
     amounts = ("1,060,000", "14,227", "-735,000", "1,200,000", "233,333")
     words = ("3 coups, 1 void", "61.5 hands an hour", "float 20261127-01", "38.24 %", "p-17")
     for said in (*amounts, *words, "seat 7"):
@@ -206,7 +220,7 @@ def test_the_lines_for_a_terminal_hold_every_figure() -> None:
     again = replace(
         REPORT, floats=(replace(FLOAT, closed=False, hold=None, repeated=("fill F-1",)),)
     )
-    told = "\n".join(report_lines(again, "day"))
+    told = lines_of(again)
     assert "open, as of its last count" in told
     assert "used more than once: fill F-1" in told
 

@@ -84,7 +84,11 @@ def test_a_screen_is_told_what_it_does_not_have() -> None:
     }
     assert news(board, known) == {}
     board.pulse("harbour/b7", {"position": 5})
-    assert news(board, known) == {"harbour/b7": {"position": 5}}
+    board.rules("harbour/b8", {"contradicts": "a scale"})
+    assert news(board, known) == {
+        "harbour/b7": {"position": 5},
+        "harbour/b8": {"contradicts": "a scale"},
+    }
     assert board.position("harbour/b7") == 5
     assert board.position("river/b1") == 0
     assert board.tables == ("harbour/b7", "harbour/b8")

@@ -87,7 +87,7 @@ a first phase that it has not is taken back and paid with the rest
 a first phase that both have is paid again by the right scale
     rules nz-scale-one
     library nz-scale-two
-    in none
+    in none property_scale=two
     open
     bet 1 player 1000, 1 perfect_pairs 500
     close
@@ -96,6 +96,25 @@ a first phase that both have is paid again by the right scale
     {other}                  -> settlement(1).paid=3000 settlement(2).paid=3500
                              -> settlement(2).difference.seat=1
                              -> settlement(2).difference.paid=500
+another pay scale than the property's is refused, and the sign's name for it hides nothing
+    * complete  "nz-scale-two"                     wrong_pay_scale
+    * complete  "nz-scale-two sign.pay_scale=one"  wrong_pay_scale
+    * settled   "nz-scale-two"                     wrong_pay_scale
+    * complete  "nz-scale-one decks=6"             wrong_decks
+    * settled   "nz-scale-one decks=6"             wrong_decks
+    * complete  "nz-scale-one currency=AUD"        wrong_currency
+    * settled   "nz-scale-one decimals=3"          wrong_currency
+    rules nz-scale-one
+    library {1}
+    in {0}
+    {other}                  -> refused {2}
+a coup of a scale that the property has given up is still corrected to a rulebook of that scale
+    * ""                -
+    * property_scale=two -
+    rules nz-scale-one
+    library nz-scale-one title=other
+    in complete {0}
+    {other}
 what is laid in advance comes and goes with the rulebook
     rules {prepaid}
     library au-commission

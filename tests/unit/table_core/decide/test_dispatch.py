@@ -243,6 +243,23 @@ a shoe has four, six or eight decks
     * -8
     empty
     load_shoe shoe=01 decks={0} -> refused invalid_decks
+a shoe has the decks that the rulebook says
+    * 4 8
+    * 6 8
+    * 8 6
+    rules au-commission decks={1}
+    empty
+    load_shoe shoe=01 decks={0}    -> refused wrong_decks
+    load_shoe shoe=01 decks={1}
+    replace_shoe shoe=02 decks={0} -> refused wrong_decks
+no coup is opened from a shoe that the rulebook does not fit
+    in none
+    end_shoe
+    fold shoe_loaded shoe=20261127-02 decks=4
+    open_betting             -> refused unfit_shoe
+    free_hand                -> refused unfit_shoe
+    end_shoe
+    load_shoe shoe=03
 a transaction id has a bounded length
     * ""
     * {long}

@@ -8,6 +8,7 @@ from typing import get_args
 import pytest
 
 from events.cards import Hand, parse_card
+from events.money import Currency
 from events.types.shoe_reports import (
     AnyReport,
     DeviceResult,
@@ -243,7 +244,7 @@ def test_an_event_without_words_is_told_field_by_field() -> None:
     fact = LoggedEvent(
         position=1, at="t", actor="core", cause="c", correlation="", digest="", event=Unheard()
     )
-    told = narrate_event(Moment(TableState(), fact, TableState()), "AUD")
+    told = narrate_event(Moment(TableState(), fact, TableState()), Currency("AUD", 2))
     assert told.says == "Something unheard of."
     assert told.details == ("coup: x/1", "seat: 7")
 
@@ -304,9 +305,10 @@ def test_moments_hold_the_table_before_and_after() -> None:
 
 
 def test_words_for_people() -> None:
-    assert [amount(n, "AUD") for n in (0, 5, 123456, -50)] == ["0.00", "0.05", "1,234.56", "-0.50"]
-    assert (amount(1500, "JPY"), amount(1500, "KWD")) == ("1,500", "1.500")
-    assert (exact_amount(1782, 100, "AUD"), exact_amount(300, 3, "AUD")) == ("0.1782", "1.00")
+    aud, jpy, kwd = Currency("AUD", 2), Currency("JPY", 0), Currency("KWD", 3)
+    assert [amount(n, aud) for n in (0, 5, 123456, -50)] == ["0.00", "0.05", "1,234.56", "-0.50"]
+    assert (amount(1500, jpy), amount(1500, kwd)) == ("1,500", "1.500")
+    assert (exact_amount(1782, 100, aud), exact_amount(300, 3, aud)) == ("0.1782", "1.00")
     assert (face(None), face(parse_card("TD"))) == ("a card face down", "10♦")
     assert (who("shoe"), who("core"), who("anna"), who("pit:d-17")) == (
         "the shoe",

@@ -1,5 +1,6 @@
 """The table's chips as they are told in a story and shown to consoles."""
 
+from events.money import Currency
 from events.types.chips import ChipEvent
 from table_core.narrative.timeline import narrate_event
 from table_core.projections.table_document import FloatView, project_table
@@ -35,7 +36,7 @@ def test_every_fact_is_told_with_its_amounts_and_its_people() -> None:
             digest="",
             event=event,
         )
-        told.append(narrate_event(Moment(TableState(), fact, TableState()), "AUD"))
+        told.append(narrate_event(Moment(TableState(), fact, TableState()), Currency("AUD", 2)))
     assert [line.says for line in told] == [
         "Float 20261127-01 was opened with 1,200.00.",
         "The cage brought 250.00 in chips, fill slip F-1.",

@@ -18,8 +18,9 @@ from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.rules import rulebook as model
 from table_core.rules import rulebook_forms as form
 from table_core.rules.rulebook import CommissionTiming
+from table_core.rules.rulebook_file import parse_rulebook
 from tests.house.sources import ROOT
-from tests.support.cage.books import book
+from tests.support.cage.books import source
 from tests.support.table.frequencies import odds_of
 
 PAGE = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
@@ -135,7 +136,10 @@ def _with(key: str, value: str) -> model.Rulebook:
     if key.endswith(".pays"):
         key = "bets.super_six.pays.push" if value == "push" else "bets.super_six.pays.two_card"
         value = f"{value}/1" if value.isdecimal() else value  # written as text, not as a number
-    return book(name, f"{key}={value}")
+    text = source(name, f"{key}={value}")
+    if (key, value) == ("form", "1"):  # which says no decimals
+        text = text.replace("decimals = 2\n", "")
+    return parse_rulebook(name, text.encode())
 
 
 @pytest.mark.parametrize("key", SETTINGS)
