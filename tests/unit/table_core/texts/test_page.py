@@ -313,9 +313,6 @@ def test_no_sentence_is_left_that_no_rule_gives() -> None:
             ["bets.tie.minimum=500", "bets.tie.maximum=500"],
         )
     ]
-    caps = [
-        [f"caps.scope={scope}", "caps.allocation=first_placed"] for scope in ("table", "patron")
-    ]
     books = [
         *(book(name, *filter(None, [change])) for name, change, *_ in rules()),
         *(book("ez", *changes) for changes in bound),
