@@ -58,7 +58,7 @@ def test_a_pay_scale_that_the_site_has_not_said_is_asked_for(
     assert "by scale one" in text
     assert "pay_scale" not in advised(capsys, at_table(tmp_path, own, scale='pay_scale = "one"'))
     # The odds count, whatever the sign calls them.
-    named = source("nz-scale-two", "id=own", "sign.pay_scale=one")
+    named = source("nz-scale-two", "id=own")
     path = at_table(tmp_path, named, scale='pay_scale = "one"')
     assert main(["config", "check", str(path)]) == 2
     assert "pays by scale two" in capsys.readouterr().err

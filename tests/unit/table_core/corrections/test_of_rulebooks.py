@@ -96,9 +96,8 @@ a first phase that both have is paid again by the right scale
     {other}                  -> settlement(1).paid=3000 settlement(2).paid=3500
                              -> settlement(2).difference.seat=1
                              -> settlement(2).difference.paid=500
-another pay scale than the property's is refused, and the sign's name for it hides nothing
+another pay scale than the property's is refused
     * complete  "nz-scale-two"                     wrong_pay_scale
-    * complete  "nz-scale-two sign.pay_scale=one"  wrong_pay_scale
     * settled   "nz-scale-two"                     wrong_pay_scale
     * complete  "nz-scale-one decks=6"             wrong_decks
     * settled   "nz-scale-one decks=6"             wrong_decks

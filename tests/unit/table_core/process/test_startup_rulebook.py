@@ -14,7 +14,7 @@ from tests.support.cage.books import book
 
 ONE, TWO = book("nz-scale-one"), book("nz-scale-two")
 # It calls itself by the other's name, and offers no Perfect Pairs.
-NAMED_ONE = book("nz-scale-two", "sign.pay_scale=one")
+NAMED_ONE = replace(TWO, sign=replace(TWO.sign, pay_scale="one"), hash="1" * 64)
 WITHOUT = book("nz-scale-one", "bets.perfect_pairs.offered=false")
 
 

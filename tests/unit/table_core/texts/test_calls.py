@@ -5,10 +5,12 @@ from typing import Any
 import pytest
 
 from displays.http.words import LANGUAGES, load_words
+from events.money import Currency
 from table_core.texts.calls import calls
 from table_core.texts.sentences import say
 from tests.support.table.histories import histories, play_history
 
+AUD = Currency("AUD", 2)
 HISTORIES = """
 a hand with a third card each
     rules au-commission
@@ -96,10 +98,10 @@ def called(world: Any, _: str) -> str:
     sentences = calls(world.state.coup)
     for tag in LANGUAGES:
         for each in sentences:
-            text = say(each, load_words(tag), "AUD")
+            text = say(each, load_words(tag), AUD)
             figures = [value for value in each.values.values() if isinstance(value, str)]
             assert [value for value in figures if value not in text] == []
-    return " ".join(say(each, load_words("en"), "AUD") for each in sentences)
+    return " ".join(say(each, load_words("en"), AUD) for each in sentences)
 
 
 @pytest.mark.parametrize("lines", histories(HISTORIES))
