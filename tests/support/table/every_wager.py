@@ -21,7 +21,7 @@ def every_wager_source(variant: int = 0, *, phases: bool = False) -> bytes:
     ]
     for number, (bet, kind) in enumerate(BET_KINDS.items(), start=3):
         early = phases and kind.initial
-        categories = [*reversed(kind.categories)]  # the better pays more
+        categories = [*kind.categories][::-1]  # the better pays more
         pays = [f'{name} = "{number * 7 + 2 * i}/4"' for i, name in enumerate(categories)]
         pushes = bet in ("player", "banker") or (number % 3 > 0 and not early)
         pays += ['push = "push"'] * pushes
