@@ -98,15 +98,23 @@ def _options(rulebook: Rulebook) -> Iterator[Sentence]:
         yield Sentence("sign.max_options", {"most": str(most), "options": tuple(options)})
 
 
-def _maxima(rulebook: Rulebook) -> Iterator[Sentence]:
-    """Yield whom the bets' limits bind; where there is none beyond the unit, nothing is bound."""
+def _bound(rulebook: Rulebook) -> Iterator[Sentence]:
+    """Yield whom the bets' limits bind; a minimum of the unit is none."""
     offered = offered_bets(rulebook)
-    most = [bet for bet in offered if bet.maximum is not None]
-    least = [bet for bet in offered if bet.minimum > rulebook.unit]
-    for per, group in _grouped(most, lambda bet: bet.per).items():
-        yield Sentence(f"sign.maximum_per.{per}", {"bets": _named(group, _ALL, len(offered))})
-    for per, group in _grouped(least, lambda bet: bet.minimum_per).items():
-        yield Sentence(f"sign.minimum_per.{per}", {"bets": _named(group, _ALL, len(offered))})
+
+    def limits(bet: Bet) -> Iterator[str]:
+        least, most = bet.minimum > rulebook.unit, bet.maximum is not None
+        if least and most and bet.per == bet.minimum_per:
+            yield f"sign.both_per.{bet.per}"
+            return
+        if most:
+            yield f"sign.maximum_per.{bet.per}"
+        if least:
+            yield f"sign.minimum_per.{bet.minimum_per}"
+
+    for key in dict.fromkeys(key for bet in offered for key in limits(bet)):
+        group = [bet for bet in offered if key in limits(bet)]
+        yield Sentence(key, {"bets": _named(group, _ALL, len(offered))})
 
 
 def _limits(rulebook: Rulebook) -> Iterator[Sentence]:
@@ -154,5 +162,5 @@ def _named(group: Sequence[Bet], everything: str, whole: int) -> tuple[str, ...]
 
 
 _PARTS: Final = (
-    _commission, _special, _scale, _requirements, _options, _maxima, _limits, _caps, _house
+    _commission, _special, _scale, _requirements, _options, _bound, _limits, _caps, _house
 )  # fmt: skip

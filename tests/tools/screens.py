@@ -30,6 +30,7 @@ _SIZES: Final = {
     "-4k": (3840, 2160),
     "-tablet": (1024, 768),
     "-tablet-upright": (768, 1024),
+    "-phone": (390, 844),
 }
 _MAIN: Final = {"minimum": 10_000, "maximum": 5_000_000, "step": 2_500}
 _SIDE: Final = {"minimum": 2_500, "maximum": 200_000, "step": 500}
@@ -123,6 +124,15 @@ class _Studio:
             expect(shown.page.locator(live)).to_be_visible()
             yield shown
 
+    def rules(self, name: str, size: str = "", language: str = "en") -> None:
+        """The patrons' page, which has nothing live."""
+        width, height = _SIZES[size]
+        viewport = {"width": width, "height": height}
+        with screen(self._browser, self.table, viewport=viewport) as shown:
+            shown.page.goto(f"{self.table.address}/rules?lang={language}")
+            expect(shown.page.locator("[data-bet=tie]")).to_be_visible()
+            self.take(name, shown)
+
     def take(self, name: str, shown: Screen, *, whole: bool = False) -> None:
         """One picture."""
         shown.page.screenshot(path=self._folder / f"{name}.png", full_page=whole)
@@ -157,6 +167,8 @@ def _photograph(studio: _Studio) -> None:
     hand.phase("settled")
     studio.pictures("settled", "scoreboard", "scoreboard/zh-Hans", "scoreboard-tablet")
     studio.pictures("settled", "scoreboard-tablet-upright", "dealer", "pit")
+    studio.rules("rules")
+    studio.rules("rules-phone-zh-hant", "-phone", "zh-Hant")
     _dialogs(studio)
     _troubles(studio)
 

@@ -69,6 +69,11 @@ def test_every_phase_command_wager_category_rule_and_sign_has_its_words() -> Non
     assert sorted(wanted - WORDS["en"].keys()) == []
 
 
+def test_the_draw_table_is_said_alike_on_the_screens_and_in_the_record() -> None:
+    screens = {rule: WORDS["en"][f"rule.{rule}"].lower() for rule in DRAW_WORDS}
+    assert screens == {rule: text.lower() for rule, text in DRAW_WORDS.items()}
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_what_is_put_into_a_text_is_the_same_in_each_language(language: str) -> None:
     def holes(text: str) -> list[str]:

@@ -8,17 +8,21 @@ import tomllib
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import chain
+from typing import get_args
 
 import pytest
 from msgspec.structs import asdict
 
 from displays.http.words import LANGUAGES, load_words
+from events.types.wagers import Per
 from table_core.odds.exact import BetOdds, CategoryOdds
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids, shipped_source
-from table_core.rules.rulebook import Rulebook
+from table_core.rules.rulebook import PUSH, Rulebook
 from table_core.rules.rulebook_file import parse_rulebook
 from table_core.rules.wagers import BET_KINDS
+from table_core.texts.help import category_meaning, limit_line, play_lines, winning_line
 from table_core.texts.page import RulesPage, rules_page
+from table_core.texts.sign import sign_lines
 from tests.support.cage.books import book, source
 from tests.support.table.every_wager import every_wager
 from tests.support.table.frequencies import odds_of
@@ -92,6 +96,10 @@ mini-lucky8
         USD 0.01 to USD 250,
     -> sign
         the maximum is for all wagers of one patron on the bet together
+    bets.lucky8_player.minimum=500 -> sign
+        Lucky 8 Player: minimum and maximum are for all wagers of one patron on the bet together
+    bets.lucky8_player.minimum=500 -> sign
+        Lucky 8 Banker: the maximum is for all wagers of one patron on the bet together
     bets.lucky8_player.per=seat -> sign
         Lucky 8 Player: the maximum is for all wagers of one box
     bets.lucky8_player.per=spot -> sign
@@ -103,6 +111,8 @@ au-commission
         Tie: the minimum is for all wagers of one patron
     bets.tie.minimum=500 -> tie
         from AUD 5,
+    bets.tie.minimum=500 -> sign
+        not the maximum
     bets.tie.step=500 -> tie
         in multiples of AUD 5.
     bets.tie.table_maximum=5000000 -> sign
@@ -182,6 +192,12 @@ mini-lucky8
     bets.lucky8_banker.variant=bet_hand -> lucky8_banker
         the hand wagered on of one suit
 """
+
+# The families of words that are sentences about a rule, and no headings.
+OF_RULES = re.compile(
+    r"(wins|means|sign\.((both|minimum|maximum)_per|commission|cap|requires)"
+    r"|help\.(closes|order|opposite|rounding|commission_rounding|limits))\."
+)
 
 
 def rules() -> Iterator[tuple[str, str, str, str]]:
@@ -276,6 +292,37 @@ def test_every_wager_and_category_can_be_said(tag: str, variant: int) -> None:
         all(asdict(row)[key] for key in ("means", "pays")) for w in page.wagers for row in w.rows
     )
     assert "{" not in str(page)
+
+
+def keys_of(rulebook: Rulebook) -> set[str]:
+    """The sentences that a rulebook has."""
+    found = [*sign_lines(rulebook), *play_lines(rulebook)]
+    for bet in rulebook.bets.values():
+        found += [winning_line(bet), limit_line(bet)]
+        found += [category_meaning(bet, name) for name in bet.schedule if name != PUSH]
+    return {each.key for each in found}
+
+
+def test_no_sentence_is_left_that_no_rule_gives() -> None:
+    bound = [
+        [f"bets.tie.per={per}", *limits]
+        for per in get_args(Per)
+        for limits in (
+            ["bets.tie.minimum=500"],
+            ["bets.tie.maximum=500"],
+            ["bets.tie.minimum=500", "bets.tie.maximum=500"],
+        )
+    ]
+    books = [
+        *(book(name, *filter(None, [change])) for name, change, *_ in rules()),
+        *(book("ez", *changes) for changes in bound),
+        book("mini-lucky8", "caps.scope=patron", "caps.allocation=first_placed"),
+        *map(every_wager, range(3)),
+    ]
+    said = set().union(*map(keys_of, books))
+    words = {key for key in WORDS["en"] if OF_RULES.match(key)}
+    assert len(words) > 60
+    assert words - said == set()
 
 
 def test_a_rulebook_of_form_1_keeps_its_own_lines() -> None:
