@@ -145,7 +145,12 @@ async def test_a_file_that_is_changed_in_mid_coup_holds_from_the_next_start_betw
             source("ez", "unit=25"),
             "'ez' is that of a shipped",
         ),
-        ("rulebook", "own.toml", source("ez", "id=own", "sign.game=Poker"), "field `game`"),
+        (
+            "rulebook",
+            "own.toml",
+            source("ez", "id=own", "sign.game=Poker"),
+            "sign.game: no such key",
+        ),
         ("rulebook", "own.toml", source("ez", f"id={'x' * 65}"), "id: at most 64 characters"),
         ("rulebook", "own.toml", source("ez", "id=own", f"title={'x' * 401}"), "title: at most"),
         (

@@ -15,15 +15,17 @@ def every_wager_source(variant: int = 0, *, phases: bool = False) -> bytes:
         phases: those that the initial deal decides are settled after it.
     """
     parts = [
-        'form = 1\nid = "all"\ntitle = "all"\ndecks = 8\ncurrency = "AUD"\nunit = 5\n',
+        'form = 2\nid = "all"\ntitle = "all"\ndecks = 8\ncurrency = "AUD"\nunit = 5\n',
+        '[edge]\nfloor = "-1000"\n',
         '[commission]\nrate = "1/20"\ntiming = "deduct"\nblock = 100\n',
     ]
     for number, (bet, kind) in enumerate(BET_KINDS.items(), start=3):
         early = phases and kind.initial
-        pays = [f'{name} = "{number * 7 + 2 * i}/4"' for i, name in enumerate(kind.categories)]
+        categories = [*kind.categories][::-1]  # the better pays more
+        pays = [f'{name} = "{number * 7 + 2 * i}/4"' for i, name in enumerate(categories)]
         pushes = bet in ("player", "banker") or (number % 3 > 0 and not early)
         pays += ['push = "push"'] * pushes
-        parts.append(f"[bets.{bet}]\npays = {{ {', '.join(pays)} }}\n")
+        parts.append(f"[bets.{bet}]\nown_odds = true\npays = {{ {', '.join(pays)} }}\n")
         names = [name for name in kind.judges if name]
         parts += [f'variant = "{names[variant % len(names)]}"\n'] if names else []
         parts += ["commission = true\n"] if number % 4 == 0 else []
