@@ -5,6 +5,7 @@ import msgspec
 
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
 from baccarat.read_files import read_file
+from baccarat.rulebooks.currencies import currency_faults
 from baccarat.rulebooks.library import named_rulebook, source_of, table_requirements_missing
 from events.errors import ConfigError
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
@@ -61,7 +62,7 @@ def _check(*, file: str, as_json: bool) -> int:
         book = parse_rulebook(file, source)
     except ConfigError as error:
         reason = " ".join(str(error).removeprefix(f"{file}: ").split())
-    if book is not None and (lacking := list(table_requirements_missing(book))):
+    if book is not None and (lacking := _lacking(book)):
         book, reason = None, "; ".join(lacking)
     if as_json:
         verdict = {
@@ -76,6 +77,10 @@ def _check(*, file: str, as_json: bool) -> int:
     else:
         click.echo(f"{file}: NOT ok: {reason}")
     return EXIT_DONE if book else EXIT_NO
+
+
+def _lacking(book: Rulebook) -> list[str]:
+    return [*table_requirements_missing(book), *map(str, currency_faults(book))]
 
 
 # ---- the content of a rulebook ----

@@ -6,16 +6,17 @@ what is new: adopting a rulebook, and naming a currency on the command line.
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from events.errors import InputError
 from events.money import Currency
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.rulebook_forms import form_1_decimals
 
-__all__ = ["currency_faults", "iso_currency", "iso_decimals", "known_currency"]
+__all__ = ["CurrencyFault", "currency_faults", "iso_currency", "iso_decimals", "known_currency"]
 
-_UNKNOWN: Final = "no currency of ISO 4217 that has a minor unit; write its code, such as AUD"
+_UNKNOWN: Final = "no currency of ISO 4217 that has a minor unit"
+_REMEDY: Final = "write its code, such as AUD"
 
 
 @cache
@@ -37,7 +38,7 @@ def iso_currency(code: str) -> Currency:
         InputError: ISO 4217 has none of this code, or it has no minor unit.
     """
     if code not in iso_decimals():
-        raise InputError(f"{code!r}: {_UNKNOWN}")
+        raise InputError(f"{code!r}: {_UNKNOWN}; {_REMEDY}")
     return Currency(code, iso_decimals()[code])
 
 
@@ -46,13 +47,38 @@ def known_currency(code: str) -> Currency:
     return Currency(code, iso_decimals().get(code, form_1_decimals(code)))
 
 
-def currency_faults(rulebook: Rulebook) -> Iterator[str]:
-    """Yield why nobody may adopt a rulebook with this currency; key first, a line each."""
+class CurrencyFault(NamedTuple):
+    """Why nobody may adopt a rulebook with its currency.
+
+    Args:
+        where: the key in the file.
+        code: the fault's stable name.
+        text: what is wrong.
+        remedy: what would be right.
+    """
+
+    where: str
+    code: str
+    text: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.text}; {self.remedy}"
+
+
+def currency_faults(rulebook: Rulebook) -> Iterator[CurrencyFault]:
+    """Yield why nobody may adopt a rulebook with this currency.
+
+    A table that has played by it plays on, whatever has become of ISO's list since.
+    """
     decimals = iso_decimals().get(rulebook.currency)
     if decimals is None:
-        yield f"currency: {rulebook.currency!r}: {_UNKNOWN}"
+        text = f"{rulebook.currency!r}: {_UNKNOWN}"
+        yield CurrencyFault("currency", "unknown_currency", text, _REMEDY)
     elif decimals != rulebook.decimals:
-        yield (
-            f"decimals: {rulebook.decimals}, and by ISO 4217 an amount in {rulebook.currency} has "
-            f"{decimals}; write form = 2 and decimals = {decimals}, and all amounts in that unit"
+        yield CurrencyFault(
+            "decimals",
+            "wrong_decimals",
+            f"{rulebook.decimals}, and by ISO 4217 an amount in {rulebook.currency} has {decimals}",
+            f"write form = 2 and decimals = {decimals}, and all amounts in that unit",
         )

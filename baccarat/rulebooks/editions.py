@@ -106,6 +106,14 @@ def keep_rulebooks(log: Path, names: Iterable[str] = ()) -> tuple[str, ...]:
     return _keep(log, RULEBOOKS, [*map(source_of, names), *shipped_sources()])
 
 
+def has_kept(log: Path, rulebook: Rulebook) -> bool:
+    """Return whether a rulebook stands next to a log: its table has started with it before."""
+    try:
+        return (editions_folder(log, RULEBOOKS) / f"{rulebook.hash}.toml").is_file()
+    except OSError:  # whoever asks may not look there
+        return False
+
+
 def keep_profiles(log: Path, names: Iterable[str] = ()) -> tuple[str, ...]:
     """Keep wire profiles in the same way; `names` as `profile_text` takes them."""
     return _keep(log, PROFILES, [*map(profile_text, names), *shipped_texts()])

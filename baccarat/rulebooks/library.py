@@ -5,7 +5,6 @@ from hashlib import sha256
 from typing import Final
 
 from baccarat.read_files import read_file
-from baccarat.rulebooks.currencies import currency_faults
 from events.errors import ConfigError
 from events.types.wagers import LimitsSet
 from table_core.rulebooks.shipped import shipped_ids, shipped_source, shipped_sources
@@ -87,7 +86,6 @@ def table_requirements_missing(book: Rulebook) -> Iterator[str]:
         yield "sign.game: write what the sign calls the game"
     if not book.sign.lines or not all(line.strip() for line in book.sign.lines):
         yield "sign.lines: write what the sign must say, such as the site's own help line"
-    yield from currency_faults(book)
     yield from _too_long_texts(book)
     yield from limit_faults(book, LimitsSet())
 

@@ -9,7 +9,7 @@ import msgspec
 from baccarat.cli.config.broker import broker
 from baccarat.config.advice import advice
 from baccarat.config.errors import ConfigFault, ConfigFaults
-from baccarat.config.form import TABLE
+from baccarat.config.form import TABLE, TableConfig
 from baccarat.config.table import load_config
 from events.errors import ConfigError, InputError
 
@@ -49,25 +49,27 @@ def init(file: Path) -> None:
 def check(file: Path, *, as_json: bool) -> int:
     """Say everything that is wrong with FILE, a line each; exit code 2 where something is.
 
-    What a site can mean, and should look at before it opens, is said as well: exit code 0.
+    What a site can mean, and should look at before it opens, is a warning on stderr.
     """
     if not as_json:
-        found = [*advice(load_config(file))]
-        click.echo(f"{file}: in order{', but for what follows' if found else ''}")
-        for each in found:
-            click.echo(f"look at {each}")
+        _warn(file, load_config(file))
+        click.echo(f"{file}: in order")
         return 0
-    found = []
     try:
-        found = [*advice(load_config(file))]
+        _warn(file, load_config(file))
     except ConfigFaults as error:
         faults = list(error.faults)
     except ConfigError as error:
         faults = [ConfigFault(key="", reason=str(error))]
     else:
         faults = []
-    click.echo(msgspec.json.encode({"ok": not faults, "errors": faults, "advice": found}))
+    click.echo(msgspec.json.encode({"ok": not faults, "errors": faults}))
     return 2 if faults else 0
+
+
+def _warn(file: Path, found: TableConfig) -> None:
+    for each in advice(found):
+        click.echo(f"{file}: warning: {each}", err=True)
 
 
 @config.command()
