@@ -28,6 +28,7 @@ __all__ = [
     "ProfileKeeper",
     "available_rulebooks",
     "available_rulebooks_with_warnings",
+    "has_kept",
     "keep_profiles",
     "keep_rulebooks",
 ]
