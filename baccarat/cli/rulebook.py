@@ -8,6 +8,7 @@ import msgspec
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
 from baccarat.cli.output_files import write_whole
 from baccarat.read_files import read_file
+from baccarat.rulebooks.currencies import currency_faults
 from baccarat.rulebooks.library import named_rulebook, source_of, table_requirements_missing
 from events.errors import InputError
 from table_core.odds.exact import exact_odds
@@ -89,8 +90,8 @@ def _check(*, file: str, as_json: bool) -> int:
     Exit code 0: it may; 1: it may not; 2: there is no such file, or it is not TOML.
     """
     book, found, edges = check_file(file, read_file(file))
-    lacking = without_consequences(table_requirements_missing(book), found)
-    faults = tuple(dict.fromkeys((*found, *lacking)))
+    lacking = (*table_requirements_missing(book), *currency_faults(book))
+    faults = tuple(dict.fromkeys((*found, *without_consequences(lacking, found))))
     if as_json:
         verdict = {
             "ok": not faults,

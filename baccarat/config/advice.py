@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from baccarat.config.form import TableConfig
+from baccarat.rulebooks.currencies import currency_faults
 from baccarat.rulebooks.library import named_rulebook
 from events.errors import InputError
 from events.types.wagers import LimitsSet
@@ -45,6 +46,10 @@ def advice(config: TableConfig) -> Iterator[ConfigAdvice]:
         return  # which is a fault of the configuration
     limits = LimitsSet() if config.limits is None else config.limits.as_event()
     in_force = apply_limits(rulebook, limits)
+    for fault in currency_faults(rulebook):
+        yield ConfigAdvice(
+            key=f"rulebook: {fault.where}", text=f"{fault.text}: in force", remedy=fault.remedy
+        )
     yield from _missing_scale(config, rulebook)
     yield from _missing_limits(in_force)
     yield from payable_advice(in_force)

@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 
 from baccarat.config.errors import ConfigFault
 from baccarat.config.form import TABLE, DisplaysConfig, ScreensConfig, TableConfig
+from baccarat.rulebooks.currencies import currency_faults
+from baccarat.rulebooks.editions import has_kept
 from baccarat.rulebooks.library import is_file, site_rulebook
 from events.commands.registry import ROLES
 from events.errors import ConfigError, InputError
@@ -19,6 +21,7 @@ from events.mqtt.topics import SEGMENT
 from shoe_driver.profiles.catalogue import load_profile
 from shoe_driver.transports.endpoint import parse_url
 from table_core.rules.pay_scale import pay_scale
+from table_core.rules.rulebook import Rulebook
 from table_core.rules.table_limits import limit_faults
 
 __all__ = ["load_config", "rule_faults"]
@@ -68,6 +71,18 @@ def rule_faults(config: TableConfig) -> Iterator[ConfigFault]:
         else:
             yield TABLE.fault("rulebook", f"{error}; or give the path of your own, a .toml")
         return
+    yield from _adoption_faults(config, rulebook)
+    if config.limits is not None:
+        for line in limit_faults(rulebook, config.limits.as_event()):
+            example = TABLE.example_of("limits.bets")
+            yield ConfigFault(key="limits", reason=line, example=example)
+
+
+def _adoption_faults(config: TableConfig, rulebook: Rulebook) -> Iterator[ConfigFault]:
+    """Yield why this table may not adopt a rulebook that others could."""
+    if not has_kept(config.log_path, rulebook):
+        for fault in currency_faults(rulebook):
+            yield ConfigFault(key="rulebook", reason=f"{config.rulebook}: {fault}")
     scale = pay_scale(rulebook)
     if scale is not None and config.pay_scale not in {None, scale}:
         reason = (
@@ -75,10 +90,6 @@ def rule_faults(config: TableConfig) -> Iterator[ConfigFault]:
             f"{config.pay_scale}: one scale holds for every table of a property"
         )
         yield ConfigFault(key="rulebook", reason=reason)
-    if config.limits is not None:
-        for line in limit_faults(rulebook, config.limits.as_event()):
-            example = TABLE.example_of("limits.bets")
-            yield ConfigFault(key="limits", reason=line, example=example)
 
 
 def _shoe(config: TableConfig) -> Iterator[ConfigFault]:

@@ -49,7 +49,10 @@ def known_currency(code: str) -> Currency:
 
 
 def currency_faults(rulebook: Rulebook) -> Iterator[RulebookFault]:
-    """Yield why nobody may adopt a rulebook with this currency."""
+    """Yield why nobody may adopt a rulebook with this currency.
+
+    A table that has played by it plays on, whatever has become of ISO's list since.
+    """
     decimals = iso_decimals().get(rulebook.currency)
     if decimals is None:
         text, right = f"{rulebook.currency!r}: {_NONE}", _RIGHT

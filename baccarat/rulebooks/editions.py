@@ -28,6 +28,7 @@ __all__ = [
     "ProfileKeeper",
     "available_rulebooks",
     "available_rulebooks_with_warnings",
+    "has_kept",
     "keep_profiles",
     "keep_rulebooks",
 ]
@@ -104,6 +105,14 @@ def keep_rulebooks(log: Path, names: Iterable[str] = ()) -> tuple[str, ...]:
         LogUnwritable: the disk refused.
     """
     return _keep(log, RULEBOOKS, [*map(source_of, names), *shipped_sources()])
+
+
+def has_kept(log: Path, rulebook: Rulebook) -> bool:
+    """Return whether a rulebook stands next to a log: its table has started with it before."""
+    try:
+        return (editions_folder(log, RULEBOOKS) / f"{rulebook.hash}.toml").is_file()
+    except OSError:  # whoever asks may not look there
+        return False
 
 
 def keep_profiles(log: Path, names: Iterable[str] = ()) -> tuple[str, ...]:

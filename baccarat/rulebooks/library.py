@@ -5,7 +5,6 @@ from hashlib import sha256
 from typing import Final
 
 from baccarat.read_files import read_file
-from baccarat.rulebooks.currencies import currency_faults
 from events.errors import ConfigError
 from table_core.rulebook_check.contradictions import limits_out_of_reach
 from table_core.rulebooks.shipped import shipped_ids, shipped_source, shipped_sources
@@ -93,7 +92,6 @@ def table_requirements_missing(book: Rulebook) -> Iterator[RulebookFault]:
     if written and (not book.sign.lines or not all(line.strip() for line in book.sign.lines)):
         right = "write what the sign must say, such as the site's own help line"
         yield RulebookFault.of("sign.lines", "missing", "missing, or one is empty", right)
-    yield from currency_faults(book)
     yield from _too_long_texts(book)
     yield from limits_out_of_reach(book)
 

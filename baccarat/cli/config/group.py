@@ -9,7 +9,7 @@ import msgspec
 from baccarat.cli.config.broker import broker
 from baccarat.cli.main import EXIT_BAD_INPUT, EXIT_DONE
 from baccarat.config.adoption import adoption_of
-from baccarat.config.advice import ConfigAdvice, advice
+from baccarat.config.advice import advice
 from baccarat.config.errors import ConfigFault, ConfigFaults
 from baccarat.config.form import TABLE
 from baccarat.config.table import load_config
@@ -51,12 +51,11 @@ def init(file: Path) -> None:
 def check(file: Path, *, as_json: bool) -> int:
     """Say everything that is wrong with FILE, a line each; exit code 2 where something is.
 
-    A rulebook that the table would not adopt is wrong; one in force, by which the table plays on,
-    is a warning. What a site can mean, and should look at before it opens, is said as well.
+    A rulebook that the table would not adopt is wrong. One in force, by which the table plays on,
+    is a warning, and so is what a site can mean, but should look at before it opens.
     """
     faults: list[ConfigFault] = []
     warnings: list[ConfigFault] = []
-    look_at: list[ConfigAdvice] = []
     try:
         loaded = load_config(file)
     except ConfigFaults as error:
@@ -72,18 +71,19 @@ def check(file: Path, *, as_json: bool) -> int:
             ConfigFault(key="rulebook", reason=f"{fault.code}: {fault}")
             for fault in adoption.faults
         ]
-        look_at += advice(loaded)
+        warnings += [
+            ConfigFault(key=each.key, reason=f"{each.text} -> {each.remedy}")
+            for each in advice(loaded)
+        ]
+    for warning in warnings:
+        click.echo(f"{file}: warning: {warning}", err=True)
     if as_json:
-        answer = {"ok": not faults, "errors": faults, "advice": look_at}
+        answer = {"ok": not faults, "errors": faults}
         click.echo(msgspec.json.encode(answer | ({"warnings": warnings} if warnings else {})))
         return EXIT_BAD_INPUT if faults else EXIT_DONE
     if faults:
         raise ConfigFaults(str(file), faults)
-    for warning in warnings:
-        click.echo(f"{file}: warning: {warning}", err=True)
-    click.echo(f"{file}: in order{', but for what follows' if look_at else ''}")
-    for each in look_at:
-        click.echo(f"look at {each}")
+    click.echo(f"{file}: in order")
     return EXIT_DONE
 
 

@@ -1,11 +1,14 @@
 """What a site is told to look at before a table opens, and is free to mean."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from baccarat.cli.main import main
+from baccarat.config.table import load_config
+from baccarat.rulebooks.editions import keep_rulebooks
 from tests.support.cage.books import source
 from tests.unit.baccarat.config.test_table import GOOD, written
 
@@ -15,18 +18,25 @@ LIMITED = "[limits]\npatron_maximum = 500000\n[limits.bets]\n" + "".join(
 
 
 def advised(capsys: pytest.CaptureFixture[str], path: Path) -> dict[str, list[str]]:
-    """Key to texts, by the command; its other form says the same."""
-    assert main(["config", "check", str(path), "--json"]) == 0
-    answer = json.loads(capsys.readouterr().out)
-    assert (answer["ok"], answer["errors"]) == (True, [])
-    assert main(["config", "check", str(path)]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].endswith("in order, but for what follows" if answer["advice"] else "in order")
-    assert len(lines) == 1 + len(answer["advice"])
+    """Key to texts, from the warnings of the command; both its forms give the same."""
+    said = []
+    for form in ([], ["--json"]):
+        assert main(["config", "check", str(path), *form]) == 0
+        came = capsys.readouterr()
+        said.append(came.err.splitlines())
+        if not form:
+            assert came.out == f"{path}: in order\n"
+            continue
+        answer = json.loads(came.out)
+        assert (answer["ok"], answer["errors"]) == (True, [])
+        assert len(answer.get("warnings", [])) == len(said[-1])
+    assert said[0] == said[1]
     found: dict[str, list[str]] = {}
-    for each in answer["advice"]:
-        assert each["remedy"]
-        found.setdefault(each["key"], []).append(each["text"])
+    for line in said[0]:
+        key, text, _ = re.fullmatch(
+            rf"{re.escape(str(path))}: warning: (rulebook: \w+|\w+): (.+) -> (.+)", line
+        ).groups()  # type: ignore[union-attr]  # each line has this form
+        found.setdefault(key, []).append(text)
     return found
 
 
@@ -72,3 +82,18 @@ def test_payments_that_no_chips_make_up_are_shown_by_an_example(
     assert "1.00 on banker pays 0.50 (win_on_6), and the smallest chip is 1.00 AUD" in text
     paid = source("au-even-money", "id=own", "unit=100")
     assert "rulebook: unit" not in advised(capsys, at_table(tmp_path, paid))
+
+
+def test_a_currency_that_is_no_more_isos_is_not_adopted_and_plays_on_where_it_is_in_force(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = source("ez", "id=own", "unit=100", "currency=BIF")
+    path = at_table(tmp_path, own, more=LIMITED)
+    assert main(["config", "check", str(path)]) == 2
+    assert "own.toml: decimals: 2, and by ISO 4217 an amount in BIF has 0" in (
+        capsys.readouterr().err
+    )
+    config = load_config(path, rules=False)
+    keep_rulebooks(config.log_path, [config.rulebook_name])
+    [text] = advised(capsys, path)["rulebook: decimals"]
+    assert text.endswith("has 0: in force")

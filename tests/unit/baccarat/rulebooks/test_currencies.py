@@ -8,8 +8,12 @@ from msgspec.structs import replace
 
 from baccarat.pages.coup_page import coup_page
 from baccarat.pages.narrative_text import state_text, story_text
-from baccarat.rulebooks.currencies import iso_currency, iso_decimals, known_currency
-from baccarat.rulebooks.library import table_requirements_missing
+from baccarat.rulebooks.currencies import (
+    currency_faults,
+    iso_currency,
+    iso_decimals,
+    known_currency,
+)
 from events.errors import InputError
 from events.money import Currency
 from events.types.table import WagersPlaced
@@ -82,9 +86,9 @@ def test_a_rulebook_is_adopted_with_isos_decimals_only() -> None:
     for code in CODES:
         for decimals in range(5):
             rules = own(f"currency={code}", f"decimals={decimals}")
-            faults = [each.where for each in table_requirements_missing(rules)]
+            faults = [each.where for each in currency_faults(rules)]
             assert faults == ([] if decimals == DECIMALS[code] else ["decimals"]), code
-        old = [each.where for each in table_requirements_missing(of_form_1(code))]
+        old = [each.where for each in currency_faults(of_form_1(code))]
         assert old == ([] if OF_FORM_1.get(code, 2) == DECIMALS[code] else ["decimals"]), code
 
 
@@ -92,7 +96,7 @@ def test_a_rulebook_is_adopted_with_isos_decimals_only() -> None:
 def test_a_rulebook_in_no_known_currency_is_not_adopted_and_still_reads(code: str) -> None:
     for rules in (own(f"currency={code}"), of_form_1(code)):
         assert rules.money == Currency(code, 2)
-        [fault] = table_requirements_missing(rules)
+        [fault] = currency_faults(rules)
         assert (fault.where, fault.code) == ("currency", "unknown_currency")
 
 
