@@ -191,6 +191,11 @@ def _limits(clause: _Clause, bet: Bet) -> dict[str, list[int]]:
     return {**by_words, r"\w+": [*every, bet.step]}
 
 
+def _major(amount: int) -> Fraction:
+    """Return an amount of minor units as a sign writes it."""
+    return Fraction(amount, 10**_DECIMALS)
+
+
 def _money(clause: _Clause, found: re.Match[str]) -> str | None:
     """An amount is one of each wager that the clause names; else of any."""
     said = Fraction((found[1] or found[2]).replace(",", ""))
@@ -198,7 +203,7 @@ def _money(clause: _Clause, found: re.Match[str]) -> str | None:
     for bet in clause.bets:
         rows = _limits(clause, bet).items()
         amounts = next((row for words, row in rows if row and clause.says(words)), [])
-        right.append({Fraction(amount, 10**_DECIMALS) for amount in amounts})
+        right.append({_major(amount) for amount in amounts})
     agree = [said in amounts for amounts in right]
     if agree and (all(agree) if clause.named else any(agree)):
         return None
@@ -300,7 +305,7 @@ def _cards(_: _Clause, found: re.Match[str]) -> str | None:
 
 def _bare(clause: _Clause, found: re.Match[str]) -> str | None:
     rows = [row for bet in clause.bets for row in _limits(clause, bet).values()]
-    amounts = {Fraction(amount, 10**_DECIMALS) for row in rows for amount in row}
+    amounts = {_major(amount) for row in rows for amount in row}
     said = Fraction(found[0].replace(",", ""))
     return None if said in amounts or said in _paid(clause) else "no rule has this number"
 

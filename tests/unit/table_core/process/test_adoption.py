@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from baccarat.cli.main import main
+from baccarat.config.table import load_config
+from baccarat.site.doctor import examine
 from events.errors import ConfigError
 from events.log.store import EventLog
 from events.mqtt.presence import PresencePublisher
@@ -76,6 +78,12 @@ def checked(folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, list
     return code, errors, warnings
 
 
+def doctors(folder: Path) -> list[tuple[str, str]]:
+    """What the doctor finds of the rulebook and of limits."""
+    found = examine(load_config(folder / "b7.toml"), folder)
+    return [(each.check, each.verdict) for each in found if each.check in {"rulebook", "limits"}]
+
+
 def test_it_is_not_adopted_and_the_first_fault_is_said(
     folder: Path, log: EventLog, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -87,6 +95,7 @@ def test_it_is_not_adopted_and_the_first_fault_is_said(
     code, errors, warnings = checked(folder, capsys)
     assert (code, len(errors), warnings) == (2, 2, [])
     assert errors[0].startswith(f"edge_below_floor: {FAULT}")
+    assert doctors(folder) == [("rulebook", "fail"), ("rulebook", "fail"), ("limits", "warn")]
 
 
 def test_in_force_it_plays_on_with_an_alarm(
@@ -102,6 +111,13 @@ def test_in_force_it_plays_on_with_an_alarm(
     code, errors, warnings = checked(folder, capsys)
     assert (code, errors, len(warnings)) == (0, [], 2)
     assert FAULT in warnings[0]
+    assert doctors(folder) == [("rulebook", "warn"), ("rulebook", "warn"), ("limits", "warn")]
+
+
+def test_a_table_whose_stakes_are_bounded_has_nothing_to_be_told(folder: Path) -> None:
+    text = CONFIG.replace("site.toml", "au-commission") + "[limits]\ntable_maximum = 100000\n"
+    (folder / "b7.toml").write_text(text, "utf-8")
+    assert doctors(folder) == [("rulebook", "ok")]
 
 
 def test_the_alarm_ends_with_the_rulebook(log: EventLog) -> None:
