@@ -24,6 +24,7 @@ from table_core.projections.table_document import encode_state_view, project_tab
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.rulebook_file import parse_rulebook
 from table_core.rules.rulebook_forms import form_1_decimals
+from tests.house.sources import ROOT
 from tests.support.cage.books import book, source
 from tests.support.currencies import CODES, DECIMALS, SAMPLES, written
 from tests.support.table.settled_coups import played
@@ -122,3 +123,11 @@ def test_an_amount_whose_rulebook_is_not_at_hand_says_so() -> None:
     played(world=world)
     story = replace(world.story(), currency="", decimals=2)
     assert re.search(r"Amounts in units of 100 of the rulebook", story_text(story))
+
+
+def test_no_script_asks_the_browser_about_a_currency() -> None:
+    scripts = [*(ROOT / "displays" / "static" / "js").rglob("*.js")]
+    assert len(scripts) > 20
+    assert [
+        path.name for path in scripts if re.search(r"style:\s*.currency", path.read_text())
+    ] == []
