@@ -191,9 +191,9 @@ def _limits(clause: _Clause, bet: Bet) -> dict[str, list[int]]:
     return {**by_words, r"\w+": [*every, bet.step]}
 
 
-def _major(amount: int) -> Fraction:
+def _major(amount: int, clause: _Clause) -> Fraction:
     """Return an amount of minor units as a sign writes it."""
-    return Fraction(amount, 10**_DECIMALS)
+    return Fraction(amount, 10**clause.rulebook.decimals)
 
 
 def _money(clause: _Clause, found: re.Match[str]) -> str | None:
@@ -203,12 +203,12 @@ def _money(clause: _Clause, found: re.Match[str]) -> str | None:
     for bet in clause.bets:
         rows = _limits(clause, bet).items()
         amounts = next((row for words, row in rows if row and clause.says(words)), [])
-        right.append({_major(amount) for amount in amounts})
+        right.append({_major(amount, clause) for amount in amounts})
     agree = [said in amounts for amounts in right]
     if agree and (all(agree) if clause.named else any(agree)):
         return None
     known = sorted(set[Fraction]().union(*right))
-    shown = ", ".join(f"{float(amount):,.{_DECIMALS}f}" for amount in known)
+    shown = ", ".join(f"{float(amount):,.{clause.rulebook.decimals}f}" for amount in known)
     return f"the rules have {shown or 'no such limit'}"
 
 
@@ -305,12 +305,11 @@ def _cards(_: _Clause, found: re.Match[str]) -> str | None:
 
 def _bare(clause: _Clause, found: re.Match[str]) -> str | None:
     rows = [row for bet in clause.bets for row in _limits(clause, bet).values()]
-    amounts = {_major(amount) for row in rows for amount in row}
+    amounts = {_major(amount, clause) for row in rows for amount in row}
     said = Fraction(found[0].replace(",", ""))
     return None if said in amounts or said in _paid(clause) else "no rule has this number"
 
 
-_DECIMALS: Final = 2
 _Judge = Callable[[_Clause, re.Match[str]], str | None]
 
 

@@ -138,7 +138,7 @@ _MUST_NAME: Final[Mapping[str, frozenset[str]]] = {
 # What a needed key counts as where it is missing or faulty, so that the rest can be checked.
 _IN_THE_STEAD_OF: Final[Mapping[type[Struct], Mapping[str, object]]] = {
     FileForm1: (_TOP := {"id": "rulebook", "title": "-", "decks": 8, "currency": "AUD", "unit": 1}),
-    FileForm2: _TOP,
+    FileForm2: _TOP | {"decimals": 2},
     CommissionForm: {"rate": "1/20", "timing": CommissionTiming.DEDUCT},
     BetForm1: {"pays": {}},
     BetForm2: {"pays": {}},

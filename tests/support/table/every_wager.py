@@ -15,7 +15,8 @@ def every_wager_source(variant: int = 0, *, phases: bool = False) -> bytes:
         phases: those that the initial deal decides are settled after it.
     """
     parts = [
-        'form = 2\nid = "all"\ntitle = "all"\ndecks = 8\ncurrency = "AUD"\nunit = 5\n',
+        'form = 2\nid = "all"\ntitle = "all"\ndecks = 8\nunit = 5\n',
+        'currency = "AUD"\ndecimals = 2\n',
         '[edge]\nfloor = "-1000"\n',
         '[commission]\nrate = "1/20"\ntiming = "deduct"\nblock = 100\n',
     ]

@@ -40,6 +40,7 @@ _DEPENDENCIES: Final = """
 */* title                    | sign                        |
 */* decks                    | odds decks help             |
 */* currency                 | sign                        |
+*/2 decimals                 | sign help?                  | limits bets
 */* unit                     | sign placement payment help | caps bets limits
 */* rounding.payout          | help payment?               |
 */* rounding.commission      | help? payment?              |
