@@ -56,6 +56,7 @@ def check(file: Path, *, as_json: bool) -> int:
     """
     faults: list[ConfigFault] = []
     warnings: list[ConfigFault] = []
+    look_at: list[str] = []
     try:
         loaded = load_config(file)
     except ConfigFaults as error:
@@ -71,11 +72,8 @@ def check(file: Path, *, as_json: bool) -> int:
             ConfigFault(key="rulebook", reason=f"{fault.code}: {fault}")
             for fault in adoption.faults
         ]
-        warnings += [
-            ConfigFault(key=each.key, reason=f"{each.text} -> {each.remedy}")
-            for each in advice(loaded)
-        ]
-    for warning in warnings:
+        look_at = [*map(str, advice(loaded))]
+    for warning in (*warnings, *look_at):
         click.echo(f"{file}: warning: {warning}", err=True)
     if as_json:
         answer = {"ok": not faults, "errors": faults}
