@@ -41,7 +41,7 @@ def clock_and_silence(clock: WorldClock) -> AtOnce:
 _RESTS: Final = 0.2
 
 
-_NO_WAIT: Final = (-1, False, None)
+_NO_WAIT: Final = (-1, False, None, False)
 
 _Paused: TypeAlias = tuple[Steps[None], bool, object, Exception | None]
 """Steps that wait, whether they handle a message, and the result or error that they go on with."""
@@ -81,7 +81,7 @@ class WorldShell:
         self._clock, self._rng, self._fuse = clock, rng, fuse
         self._ready: list[_Paused] = []
         self._published: list[_Paused] = []  # the broker's acknowledgement is on its way
-        self._waits: dict[Steps[None], tuple[int, bool, Signal | None]] = {}
+        self._waits: dict[Steps[None], tuple[int, bool, Signal | None, bool]] = {}
         self._alarms: list[tuple[int, int, Steps[None]]] = []  # a heap; some have ended already
         self._alarm = 0
         self.live: set[str] = set()
@@ -178,10 +178,15 @@ class WorldShell:
                     fuse()
                 perform = at_once.get(type(effect))
                 if perform is None:
-                    if isinstance(effect, Wait) and effect.signal and effect.signal.is_set:
+                    if not isinstance(effect, Wait):
+                        self._pause(steps, handles, effect)
+                    elif effect.signal is None or not effect.signal.is_set:
+                        self._wait(steps, handles, effect)
+                    elif effect.gather_s:
+                        self._gather(steps, handles, effect.gather_s)
+                    else:
                         result = True
                         continue
-                    self._pause(steps, handles, effect)
                     return
                 try:
                     result = perform(effect)
@@ -193,9 +198,6 @@ class WorldShell:
             self._handling = self._handling and not handles
 
     def _pause(self, steps: Steps[None], handles: bool, effect: Effect[Any]) -> None:
-        if isinstance(effect, Wait):
-            self._wait(steps, handles, effect)
-            return
         result, error, paused = None, None, self._ready
         try:
             result = self._waiting[type(effect)](effect)
@@ -210,21 +212,38 @@ class WorldShell:
     def _wait(self, steps: Steps[None], handles: bool, effect: Wait) -> None:
         signal, limit_us = effect.signal, FOREVER_US
         if effect.seconds is not None:
-            limit_us = self._clock.now_us + int(effect.seconds * MICROSECONDS)
-            self._alarm += 1
-            heappush(self._alarms, (limit_us, self._alarm, steps))
-            self.wakes_us = self._alarms[0][0]
-        self._waits[steps] = limit_us, handles, signal
-        if signal is not None:
+            limit_us = self._set_alarm(steps, effect.seconds)
+        self._waits[steps] = limit_us, handles, signal, False
+        if signal is not None and effect.gather_s:
+            signal.on_set = lambda: self._gather(steps, handles, effect.gather_s)
+        elif signal is not None:
             signal.on_set = lambda: self._end_wait(steps, came=True)
 
-    def _end_wait(self, steps: Steps[None], *, came: bool) -> None:
-        _, handles, signal = self._waits.pop(steps)
+    def _gather(self, steps: Steps[None], handles: bool, seconds: float) -> None:
+        """Let steps whose signal has come wait on for a time."""
+        *_, signal, _ = self._waits.get(steps, _NO_WAIT)
         if signal is not None:
             signal.on_set = None
-        self._ready.append((steps, handles, came, None))
-        alarms = self._alarms
-        while alarms and self._waits.get(alarms[0][2], _NO_WAIT)[0] != alarms[0][0]:
+        self._waits[steps] = self._set_alarm(steps, seconds), handles, None, True
+        self._drop_ended_alarms()
+
+    def _end_wait(self, steps: Steps[None], *, came: bool) -> None:
+        _, handles, signal, came_before = self._waits.pop(steps)
+        if signal is not None:
+            signal.on_set = None
+        self._ready.append((steps, handles, came or came_before, None))
+        self._drop_ended_alarms()
+
+    def _set_alarm(self, steps: Steps[None], seconds: float) -> int:
+        limit_us = self._clock.now_us + int(seconds * MICROSECONDS)
+        self._alarm += 1
+        heappush(self._alarms, (limit_us, self._alarm, steps))
+        self.wakes_us = self._alarms[0][0]
+        return limit_us
+
+    def _drop_ended_alarms(self) -> None:
+        alarms, waits = self._alarms, self._waits
+        while alarms and waits.get(alarms[0][2], _NO_WAIT)[0] != alarms[0][0]:
             heappop(alarms)
         self.wakes_us = alarms[0][0] if alarms else FOREVER_US
 
