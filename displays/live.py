@@ -28,8 +28,8 @@ __all__ = [
     "StateDocument",
 ]
 
-# Longest silence of the table. It sends a heartbeat every second, so one may be lost. With a check
-# every quarter of a second, a screen learns of a loss within 3 s.
+# Longest silence of the table. It sends a heartbeat every second, so one may be lost, and a screen
+# learns of a loss within 3 s.
 SILENCE_SECONDS: Final = 2.5
 # Seconds between two beats to a screen when nothing happens.
 BEAT_SECONDS: Final = 1.0
@@ -173,12 +173,23 @@ class LiveState:
         return "" if self._state_came else "state"
 
     def look(self) -> None:
-        """Wake the screens if liveness has changed; call this a few times a second."""
+        """Wake the screens if liveness has changed; call this again when `stays_s` have passed."""
         health = self.health()
         said = (health.live, health.reason)
         if said != self._said:
             self._said = said
             self._wake()
+
+    def stays_s(self) -> float:
+        """Return for how many seconds liveness stays as it is unless a message comes.
+
+        At most the longest silence: a message that comes meanwhile lasts for longer than that.
+        """
+        now = self._clock.mono_us()
+        ends_us = self._presence.beat_us + SILENCE_SECONDS * _US
+        if not now < ends_us or self._presence.doubled_us is not None:
+            return 0.0
+        return (ends_us - now) / _US
 
     def subscribe(self, wake: Callable[[], None]) -> Callable[[], None]:
         """Call `wake` at every change, until the caller calls the returned function.

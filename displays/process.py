@@ -19,7 +19,7 @@ DISPLAY: Final = "display"
 """The service that serves the scoreboard alone."""
 
 _TABLE: Final = "table"
-# Seconds between two checks of liveness.
+# Seconds between two checks of liveness, at least.
 _LOOK_S: Final = 0.25
 
 
@@ -76,7 +76,7 @@ class DisplayProcess:
     def _look(self) -> Steps[None]:
         while True:
             self.live.look()
-            yield from Wait(_LOOK_S)
+            yield from Wait(max(_LOOK_S, self.live.stays_s()))
 
     def _on_state(self, message: Message) -> Steps[None]:
         yield from ()

@@ -7,6 +7,7 @@ A message has only named fields, so a schema that is older than a table reports 
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
+from functools import cache
 from typing import Any, Final
 
 import msgspec
@@ -143,6 +144,7 @@ def _references(node: object) -> Iterator[str]:
             yield from _references(value)
 
 
+@cache
 def definitions() -> dict[str, Schema]:
     """Return every definition by name: messages in small letters, types as in the source."""
     types = [Envelope, *EVENTS.values(), *COMMANDS.values(), *_DOCUMENTS.values(), *_SHOWN]

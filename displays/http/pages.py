@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
+from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Final
@@ -16,6 +17,14 @@ from displays.http.words import LANGUAGES, choose_language, load_words
 
 __all__ = ["Pages", "text_response"]
 
+# Of the process: each template is compiled once.
+_TEMPLATES: Final = Environment(
+    loader=PackageLoader("displays"),
+    autoescape=select_autoescape(default=True),
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
 _LANGUAGE_COOKIE: Final = "lang"
 _YEAR_S: Final = 365 * 24 * 3600
 
@@ -32,19 +41,11 @@ class Pages:
 
     def __init__(self, *, secure: bool) -> None:
         self._secure = secure
-        self._environment = Environment(
-            loader=PackageLoader("displays"),
-            autoescape=select_autoescape(default=True),
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        self._words = {language: load_words(language) for language in LANGUAGES}
         self.build = _build()
 
     def words(self, request: Request) -> Mapping[str, str]:
         """Return the texts in the request's language."""
-        return self._words[self.language(request)]
+        return load_words(self.language(request))
 
     def language(self, request: Request) -> str:
         """Return the language's tag: from `?lang=`, the cookie, or the browser, in this order."""
@@ -71,8 +72,8 @@ class Pages:
 
     def html(self, language: str, template: str, **values: object) -> str:
         """Return a page's text in one language, with the same values."""
-        return self._environment.get_template(template).render(
-            words=self._words[language],
+        return _TEMPLATES.get_template(template).render(
+            words=load_words(language),
             language=language,
             languages=LANGUAGES,
             build=self.build,
@@ -89,6 +90,7 @@ def text_response(text: str, status: int) -> PlainTextResponse:
     return PlainTextResponse(" ".join(text.split()) + "\n", status)
 
 
+@cache
 def _build() -> str:
     digest = hashlib.sha256()
     for folder in ("static", "templates"):

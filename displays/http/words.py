@@ -1,6 +1,7 @@
 """The texts of every page, a file a language; the file is what registers the language."""
 
 from collections.abc import Mapping
+from functools import cache
 from importlib.resources import files
 from typing import Final
 
@@ -13,6 +14,7 @@ _SUFFIX: Final = ".json"
 _WORDS: Final = files("displays").joinpath("static", "words")
 
 
+@cache
 def load_words(language: str) -> Mapping[str, str]:
     """Return the texts of one language by key."""
     text = _WORDS.joinpath(f"{language}{_SUFFIX}").read_bytes()

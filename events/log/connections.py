@@ -69,7 +69,7 @@ class LogFiles:
             LogUnwritable: the disk refused, or the files are closed.
             sqlite3.IntegrityError: a trigger refused.
         """
-        self._require_open(what)
+        self.require_open(what)
         db = self._db
         try:
             db.execute("BEGIN IMMEDIATE")
@@ -97,7 +97,7 @@ class LogFiles:
         Raises:
             LogUnwritable: the disk refused.
         """
-        self._require_open("take in the WAL")
+        self.require_open("take in the WAL")
         db = self._db
         try:
             db.execute("PRAGMA busy_timeout=0")  # the table does not wait for a reader
@@ -117,7 +117,7 @@ class LogFiles:
             LogUnwritable: the disk refused. If nobody can know which file is in place, or none can
                 be opened, the files are closed.
         """
-        self._require_open("exchange the file")
+        self.require_open("exchange the file")
         before = self._path.stat().st_ino
         self._db.close()
         failed: OSError | None = None
@@ -142,7 +142,7 @@ class LogFiles:
         Raises:
             LogUnwritable: the files are closed; anything that `act` raises passes through.
         """
-        self._require_open("read")
+        self.require_open("read")
         act(self._db)
 
     def query(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
@@ -152,7 +152,7 @@ class LogFiles:
             LogRefused: the file cannot be read any more.
             LogUnwritable: the files are closed.
         """
-        self._require_open("read")
+        self.require_open("read")
         try:
             return self._db.execute(sql, values).fetchall()
         except sqlite3.DatabaseError as error:
@@ -165,7 +165,8 @@ class LogFiles:
             self._db.close()
             self._lock.release()
 
-    def _require_open(self, what: str) -> None:
+    def require_open(self, what: str) -> None:
+        """Raise LogUnwritable, "cannot ...", if the files are closed."""
         if self._closed is not None:
             raise LogUnwritable(f"{self._path}: cannot {what}: {self._closed}")
 

@@ -9,8 +9,10 @@ Use an `EventLog` from the thread that opened it. By convention the file is `tab
 
 import os
 import sqlite3
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -107,6 +109,8 @@ def upgrade(db: sqlite3.Connection, version: int) -> None:
 
 
 _READ_BATCH: Final = 256
+# The newest events of this opening stay in memory: each is soon read by every publisher.
+_NEWEST: Final = 64
 _END: Final = "SELECT type, hash FROM event WHERE position = ?"
 # A person's mistake about the path, as opposed to a refusal by the disk.
 _WRONG_PATH: Final = (NotADirectoryError, FileExistsError, PermissionError)
@@ -131,6 +135,7 @@ class EventLog:
         self.checked_from = tail.checked_from
         self._files = files
         self._past: WriterSegments | None = None
+        self._newest: deque[Stored] = deque(maxlen=_NEWEST)
         self.base = self._first_position()
 
     @classmethod
@@ -235,6 +240,7 @@ class EventLog:
         self.position, self.head = stored[-1].position, stored[-1].hash
         for event in stored:
             self._tree.add(event.stored)
+        self._newest.extend(stored)
         return stored
 
     def read(self, start: int = 1, limit: int | None = None) -> Iterator[Stored]:
@@ -249,6 +255,11 @@ class EventLog:
         end = self.position if limit is None else min(self.position, start + limit - 1)
         first = max(1, start)
         while first <= end:
+            oldest = self.position - len(self._newest) + 1
+            if first >= oldest:
+                self._files.require_open("read")
+                yield from tuple(islice(self._newest, first - oldest, end - oldest + 1))
+                return
             last = min(end, first + _READ_BATCH - 1)
             if self._past is not None and first < self.base:
                 last = min(last, self.base - 1)

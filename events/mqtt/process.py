@@ -162,10 +162,12 @@ class Wait(Effect[bool], frozen=True):
     Args:
         seconds: the time-out; `FOREVER_S` for none.
         signal: None waits for the time alone. One wait at a time on one signal.
+        gather_s: seconds to wait on after the signal, for what comes soon after it.
     """
 
     seconds: float | None
     signal: Signal | None = None
+    gather_s: float = 0
 
 
 class Begin(Effect[None], frozen=True):

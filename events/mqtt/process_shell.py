@@ -261,4 +261,6 @@ async def _wait(effect: Wait) -> bool:
             pass
         finally:
             signal.on_set = None
+    if signal.is_set and effect.gather_s:
+        await asyncio.sleep(effect.gather_s)
     return signal.is_set

@@ -16,7 +16,6 @@ __all__ = ["ENDING_S", "SERVICE", "DriverProcess"]
 
 SERVICE: Final = "shoe"
 
-_TICK_S: Final = 0.1
 _TIDY_S: Final = 60.0
 # For a running write, and for storing that the link has ended.
 _STOP_S: Final = 4.0
@@ -100,7 +99,7 @@ class DriverProcess:
 
     def _tick(self) -> Steps[None]:
         while True:
-            yield from Wait(_TICK_S)
+            yield from self._sender.rest()
             yield from self.recorder.refill()
             yield from self._sender.tick()
 

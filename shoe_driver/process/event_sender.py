@@ -21,7 +21,7 @@ from msgspec import Struct
 from events.errors import MalformedJson
 from events.json_form import decode_json
 from events.mqtt.messages import Message
-from events.mqtt.process import LogLine, Now, Post, Steps
+from events.mqtt.process import LogLine, Now, Post, Signal, Steps, Wait
 from events.mqtt.topics import Topics
 from events.types.shoe_reports import LinkStatus, ShoeAck
 from shoe_driver.link.states import LinkState
@@ -39,6 +39,11 @@ _RESEND_MOST_US: Final = 8_000_000
 _REPEAT_US: Final = 200_000
 # The greatest age of `link/shoe` and of the note of the acknowledged number.
 _STATUS_EVERY_US: Final = 2_000_000
+# From what a tick has to do to the tick; and at most between two: shorter than the first resend, so
+# that of what was sent after a tick nothing is due before the next.
+_TICK_US: Final = 100_000
+_REST_US: Final = 900_000
+_US: Final = 1_000_000
 
 
 class PortStatus(Struct):
@@ -82,6 +87,7 @@ class EventSender:
         self._told_us = 0
         self._moved_us = 0
         self._patience_us = _RESEND_FIRST_US
+        self._stirred = Signal()
 
     def connected(self) -> Steps[None]:
         """Publish everything unacknowledged again: the bus is connected."""
@@ -100,10 +106,23 @@ class EventSender:
                 self._told, self._status_due = newest, True
             else:
                 yield from self.publish_status()
-        yield from self._pump()
+        yield from self._send()
+
+    def rest(self) -> Steps[None]:
+        """Wait until it is time for a tick."""
+        self._stirred.clear()
+        if self._is_owing():
+            yield from Wait(_TICK_US / _US)
+            return
+        now = (yield from Now()).mono_us
+        due_us = self._told_us + _STATUS_EVERY_US if self._connected else now + _REST_US
+        if self._connected and self._recorder.outbox.waiting:
+            due_us = min(due_us, self._moved_us + self._patience_us)
+        rest_us = max(_TICK_US, min(due_us - now, _REST_US))
+        yield from Wait(rest_us / _US, self._stirred, _TICK_US / _US)
 
     def tick(self) -> Steps[None]:
-        """Resend what is stuck and publish what is stale. Call it often."""
+        """Resend what is stuck and publish what is stale. Call it after each `rest`."""
         if not self._connected:
             return
         now = (yield from Now()).mono_us
@@ -167,14 +186,20 @@ class EventSender:
         if hello or asked:
             yield from self._again()
         else:
-            yield from self._pump()
+            yield from self._send()
 
     def _again(self) -> Steps[None]:
         """Publish the link's status, and resend everything after the last acknowledged event."""
         self._moved_us, self._patience_us = (yield from Now()).mono_us, _RESEND_FIRST_US
         self._recorder.outbox.resend()
         yield from self.publish_status()
-        yield from self._pump()
+        yield from self._send()
+
+    def _is_owing(self) -> bool:
+        """Report whether a tick has something to do soon, and not only when time has passed."""
+        outbox = self._recorder.outbox
+        sends = self._connected and (self._status_due or any(outbox.due()))
+        return sends or outbox.lacks is not None
 
     def _head_is_all_there_is(self) -> bool:
         """Report whether the head is the only event to send now, so that nothing follows it.
@@ -185,6 +210,12 @@ class EventSender:
         return self._told[0] == self._recorder.journal and due == [
             self._recorder.decoder.expected_head
         ]
+
+    def _send(self) -> Steps[None]:
+        """Send the due events; let a tick come soon if one must follow."""
+        yield from self._pump()
+        if self._is_owing():
+            self._stirred.set()
 
     def _pump(self) -> Steps[None]:
         """Send the due events up to the published head; one that cannot go out waits for a tick."""

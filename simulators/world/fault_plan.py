@@ -4,13 +4,13 @@ The shoe's faults and the line's come with coups (`simulators.faults.registry`).
 step: the bus, both disks, and the death of any process at any of its own steps.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from random import Random
 from typing import Final
 
 from events.errors import InputError
 from simulators.faults.registry import FAULTS
-from simulators.world.parts.fault_injector import ArmedFaults, Killed
+from simulators.world.parts.fault_injector import ArmedFaults, Fuse
 from simulators.world.parts.journal_disk import JOURNAL_FULL, JOURNAL_SYNC_FAILED
 from simulators.world.parts.ledger import LEDGER_AWAY
 from simulators.world.parts.log_disk import (
@@ -24,7 +24,7 @@ from simulators.world.parts.log_disk import (
 
 __all__ = ["AT_ONCE", "WORLD_FAULTS", "FaultInjector", "parse_world_faults"]
 
-_DEATHS: Final = ("kill_cage", "kill_driver", "kill_table")
+_MORTAL: Final = ("cage", "driver", "table")
 AT_ONCE: Final = (
     *("bus_disconnect", "bus_wipe", "kill_display", "power_cut"),
     *(SNAPSHOT_LOST, SNAPSHOT_OLD, SNAPSHOT_TORN),
@@ -94,6 +94,9 @@ class FaultInjector:
         names: of the possible faults; those of the shoe are ignored.
         rng: decides when, and which.
         trouble: keeps the armed faults.
+
+    Attributes:
+        fuses: by process, what it calls at its own steps; it may die there.
     """
 
     def __init__(self, names: Iterable[str], rng: Random, trouble: ArmedFaults) -> None:
@@ -102,7 +105,8 @@ class FaultInjector:
         self._trouble = trouble
         self._next = 0
         self._quiet_until_us = 0
-        self._fuses: dict[str, int] = {}
+        self.fuses = {name: Fuse(name, trouble) for name in _MORTAL}
+        self._deaths = {f"kill_{name}": fuse for name, fuse in self.fuses.items()}
         self._wait(0, 0)
 
     def due(self, step: int, now_us: int) -> str | None:
@@ -116,36 +120,17 @@ class FaultInjector:
         if name in AT_ONCE:
             self._trouble.came[name] += 1
             return name
-        if name in _DEATHS:
-            self._fuses.setdefault(name, self._rng.randrange(_FUSE))
+        if name in self._deaths:
+            fuse, steps = self._deaths[name], self._rng.randrange(_FUSE)
+            fuse.left = steps if fuse.left is None else fuse.left
         else:
             self._trouble.arm(name, self._rng.randint(1, _ROWS.get(name, 1)))
         return None
 
-    def probe(self, process: str) -> Callable[[str], None]:
-        """Return the callback that a process calls at its steps; the process may die there.
-
-        Args:
-            process: its name.
-        """
-        name, fuses, came = f"kill_{process}", self._fuses, self._trouble.came
-
-        def burn(_: str) -> None:
-            left = fuses.get(name)
-            if left is None:
-                return
-            if left:
-                fuses[name] = left - 1
-                return
-            del fuses[name]
-            came[name] += 1
-            raise Killed(process)
-
-        return burn
-
     def rest(self) -> None:
         """Cancel the faults that are armed."""
-        self._fuses.clear()
+        for fuse in self.fuses.values():
+            fuse.left = None
         self._trouble.calm()
 
     def calm(self) -> None:

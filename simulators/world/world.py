@@ -49,7 +49,7 @@ from simulators.world.final_checks import (
 from simulators.world.parts.broker import FakeBroker
 from simulators.world.parts.clock import MICROSECONDS, WorldClock
 from simulators.world.parts.driver_effects import DriverEffects
-from simulators.world.parts.fault_injector import ArmedFaults, Killed
+from simulators.world.parts.fault_injector import ArmedFaults, Fuse, Killed
 from simulators.world.parts.journal_disk import JournalDisk
 from simulators.world.parts.ledger import WorldLedger
 from simulators.world.parts.log_disk import LogDisk
@@ -190,7 +190,7 @@ class World:
         return ProcessSlot(name, make, self._clock, self._rng)  # type: ignore[arg-type] # each makes its own
 
     def _make_driver(self) -> WorldShell:
-        clock, rng, probe = self._clock, self._rng, self._mischief.probe("driver")
+        clock, rng, fuse = self._clock, self._rng, self._mischief.fuses["driver"]
         self._driver = DriverProcess(
             self._topics,
             "world:shoe",
@@ -200,7 +200,7 @@ class World:
             clock.utc_ns(),
         )
         check_notes(self._journals.acked, self._auditor.reports)
-        effects = DriverEffects(self._journals, self._port, clock, rng, probe)
+        effects = DriverEffects(self._journals, self._port, clock, rng, fuse)
         alone = {**effects.at_once, **effects.waiting, **clock_and_silence(clock)}
         perform_at_once(self._driver.start(), alone)
         return WorldShell(
@@ -210,14 +210,14 @@ class World:
             rng,
             at_once=effects.at_once,
             waiting=effects.waiting,
-            probe=probe,
+            fuse=fuse,
         )
 
     def _make_table(self) -> WorldShell:
-        clock, topics, probe = self._clock, self._topics, self._mischief.probe("table")
+        clock, topics, fuse = self._clock, self._topics, self._mischief.fuses["table"]
         log = self._log_disk.open(self._stored.extend)
         presence = PresencePublisher(topics.status(SERVICE), log.next_session(), clock.utc_ns())
-        table = Table(log, topics, self._rulebook, clock, roles=ROLES, probe=probe)
+        table = Table(log, topics, self._rulebook, clock, roles=ROLES, probe=fuse)
         checkpoints = table.sign_checkpoints(CheckpointKeys(signing_key(topics), None, _SIGNED_S))
         process = TableProcess(
             table.writer, presence, checkpoints=checkpoints, consumers=[f"{CAGE}/{CONSUMER}"]
@@ -232,7 +232,7 @@ class World:
             self._rng,
             at_once={**table.performers, **clock_and_silence(clock)},
             waiting={InspectLog: lambda _: None},
-            probe=probe,
+            fuse=fuse,
         )
 
     def _make_cage(self) -> WorldShell:
@@ -250,7 +250,7 @@ class World:
             self._rng,
             at_once=self._ledger.at_once,
             waiting=self._ledger.waiting,
-            probe=self._mischief.probe("cage"),
+            fuse=self._mischief.fuses["cage"],
         )
 
     def _make_display(self) -> WorldShell:
@@ -267,7 +267,7 @@ class World:
             self._rng,
             at_once={},
             waiting={},
-            probe=lambda _: None,
+            fuse=Fuse("display", self._trouble),  # which no fault lights
         )
 
     def _people(self, disclosure: Disclosure, faults: Sequence[str]) -> None:
@@ -318,29 +318,28 @@ class World:
             due = self._mischief.due(self._steps, clock.now_us)
             if due is not None:
                 self._do(due)
-        part = self._next()
-        if part is None:
+        if not self._act():
             clock.until(min([part.wakes_us for part in self._parts]))
-            part = self._next()
-            if part is None:
-                return
+            self._act()
+        if self._stored:
+            self._audit()
+
+    def _act(self) -> bool:
+        """Let the first part with something to do work, counted from a random one."""
+        part: Actor | None = None
         try:
-            part.work()
+            for part in self._turns[int(self._rng.random() * len(self._turns))]:
+                if part.work():
+                    return True
         except Killed as death:
             self._kill(death.process)
         except LogUnwritable:
             if part is not self._seats[1]:
                 raise
             self._kill("table")  # the disk left it in doubt: only a new start can show it
-        if self._stored:
-            self._audit()
-
-    def _next(self) -> Actor | None:
-        """Return the first part with something to do, counted from a random one."""
-        for part in self._turns[int(self._rng.random() * len(self._turns))]:
-            if part.busy:
-                return part
-        return None
+        else:
+            return False
+        return True
 
     def _audit(self) -> None:
         stored, self._stored[:] = list(self._stored), []

@@ -27,9 +27,10 @@ from table_core.process.log_effects import (
 )
 from table_core.process.table_writer import TableWriter
 
-__all__ = ["CheckpointKeys", "Checkpoints"]
+__all__ = ["LANDMARKS", "CheckpointKeys", "Checkpoints"]
 
-_LANDMARKS: Final = frozenset({CoupSettled.TYPE, CoupVoided.TYPE, ShoeEnded.TYPE, BooksClosed.TYPE})
+LANDMARKS: Final = frozenset({CoupSettled.TYPE, CoupVoided.TYPE, ShoeEnded.TYPE, BooksClosed.TYPE})
+"""Event types after which a checkpoint is due at once."""
 # Seconds: events in quick succession share a checkpoint, and the settlement is sent first.
 _GATHER_S: Final = 0.01
 _LOOK_EVERY_S: Final = 1.0
@@ -116,9 +117,8 @@ class Checkpoints:
             LogUnwritable: the log must be opened again.
         """
         while True:
-            yield from Wait(_LOOK_EVERY_S, self._kick)
+            yield from Wait(_LOOK_EVERY_S, self._kick, _GATHER_S)
             self._kick.clear()
-            yield from Wait(_GATHER_S)
             yield from self._try()
             yield from self._offer()
 
@@ -148,7 +148,7 @@ class Checkpoints:
             return False  # nothing to cover, or a log that must not be signed for
         if (yield from Now()).mono_us - self._made_us >= self._every_us:
             return True
-        if (yield from FindEvent(self._looked + 1, _LANDMARKS)) is not None:
+        if (yield from FindEvent(self._looked + 1, LANDMARKS)) is not None:
             return True
         self._looked = position
         return False

@@ -166,8 +166,7 @@ class LatestPublisher:
     def run(self) -> Steps[None]:
         """Publish for ever."""
         while True:
-            yield from Wait(AGAIN_S, self._kick)
-            yield from Wait(_GATHER_S)
+            yield from Wait(AGAIN_S, self._kick, _GATHER_S)
             self._kick.clear()
             document = yield from self._render()
             sent = yield from Publish(self._topic, document, self._retain, step=self._step)

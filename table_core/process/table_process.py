@@ -17,7 +17,7 @@ from events.mqtt.process import Effect, Instant, IsConnected, LogLine, Now, Post
 from events.types.shoe_reports import LinkStatus, ShoeEvent
 from events.types.table import CoupSettled
 from table_core.process.alarm_publisher import AlarmPublisher
-from table_core.process.checkpoints import Checkpoints
+from table_core.process.checkpoints import LANDMARKS, Checkpoints
 from table_core.process.consumer_health import ConsumerHealth
 from table_core.process.consumer_requests import ConsumerRequests
 from table_core.process.event_replays import Replays
@@ -125,6 +125,7 @@ class TableProcess:
         """Say hello to the driver, and publish what the broker may have lost."""
         yield from self._presence.announce()
         yield from self._hello()
+        self._settlements.kick()
         self._changed()
         if self._checkpoints:
             self._checkpoints.kick(again=True)
@@ -234,10 +235,12 @@ class TableProcess:
 
         The money comes first: every send wakes the broker, which may take the processor from us.
         """
-        self._settlements.kick()
+        appended = self._writer.take_appended()
+        if CoupSettled.TYPE in appended:
+            self._settlements.kick()
         self._events.kick()
         self._state.kick()
-        if self._checkpoints:
+        if self._checkpoints and not appended.isdisjoint(LANDMARKS):
             self._checkpoints.kick()
 
     def _render(self) -> Steps[bytes]:

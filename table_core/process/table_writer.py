@@ -116,6 +116,7 @@ class TableWriter:
         self._owed: str | None = None
         self._rotation = Rotation("never")
         self._site_limits = ConfiguredLimits(None)
+        self._appended: set[str] = set()
 
     def start(self) -> Steps[None]:
         """Open the log, and adopt the rulebook.
@@ -273,6 +274,11 @@ class TableWriter:
             return recalled.state
         return (yield from RecallFromLog(self.state.position, coup))
 
+    def take_appended(self) -> set[str]:
+        """Return the types of the events appended since the last call."""
+        types, self._appended = self._appended, set()
+        return types
+
     def roles(self, user: str) -> frozenset[str]:
         """Return the roles of a user; none for a user that the configuration does not name."""
         return self._roles.get(user, frozenset())
@@ -389,6 +395,7 @@ class TableWriter:
             pending.append(Pending(event.TYPE, event.VERSION, at, stored))
         yield from Append(self.state.position, pending, request, step="append")
         self.state = state
+        self._appended.update(event.TYPE for event in events)
         ended = [event.shoe for event in events if isinstance(event, ShoeEnded)]
         self._owed = ended[-1] if ended else self._owed
 

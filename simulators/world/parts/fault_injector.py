@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-__all__ = ["ArmedFaults", "Killed"]
+__all__ = ["ArmedFaults", "Fuse", "Killed"]
 
 
 class Killed(BaseException):
@@ -46,3 +46,35 @@ class ArmedFaults:
     def calm(self) -> None:
         """Disarm all faults."""
         self.armed.clear()
+
+
+class Fuse:
+    """How many of its own steps a process still takes before it dies.
+
+    Args:
+        process: its name.
+        trouble: counts its deaths.
+
+    Attributes:
+        left: None while it is not to die.
+    """
+
+    def __init__(self, process: str, trouble: ArmedFaults) -> None:
+        self.left: int | None = None
+        self._process = process
+        self._trouble = trouble
+
+    def __call__(self, _: str = "") -> None:
+        """Note that the process is at one of its steps.
+
+        Raises:
+            Killed: it was the last one.
+        """
+        if self.left is None:
+            return
+        if self.left:
+            self.left -= 1
+            return
+        self.left = None
+        self._trouble.came[f"kill_{self._process}"] += 1
+        raise Killed(self._process)

@@ -6,7 +6,6 @@ from typing import Final, Protocol
 
 from simulators.world.parts.broker import FakeClient
 from simulators.world.parts.clock import MICROSECONDS, WorldClock
-from simulators.world.parts.waiting import FOREVER_US
 
 __all__ = ["Actor", "ProcessSlot", "ServiceProcess"]
 
@@ -18,17 +17,12 @@ class Actor(Protocol):
     """Something that acts in the world."""
 
     @property
-    def busy(self) -> bool:
-        """Whether there is something to do now."""
-        ...
-
-    @property
     def wakes_us(self) -> int:
         """The moment of its next action by itself, microseconds."""
         ...
 
-    def work(self) -> None:
-        """Do one thing."""
+    def work(self) -> bool:
+        """Do one thing, if there is one to do now; return whether there was."""
         ...
 
 
@@ -82,36 +76,32 @@ class ProcessSlot:
         process = self.process
         if process is None:
             return self._starts_us
-        connects_us = FOREVER_US if process.client.connected else self._connects_us
-        return min(process.wakes_us, connects_us)
-
-    @property
-    def busy(self) -> bool:
-        """Whether there is something to do now."""
-        process = self.process
-        if process is None:
-            return self._clock.now_us >= self._starts_us
         if process.client.connected:
-            return process.busy
-        return self._was_connected or self._clock.now_us >= self._connects_us or process.busy
+            return process.wakes_us
+        return min(process.wakes_us, self._connects_us)
 
-    def work(self) -> None:
+    def work(self) -> bool:
         """Start, connect, notice a lost connection, or let the process do one thing."""
         process = self.process
+        if process is not None and process.client.connected:
+            return process.work()
         if process is None:
+            if self._clock.now_us < self._starts_us:
+                return False
             self.lives += 1
             self._was_connected = False
             self._connects_us = self._clock.now_us
             self.process = self._make()
-        elif not process.client.connected and self._was_connected:
+        elif self._was_connected:
             self._was_connected = False
             self._connects_us = self._clock.now_us + self._rng.choice(_CONNECT_AGAIN_US)
             process.disconnected()
-        elif not process.client.connected and self._clock.now_us >= self._connects_us:
+        elif self._clock.now_us >= self._connects_us:
             self._was_connected = True
             process.connect()
         else:
-            process.work()
+            return process.work()
+        return True
 
     def kill(self) -> None:
         """Kill the process now; another starts a little later."""

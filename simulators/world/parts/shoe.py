@@ -67,21 +67,17 @@ class WorldShoe(ShoeInHand):
         """The moment of the device's next action by itself, microseconds."""
         return self._link_us if self._link is not None else FOREVER_US
 
-    @property
-    def busy(self) -> bool:
-        """Whether it has something to do now."""
-        link = self._link
-        return link is not None and (self._port.answered or self._clock.now_us >= self._link_us)
-
-    def work(self) -> None:
+    def work(self) -> bool:
         """Read the host's bytes, resend, send a heartbeat."""
-        assert self._link is not None  # noqa: S101 - else it is never busy
-        now_ms = self._clock.now_us // _MS
-        self._link.hear(self._port.received())
-        for frame in self._link.due(now_ms):
+        link = self._link
+        if link is None or not (self._port.answered or self._clock.now_us >= self._link_us):
+            return False
+        link.hear(self._port.received())
+        for frame in link.due(self._clock.now_us // _MS):
             self._port.write(frame)
-        again = RESEND_MS // 4 if self._link.unacked else BEAT_MS
+        again = RESEND_MS // 4 if link.unacked else BEAT_MS
         self._link_us = self._clock.now_us + again * _MS
+        return True
 
     # ---- the dealer's work ----
 

@@ -73,20 +73,17 @@ class SimulatedPerson:
         """The moment when the person's patience is over, microseconds."""
         return FOREVER_US if self.over else self._wait.limit_us
 
-    @property
-    def busy(self) -> bool:
-        """Whether the person would go on now."""
+    def work(self) -> bool:
+        """Resume the person up to the next wait, if this one is over."""
         wait = self._wait
-        return not self.over and (self._clock.now_us >= wait.limit_us or wait.holds())
-
-    def work(self) -> None:
-        """Resume the person up to the next wait."""
-        came = self._wait.holds() if self._begun else None
-        self._begun = True
+        if self.over or not ((came := wait.holds()) or self._clock.now_us >= wait.limit_us):
+            return False
         try:
-            self._wait = self._life.send(came)
+            self._wait = self._life.send(came if self._begun else None)
         except StopIteration:
             self.over = True
+        self._begun = True
+        return True
 
     def leave(self) -> None:
         """End the coroutine, whatever it waits for."""

@@ -94,13 +94,10 @@ class WorldConsole(Console):
         """Never: it acts only on messages."""
         return FOREVER_US
 
-    @property
-    def busy(self) -> bool:
-        """Whether a message has come."""
-        return bool(self.client.inbox)
-
-    def work(self) -> None:
+    def work(self) -> bool:
         """Take the messages that have come."""
+        if not self.client.inbox:
+            return False
         newest: bytes | None = None
         while self.client.inbox:
             message: Message = self.client.inbox.popleft()
@@ -110,6 +107,7 @@ class WorldConsole(Console):
                 perform_at_once(self._requests.on_answer(message), _NO_LOG)
         if newest is not None:
             self._view.hear(newest)
+        return True
 
     def connect(self) -> None:
         """Note that the broker is connected."""

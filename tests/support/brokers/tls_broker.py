@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final, Self
 
 import paho.mqtt.client as mqtt
+import pytest
 from paho.mqtt.enums import CallbackAPIVersion
 
 from baccarat.cli.main import main
@@ -20,7 +21,7 @@ from tests.support.brokers.brokers import find_mosquitto
 from tests.support.machine.ports import free_port
 from tests.support.machine.waiting import until_blocking
 
-__all__ = ["CONFIG", "Login", "SecuredBroker", "secured_broker"]
+__all__ = ["CONFIG", "Login", "SecuredBroker", "quick_hashes", "secured_broker"]
 
 CONFIG: Final = """\
 site = "harbour"
@@ -45,6 +46,18 @@ _UPGRADE: Final = (
 )
 
 
+@contextmanager
+def quick_hashes() -> Iterator[None]:
+    """Hash passwords as they are hashed, a few times and not for long.
+
+    Each is random, and the broker, which reads how often in its file, does as much at each connect.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("baccarat.cli.config.broker._BCRYPT_ROUNDS", 4)
+        patch.setattr("baccarat.site.brokers._ROUNDS", 1_000)
+        yield
+
+
 class SecuredBroker:
     """A running broker and the files of its site."""
 
@@ -63,7 +76,8 @@ class SecuredBroker:
             configs.append(str(path))
         options = ["--kind", kind, "--pki", str(folder / "pki"), "-o", str(folder / "broker")]
         ports = ["--port", str(self.port), "--websockets", str(self.websockets)]
-        assert main(["config", "broker", *options, *ports, *configs]) == 0
+        with quick_hashes():
+            assert main(["config", "broker", *options, *ports, *configs]) == 0
         self.logins = sorted(each.name for each in (folder / "broker" / "secrets").iterdir())
         for login in self.logins:
             self.pki.issue(login)

@@ -148,6 +148,18 @@ class ScriptedDriver:
             self._wake()
         return self.noted[before:]
 
+    def pass_time(self, steps: Steps[Any], seconds: float) -> None:
+        """Perform steps for so long, in which nothing else happens."""
+        ends_us = self.now_us + round(seconds * 1_000_000)
+        self._waiting = []
+        self.begin(steps)
+        while self._waiting:
+            [(_, wait)] = self._waiting
+            if self.now_us + (wait.seconds or 0) * 1_000_000 > ends_us:
+                break
+            self._wake()
+        self.now_us = max(self.now_us, ends_us)
+
     def begin(self, steps: Steps[Any], result: object = None) -> None:
         """Perform steps up to a wait."""
         try:
@@ -158,6 +170,8 @@ class ScriptedDriver:
                 if isinstance(effect, Wait) and not (effect.signal and effect.signal.is_set):
                     self._waiting.append((steps, effect))
                     return
+                if isinstance(effect, Wait):
+                    self.now_us += int(effect.gather_s * 1_000_000)
                 if self.hangs and isinstance(effect, Publish):
                     self._waiting.append((steps, Wait(FOREVER_S)))
                     return
@@ -176,6 +190,7 @@ class ScriptedDriver:
         while woken := [each for each in self._waiting if each[1].signal and each[1].signal.is_set]:
             found = True
             self._waiting.remove(woken[0])
+            self.now_us += int(woken[0][1].gather_s * 1_000_000)
             self.begin(woken[0][0], True)
         limited = [each for each in self._waiting if each[1].seconds is not None]
         if not found and limited:

@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from functools import cache
 from typing import Any, Final
 
 from events.types.commission import (
@@ -312,7 +313,12 @@ def _timing(rulebook: Rulebook) -> str | None:
 
 def _exact(line: SettlementLine, unit: int) -> int:
     """Stake times odds, up to the next payable amount."""
-    return math.ceil(line.stake * Fraction(line.odds or 0) / unit) * unit
+    return _payable(line.stake, line.odds or "0", unit)
+
+
+@cache
+def _payable(stake: int, odds: str, unit: int) -> int:
+    return math.ceil(stake * Fraction(odds) / unit) * unit
 
 
 def _chips(wager: Wager | SettlementLine) -> int:

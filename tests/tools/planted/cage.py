@@ -37,7 +37,7 @@ MISTAKES: Final = (
         "            if all(isinstance(fact.data",
     ),
     (
-        "watch for silence no more",  # 72
+        "watch for silence no more",  # with lost messages alone
         _CAGE,
         "            self._watch_for_silence(),\n",
         "",

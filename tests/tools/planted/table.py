@@ -91,14 +91,14 @@ MISTAKES: Final = (
         "the landmark that makes a checkpoint due is passed over",
         _CHECKPOINTS,
         """\
-        if (yield from FindEvent(self._looked + 1, _LANDMARKS)) is not None:
+        if (yield from FindEvent(self._looked + 1, LANDMARKS)) is not None:
             return True
         self._looked = position
         return False
 """,
         """\
         self._looked = position
-        return (yield from FindEvent(self._looked + 1, _LANDMARKS)) is not None
+        return (yield from FindEvent(self._looked + 1, LANDMARKS)) is not None
 """,
     ),
     (

@@ -157,6 +157,16 @@ def tampered(log: list[TableEvent], how: str) -> list[TableEvent]:
     return [*log[:at], *events, *log[at + 1 :]]
 
 
+@pytest.fixture(scope="module")
+def game() -> Game:
+    """A whole shoe."""
+    game = Game(BOOKS["au-commission"](), seed=3)
+    rng = random.Random("tampering")
+    while not game.table.over:
+        game.play(random_coup(rng))
+    return game
+
+
 @pytest.mark.parametrize(
     "how",
     [
@@ -172,12 +182,7 @@ def tampered(log: list[TableEvent], how: str) -> list[TableEvent]:
         "refund lost",
     ],
 )
-def test_the_auditor_finds_what_must_not_be(how: str) -> None:
-    game = Game(BOOKS["au-commission"](), seed=3)
-    rng = random.Random("tampering")
-    while not game.table.over:
-        game.play(random_coup(rng))
-
+def test_the_auditor_finds_what_must_not_be(how: str, game: Game) -> None:
     def audited(log: Sequence[TableEvent]) -> None:
         auditor = Auditor(game.rulebook, *game.world.context.library)
         auditor.hear(log)

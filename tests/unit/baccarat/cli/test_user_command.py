@@ -6,6 +6,7 @@ import stat
 from pathlib import Path
 
 import pytest
+from argon2 import PasswordHasher
 
 from baccarat.cli.main import main
 from displays.auth.accounts import load_accounts
@@ -20,6 +21,8 @@ def people(tmp_path: Path) -> Path:
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *words: object, typed: str = f"{PASSWORD}\n") -> int:
+    quick = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+    monkeypatch.setattr("displays.auth.passwords._hasher", quick)
     monkeypatch.setattr("sys.stdin", io.StringIO(typed))
     return main(["user", *map(str, words)])
 

@@ -14,7 +14,7 @@ from events.mqtt.process import Begin, Effect, Now, Publish, Signal, Steps, Wait
 from events.mqtt.process_shell import Performer, perform_at_once
 from simulators.world.parts.broker import FakeBroker
 from simulators.world.parts.clock import WorldClock
-from simulators.world.parts.fault_injector import ArmedFaults, Killed
+from simulators.world.parts.fault_injector import ArmedFaults, Fuse, Killed
 from simulators.world.parts.world_shell import WorldShell
 
 
@@ -129,16 +129,15 @@ class Ticking:
 
 def world_shell(process: Ticking, seed: int = 0, **more: Any) -> tuple[WorldShell, WorldClock]:
     rng, clock = Random(seed), WorldClock()
-    broker = FakeBroker(rng, ArmedFaults())
-    parts = {"at_once": {}, "waiting": {}, "probe": lambda _: None, **more}
+    trouble = ArmedFaults()
+    broker = FakeBroker(rng, trouble)
+    parts = {"at_once": {}, "waiting": {}, "fuse": Fuse("ticking", trouble), **more}
     return WorldShell(process, broker, clock, rng, **parts), clock
 
 
 def run(shell: WorldShell, clock: WorldClock, steps: int = 50) -> None:
     for _ in range(steps):
-        if shell.busy:
-            shell.work()
-        else:
+        if not shell.work():
             clock.until(min(shell.wakes_us, clock.now_us + 1_000_000))
 
 
@@ -186,15 +185,9 @@ def test_in_the_world_a_message_on_its_way_when_the_broker_goes_is_not_known_to_
 
 @pytest.mark.parametrize("nth", range(7))
 def test_in_the_world_a_process_may_die_before_and_after_each_effect(nth: int) -> None:
-    left = [nth]
-
-    def probe(_: str) -> None:
-        left[0] -= 1
-        if left[0] < 0:
-            raise Killed("ticking")
-
-    process = Ticking()
-    shell, clock = world_shell(process, probe=probe)
+    process, fuse = Ticking(), Fuse("ticking", ArmedFaults())
+    shell, clock = world_shell(process, fuse=fuse)
+    fuse.left = nth
     shell.connect()
     shell.client.inbox.append(Message("t/in/word", b"go", retain=False))
     with pytest.raises(Killed):

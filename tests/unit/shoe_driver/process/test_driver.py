@@ -109,7 +109,7 @@ def test_each_timer_is_armed() -> None:
     driver = connected()
     for steps in (driver.beat, driver.tick, driver.tidy, driver.link):
         driver.play(steps)
-    assert driver.waits == [1.0, 0.1, 60.0, 0.25]
+    assert driver.waits == [1.0, 0.9, 60.0, 0.25]
     _, beat, *_ = driver.process.running()
     assert driver.play(beat, driver.later(0)) == ["online"]
 
