@@ -4,9 +4,11 @@ import click
 import msgspec
 
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
+from baccarat.cli.shown import say
 from baccarat.read_files import read_file
 from baccarat.rulebooks.library import named_rulebook, source_of, table_requirements_missing
 from events.errors import ConfigError
+from events.free_text import show_lines
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.rules.rulebook import INITIAL_PHASE, Bet, Requirement, Rulebook
 from table_core.rules.rulebook_file import parse_rulebook
@@ -30,7 +32,7 @@ def _list(*, as_json: bool) -> None:
         click.echo(msgspec.json.encode([{f: getattr(book, f) for f in fields} for book in books]))
         return
     for book in books:
-        click.echo(f"{book.id:<16} {book.decks} decks  {book.currency}  {book.title}")
+        say(f"{book.id:<16} {book.decks} decks  {book.currency}  {book.title}")
 
 
 @rulebook.command("show")
@@ -71,9 +73,9 @@ def _check(*, file: str, as_json: bool) -> int:
         }
         click.echo(msgspec.json.encode(verdict))
     elif book:
-        click.echo(f"{file}: ok, {book.id}, {len(book.bets)} wagers\nhash {book.hash}")
+        say(f"{file}: ok, {book.id}, {len(book.bets)} wagers", f"hash {book.hash}")
     else:
-        click.echo(f"{file}: NOT ok: {reason}")
+        say(f"{file}: NOT ok: {reason}")
     return EXIT_DONE if book else EXIT_NO
 
 
@@ -144,7 +146,7 @@ def _as_text(book: Rulebook) -> str:
         f"{cap.allocation}"
         for cap in book.caps
     ]
-    return "\n".join([*lines, f"hash {book.hash}"])
+    return show_lines([*lines, f"hash {book.hash}"])
 
 
 def _bet_as_text(bet: Bet) -> str:

@@ -6,6 +6,7 @@ from typing import Final
 
 from baccarat.read_files import read_file
 from events.errors import ConfigError
+from events.free_text import find_forbidden
 from events.types.wagers import LimitsSet
 from table_core.rulebooks.shipped import shipped_ids, shipped_source, shipped_sources
 from table_core.rules.rulebook import Rulebook
@@ -101,5 +102,7 @@ def _too_long_texts(book: Rulebook) -> Iterator[str]:
     ):
         if len(text) > most or not text.isprintable():
             yield f"{key}: at most {most} characters, and each of them to be seen"
+        else:
+            yield from map(": ".join, find_forbidden(text, key))
     if len(book.sign.lines) > _MOST_LINES:
         yield f"sign.lines: at most {_MOST_LINES}"

@@ -7,6 +7,7 @@ import click
 import msgspec
 
 from baccarat.cli.config.broker import broker
+from baccarat.cli.shown import say
 from baccarat.config.errors import ConfigFault, ConfigFaults
 from baccarat.config.form import TABLE
 from baccarat.config.table import load_config
@@ -39,7 +40,7 @@ def init(file: Path) -> None:
             out.write(text)
     except FileExistsError as error:
         raise InputError(f"{file}: is there already; choose another name") from error
-    click.echo(f"{file} is written: change site, table and shoe.url, then check it", err=True)
+    say(f"{file} is written: change site, table and shoe.url, then check it", err=True)
 
 
 @config.command()
@@ -49,7 +50,7 @@ def check(file: Path, *, as_json: bool) -> int:
     """Say everything that is wrong with FILE, a line each; exit code 2 where something is."""
     if not as_json:
         load_config(file)
-        click.echo(f"{file}: in order")
+        say(f"{file}: in order")
         return 0
     try:
         load_config(file)
@@ -74,7 +75,7 @@ def show(file: Path, *, as_json: bool) -> None:
         click.echo(msgspec.json.encode(found))
         return
     for line in _toml(found, ""):
-        click.echo(line)
+        say(line)
 
 
 def _toml(table: dict[str, Any], name: str) -> list[str]:

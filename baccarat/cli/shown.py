@@ -1,0 +1,20 @@
+"""Print lines and table rows for a person, whatever the texts in them would do to a terminal."""
+
+import click
+from rich.table import Table
+
+from events.free_text import show_lines, show_text
+
+__all__ = ["add_shown_row", "say"]
+
+
+def say(*lines: str, err: bool = False) -> None:
+    """Print lines on stdout or stderr; a text in one neither ends it nor controls the terminal."""
+    click.echo(show_lines(lines), err=err)
+
+
+def add_shown_row(table: Table, *cells: str) -> None:
+    """Add a row of plain texts to a table: no controls, and no markup of rich's."""
+    from rich.text import Text  # noqa: PLC0415
+
+    table.add_row(*(Text(show_text(cell)) for cell in cells))
