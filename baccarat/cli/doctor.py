@@ -8,6 +8,7 @@ import click
 import msgspec
 
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
+from baccarat.cli.shown import say
 from baccarat.config.advice import advice
 from baccarat.config.errors import ConfigFaults
 from baccarat.config.table import load_config
@@ -40,7 +41,7 @@ def doctor(config: Path, backups: Path, *, as_json: bool) -> int:
     else:
         for each in found:
             remedy = f" -> {each.remedy}" if each.remedy else ""
-            click.echo(f"{_SIGN[each.verdict]}{each.check}: {each.says}{remedy}")
+            say(f"{_SIGN[each.verdict]}{each.check}: {each.says}{remedy}")
     return EXIT_NO if failed else EXIT_DONE
 
 

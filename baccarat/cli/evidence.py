@@ -9,10 +9,12 @@ import msgspec
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
 from baccarat.cli.output_files import write_whole
 from baccarat.cli.progress import show_progress, stderr_is_terminal
+from baccarat.cli.shown import say
 from baccarat.history.evidence_from_log import NoEvidence, build_name, gather
 from baccarat.rulebooks.editions import available_rulebooks_with_warnings
 from events.cards import Card
 from events.errors import InputError, LogError
+from events.free_text import show_lines, show_text
 from events.proof.keys import read_verifier_key
 from table_core.evidence.bundle import EvidenceVerdict, verify_evidence
 
@@ -57,10 +59,10 @@ def _make(log: Path, coup: str, output: Path, rulebooks: tuple[Path, ...]) -> in
         data = gather(log, coup, build=build_name(), rulebooks=at_hand, progress=progress)
     except (NoEvidence, LogError) as no:
         reason = str(no).removeprefix(f"{log}: ")
-        click.echo(f"{log}: {reason}", err=True)
+        say(f"{log}: {reason}", err=True)
         return EXIT_NO
     write_whole(output, data, "-o")
-    click.echo(f"{output}: coup {coup}, {len(data):,} bytes", err=True)
+    say(f"{output}: coup {coup}, {len(data):,} bytes", err=True)
     return EXIT_DONE
 
 
@@ -86,7 +88,7 @@ def _verify(file: Path, keys: tuple[str, ...], as_json: bool) -> int:
 def _as_text(file: Path, verdict: EvidenceVerdict) -> str:
     expected = verdict.expected
     if expected is None:
-        return f"{file}: NOT ok: {verdict.part}: {verdict.reason}"
+        return show_text(f"{file}: NOT ok: {verdict.part}: {verdict.reason}")
     lines = [
         f"{file}: ok, coup {verdict.coup} of {verdict.origin}, {verdict.events} events proved",
         f"signed  {verdict.key}, for {verdict.size:,} events",
@@ -96,7 +98,7 @@ def _as_text(file: Path, verdict: EvidenceVerdict) -> str:
         f"Amounts in minor units, by {expected.rulebook}: staked {expected.staked}",
         f"paid {expected.paid}, commission {expected.commission}",
     ]
-    return "\n".join(lines)
+    return show_lines(lines)
 
 
 def _faces(cards: tuple[Card, ...]) -> str:

@@ -17,6 +17,7 @@ import click
 from baccarat.cli.lazy import LazyGroup
 from baccarat.services.restart import RestartableError
 from events.errors import TableError
+from events.free_text import show_text
 
 __all__ = [
     "EXIT_BAD_INPUT",
@@ -139,4 +140,5 @@ def _open_streams() -> None:
 def print_error(*messages: str) -> None:
     """Write messages for a person to stderr, a line each, with the command's name before it."""
     for message in messages:
-        print(f"baccarat: {' '.join(message.split())}", file=sys.stderr)  # noqa: T201 - the command's voice
+        line = show_text(" ".join(message.split()))
+        print(f"baccarat: {line}", file=sys.stderr)  # noqa: T201 - the command's voice

@@ -11,6 +11,7 @@ import msgspec
 from baccarat.read_files import read_file
 from baccarat.rulebooks.library import named_rulebook
 from events.errors import InputError
+from events.free_text import show_lines
 from table_core.odds.exact import BetOdds, exact_odds
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.rulebook_file import DECKS, full_shoe, read_composition
@@ -92,7 +93,7 @@ def _table(book: Rulebook, decks: int, cards: int, found: Mapping[str, BetOdds])
         for name, category in row.categories.items():
             chance = _decimal(category.probability * 100, 6)
             lines.append(f"  {name:<20} pays {category.pays!s:>6}  comes {chance:>11} %")
-    return "\n".join(lines)
+    return show_lines(lines)
 
 
 def _ratio(value: Fraction) -> str:

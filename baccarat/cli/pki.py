@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from baccarat.cli.shown import say
 from baccarat.site.pki import CA_DAYS, LEAF_DAYS, Pki
 from events.errors import InputError
 
@@ -32,8 +33,8 @@ def pki() -> None:
 def init(folder: Path, site: str, days: int) -> None:
     """Make an authority in FOLDER."""
     made = _pki(folder).begin(site, days)
-    click.echo(f"{made}: give it to whoever must trust the site", err=True)
-    click.echo(f"{folder / 'ca.key'}: keep it away from the tables' network", err=True)
+    say(f"{made}: give it to whoever must trust the site", err=True)
+    say(f"{folder / 'ca.key'}: keep it away from the tables' network", err=True)
 
 
 @pki.command()
@@ -45,7 +46,7 @@ def issue(folder: Path, name: str, hosts: tuple[str, ...], days: int) -> None:
     """Issue a certificate for NAME: a server's with --host, a client's without."""
     if not _NAME.match(name) or name == "ca":
         raise InputError(f"{name!r}: use lower-case letters, digits, dots, - and _, and not `ca`")
-    click.echo(str(_pki(folder).issue(name, hosts, days)))
+    say(str(_pki(folder).issue(name, hosts, days)))
 
 
 @pki.command()
@@ -64,7 +65,7 @@ def renew(folder: Path, names: tuple[str, ...], within: int, days: int) -> None:
             if name != "ca" and (each.not_valid_after_utc - now).days < within
         )
     for name in names:
-        click.echo(str(authority.renew(name, days)))
+        say(str(authority.renew(name, days)))
 
 
 @pki.command()
@@ -80,7 +81,7 @@ def show(folder: Path, *, as_json: bool) -> None:
         click.echo(msgspec.json.encode(found))
         return
     for name, until in found.items():
-        click.echo(f"{until[:10]}  {name}")
+        say(f"{until[:10]}  {name}")
 
 
 def _pki(folder: Path) -> Pki:

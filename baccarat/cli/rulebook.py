@@ -7,10 +7,12 @@ import msgspec
 
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
 from baccarat.cli.output_files import write_whole
+from baccarat.cli.shown import say
 from baccarat.read_files import read_file
 from baccarat.rulebooks.currencies import currency_faults
 from baccarat.rulebooks.library import named_rulebook, source_of, table_requirements_missing
 from events.errors import InputError
+from events.free_text import show_lines
 from table_core.odds.exact import exact_odds
 from table_core.rulebook_check.check import check_file
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
@@ -38,7 +40,7 @@ def _list(*, as_json: bool) -> None:
         click.echo(msgspec.json.encode([{f: getattr(book, f) for f in fields} for book in books]))
         return
     for book in books:
-        click.echo(f"{book.id:<16} {book.decks} decks  {book.currency}  {book.title}")
+        say(f"{book.id:<16} {book.decks} decks  {book.currency}  {book.title}")
 
 
 @rulebook.command("show")
@@ -103,10 +105,9 @@ def _check(*, file: str, as_json: bool) -> int:
         }
         click.echo(msgspec.json.encode(verdict))
     elif faults:
-        for fault in faults:
-            click.echo(f"{file}: NOT ok: {fault} [{fault.code}]")
+        say(*(f"{file}: NOT ok: {fault} [{fault.code}]" for fault in faults))
     else:
-        click.echo(f"{file}: ok, {book.id}, {len(book.bets)} wagers\nhash {book.hash}")
+        say(f"{file}: ok, {book.id}, {len(book.bets)} wagers", f"hash {book.hash}")
     return EXIT_NO if faults else EXIT_DONE
 
 
@@ -180,7 +181,7 @@ def _as_text(book: Rulebook) -> str:
     ]
     limits = msgspec.structs.asdict(book.limits).items()
     lines += [f"limits.{name} {most}" for name, most in limits if most is not None]
-    return "\n".join([*lines, f"hash {book.hash}"])
+    return show_lines([*lines, f"hash {book.hash}"])
 
 
 def _bet_as_text(bet: Bet) -> str:

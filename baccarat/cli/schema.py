@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import click
 
+from baccarat.cli.shown import say
 from baccarat.contract.asyncapi import document
 from baccarat.contract.schemas import MESSAGES, bundle, one_message
 
@@ -63,4 +64,4 @@ def _write(folder: Path, files: dict[str, dict[str, Any]]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, made in files.items():
         (folder / name).write_text(document_text(made), encoding="utf-8")
-    click.echo(f"{len(files)} {'file' if len(files) == 1 else 'files'} in {folder}", err=True)
+    say(f"{len(files)} {'file' if len(files) == 1 else 'files'} in {folder}", err=True)

@@ -19,6 +19,7 @@ from baccarat.cli.output_files import require_stdout
 from baccarat.rulebooks.library import named_rulebook
 from events.cards import Card, parse_card
 from events.errors import InputError
+from events.free_text import show_lines
 from events.types.table import Wager
 from table_core.batch import (
     CaseError,
@@ -176,7 +177,7 @@ def _table(book: Rulebook, answer: Judgement, wagers: Sequence[Wager]) -> str:
     for wager, line in zip(wagers, answer.settlements, strict=True):
         staked = f"  seat {wager.seat:>2}  {wager.bet:<20} {wager.stake:>10}"
         lines.append(f"{staked}  {_result(line)}")
-    return "\n".join(lines)
+    return show_lines(lines)
 
 
 def _result(line: SettledWager | RefusedWager) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from baccarat.cli.shown import say
 from displays.auth.accounts import (
     CONSOLE_ROLES,
     UserAccount,
@@ -48,7 +49,7 @@ def add(file: Path, name: str, roles: tuple[str, ...], *, replace: bool) -> None
         raise InputError(f"{file}: {name} is there already; say --replace to change them")
     account = UserAccount(password=hash_password(_password()), roles=tuple(sorted(set(roles))))
     save_accounts(file, accounts | {name: account})
-    click.echo(f"{name} may log in as {', '.join(account.roles)}", err=True)
+    say(f"{name} may log in as {', '.join(account.roles)}", err=True)
 
 
 @user.command()
@@ -60,7 +61,7 @@ def remove(file: Path, name: str) -> None:
     if accounts.pop(name, None) is None:
         raise InputError(f"{file}: there is no {name}")
     save_accounts(file, accounts)
-    click.echo(f"{name} may not log in any more", err=True)
+    say(f"{name} may not log in any more", err=True)
 
 
 @user.command("list")
@@ -68,7 +69,7 @@ def remove(file: Path, name: str) -> None:
 def list_users(file: Path) -> None:
     """Show who is in FILE, and as what."""
     for name, account in sorted(load_accounts(file).items()):
-        click.echo(f"{name:<20} {', '.join(account.roles)}")
+        say(f"{name:<20} {', '.join(account.roles)}")
 
 
 def _password() -> str:

@@ -18,6 +18,7 @@ from baccarat.history.evidence_from_log import CoupProved
 from events.commands import shoe
 from events.commands.base import Answer
 from events.commands.registry import COMMANDS
+from events.commands.text_lengths import COMMAND_LENGTHS
 from events.commands.wagers import WagerRequest
 from events.mqtt.presence import Status
 from events.types import shoe_reports
@@ -158,7 +159,9 @@ def definitions() -> dict[str, Schema]:
     found = {name: _with_rules(name, schema) for name, schema in made.items()}
     for name in (*(names[kind] for kind in COMMANDS.values()), WagerRequest.__name__):
         its = found[name]["properties"]
-        its.update({field: _one_line(schema) for field, schema in its.items()})
+        its.update(
+            {field: _one_line(schema, COMMAND_LENGTHS.of(field)) for field, schema in its.items()}
+        )
     found |= _events(found.pop(names[Envelope]), names)
     found |= {
         message: {"$ref": f"{REF}{names[kind]}"}
@@ -305,15 +308,17 @@ def _rule_applied(schema: Mapping[str, Any], rule: Schema) -> Schema:
     return done
 
 
-def _one_line(schema: Schema) -> Schema:
+def _one_line(schema: Schema, most: int) -> Schema:
     """Limit each text without a pattern to one line, for what people and programs request."""
     if schema.get("type") == "string":
-        return schema if schema.keys() & {"enum", "pattern"} else schema | {"pattern": ONE_LINE}
+        if schema.keys() & {"enum", "pattern"}:
+            return schema
+        return {"maxLength": most} | schema | {"pattern": ONE_LINE}
     done = dict(schema)
     if isinstance(its := done.get("items"), dict):
-        done["items"] = _one_line(its)
+        done["items"] = _one_line(its, most)
     if isinstance(its := done.get("anyOf"), list):
-        done["anyOf"] = [_one_line(each) for each in its]
+        done["anyOf"] = [_one_line(each, most) for each in its]
     return done
 
 

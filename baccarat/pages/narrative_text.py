@@ -1,8 +1,12 @@
-"""Render narratives, what-ifs, coup lists and table states as text for a terminal."""
+"""Render narratives, what-ifs, coup lists and table states as text for a terminal.
+
+Each line is shown by `show_lines`: people and devices have written what stands in it.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
+from events.free_text import show_lines
 from events.money import UNKNOWN_CURRENCY, Currency
 from table_core.history.what_if import WhatIf, WhatIfSide, WhatIfWager
 from table_core.narrative.coup import (
@@ -32,7 +36,7 @@ def list_text(
         rows = ["No coup has begun in this log."]
     ending = f"{events:,} events, newest hash {head}" if events else "The log has no events."
     how = "One of them in full: --coup ID. The table at any moment: --at POSITION or TIME."
-    return "\n".join([*rows, "", ending, how])
+    return show_lines([*rows, "", ending, how])
 
 
 def _coup_row(line: CoupLine, rulebook: Rulebook | None) -> str:
@@ -81,7 +85,7 @@ def story_text(story: CoupNarrative, calls: Mapping[int, str] = MappingProxyType
     if story.seats:
         lines += ["", "By seat, as it stands now:"]
         lines += [_seat(seat, story.money) for seat in story.seats]
-    return "\n".join(lines)
+    return show_lines(lines)
 
 
 def _seat(seat: SeatMoney, currency: Currency) -> str:
@@ -162,7 +166,7 @@ def what_if_text(found: WhatIf, currency: Currency) -> str:
     else:
         lines += ["", "The same cards would have been due."]
     lines += ["", *(_beside(wager, currency) for wager in found.wagers)]
-    return "\n".join(lines).rstrip()
+    return show_lines(lines).rstrip()
 
 
 def _sides(happened: WhatIfSide, instead: WhatIfSide) -> Iterator[tuple[str, str, str]]:
@@ -225,7 +229,7 @@ def state_text(state: StateView) -> str:
         f"staked {amount(totals.staked, currency)}, paid {amount(totals.paid, currency)}, "
         f"commission {amount(totals.commission, currency)} ({currency})"
     )
-    return "\n".join(lines)
+    return show_lines(lines)
 
 
 def _errors(errors: Sequence[str]) -> str:

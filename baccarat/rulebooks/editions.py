@@ -16,6 +16,7 @@ import click
 from baccarat.read_files import read_file
 from baccarat.rulebooks.library import source_of
 from events.errors import ConfigError, LogUnwritable
+from events.free_text import show_text
 from events.log.editions import PROFILES, RULEBOOKS, editions_folder, read_editions, write_editions
 from events.structured_log import structlog
 from shoe_driver.profiles.catalogue import profile_text, shipped_texts
@@ -86,7 +87,7 @@ def available_rulebooks_with_warnings(log: Path, files: Iterable[str] = ()) -> A
     """Return the same for a command, and print each file that was left out on stderr."""
     found = available_rulebooks(log, files)
     for line in found.left_out:
-        click.echo(f"baccarat: left out: {' '.join(line.split())}", err=True)
+        click.echo(f"baccarat: left out: {show_text(' '.join(line.split()))}", err=True)
     return found
 
 

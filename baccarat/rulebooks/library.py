@@ -6,6 +6,7 @@ from typing import Final
 
 from baccarat.read_files import read_file
 from events.errors import ConfigError
+from events.free_text import find_forbidden
 from table_core.rulebook_check.contradictions import limits_out_of_reach
 from table_core.rulebooks.shipped import shipped_ids, shipped_source, shipped_sources
 from table_core.rules.rulebook import Rulebook
@@ -108,6 +109,9 @@ def _too_long_texts(book: Rulebook) -> Iterator[RulebookFault]:
         if len(text) > most or not text.isprintable():
             wrong = f"at most {most} characters, and each of them to be seen"
             yield RulebookFault.of(key, "unshowable_text", wrong, "write a shorter, plain text")
+        else:
+            for where, wrong in find_forbidden(text, key):
+                yield RulebookFault.of(where, "unshowable_text", wrong, "write a plain text")
     if len(book.sign.lines) > _MOST_LINES:
         wrong, right = f"{len(book.sign.lines)} lines", f"at most {_MOST_LINES}"
         yield RulebookFault.of("sign.lines", "too_many_lines", wrong, right)

@@ -30,6 +30,7 @@ from prometheus_client.registry import Collector
 from baccarat.site.findings import read_document
 from events.clock import Clock
 from events.errors import ConfigError
+from events.free_text import show_text
 from events.mqtt.bus import Bus, BusSettings, Handler
 from events.mqtt.messages import Message
 from events.mqtt.presence import Presence, read_status
@@ -249,7 +250,7 @@ def _of_table(table: str, state: Mapping[str, Any]) -> Iterator[Metric]:
     )
     alarm = GaugeMetricFamily("baccarat_alarm", "An alarm that stands.", labels=["table", "alarm"])
     for each in state.get("alarms") or ():
-        alarm.add_metric([table, str(each["name"])], 1)
+        alarm.add_metric([table, show_text(str(each["name"]))], 1)
     yield alarm
     waiting = GaugeMetricFamily(
         "baccarat_consumer_waiting_seconds",

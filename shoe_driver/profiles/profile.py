@@ -18,7 +18,7 @@ from typing import Any, Final, Literal, TypeAlias
 from msgspec import Struct, structs
 
 from events.errors import ConfigError
-from events.free_text import find_forbidden
+from events.free_text import TextLengths, find_forbidden
 from events.toml_form import read_table, read_tree
 from shoe_driver.codes.bracket import BracketCodes, BracketTable
 from shoe_driver.codes.enq import EnqCodes, EnqTable
@@ -237,13 +237,16 @@ def _complaints(profile: Profile) -> Iterator[str]:
     yield from _wrong_names(profile)
     yield from _wrong_numbers(profile)
     yield from _wrong_sections(profile)
-    for key, what in find_forbidden(profile.codes, "codes"):
+    for key, what in find_forbidden(profile.codes, "codes", _WORDS):
         yield f"{key}: {what}"
     try:
         _TRIED[type(profile.codes)](profile.codes)
     except ConfigError as error:
         yield str(error)
 
+
+# Of a device's words, which alarms and screens show.
+_WORDS: Final = TextLengths(500)
 
 # Building the codes finds anything else that is wrong with a code table.
 _TRIED: Final[Mapping[type, Callable[[Any], object]]] = {

@@ -19,6 +19,7 @@ from events.commands.chips import (
     Fill,
     OpenFloat,
 )
+from events.commands.text_lengths import COMMAND_LENGTHS
 from events.money import MAX_STAKE
 from events.types.chips import (
     ChipMove,
@@ -50,7 +51,7 @@ _FLOAT_ID: Final = re.compile(r"[0-9]{8}-[0-9]{2}", re.ASCII)
 _MOST_PIECES: Final = 1_000_000  # of one denomination: ten racks a thousand times over
 _MOST_ROWS: Final = 16  # denominations in one tray
 _SIGNATURES: Final = range(2, 9)  # two at least: nobody counts alone
-_LONGEST: Final = 64  # a number or a reference is a key, not a text
+_LONGEST: Final = COMMAND_LENGTHS.of("slip")  # a number or a reference is a key, not a text
 
 
 def open_float(state: TableState, command: OpenFloat, context: DecisionContext) -> Decision:

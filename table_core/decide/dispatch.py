@@ -8,6 +8,7 @@ the shoe reports is decided in `table_core.decide.shoe_reports`.
 from typing import Final
 
 from events.commands.base import Command
+from events.commands.text_lengths import MOST_IN_TRANSACTION
 from events.errors import OurBug
 from events.types.table import AlarmRaised, RulebookAdopted, TableEvent
 from table_core.decide import (
@@ -46,8 +47,6 @@ HANDLERS: Final[Handlers] = {
 }
 """Every command that changes the table, with the function that decides it."""
 
-_MAX_TRANSACTION: Final = 128
-
 
 def decide(state: TableState, command: Command, context: DecisionContext) -> Decision:
     """What `command` does to a table in `state`.
@@ -55,9 +54,9 @@ def decide(state: TableState, command: Command, context: DecisionContext) -> Dec
     Returns:
         The events to append (none when it holds already), or a refusal that changes nothing.
     """
-    if not 1 <= len(command.transaction) <= _MAX_TRANSACTION:
+    if not 1 <= len(command.transaction) <= MOST_IN_TRANSACTION:
         return refuse(
-            "invalid_transaction", f"a transaction id has 1 to {_MAX_TRANSACTION} characters"
+            "invalid_transaction", f"a transaction id has 1 to {MOST_IN_TRANSACTION} characters"
         )
     handler = HANDLERS.get(type(command))
     if handler is None:

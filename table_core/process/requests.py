@@ -8,6 +8,7 @@ import msgspec
 from events.commands.base import ANSWER_REFUSED, Answer, Command
 from events.commands.previews import ShowRequest
 from events.commands.registry import COMMAND_NAMES
+from events.commands.text_lengths import COMMAND_LENGTHS, MOST_IN_TRANSACTION
 from events.errors import LogRefused, LogUnwritable
 from events.free_text import find_forbidden, may_hold_forbidden
 from events.json_form import repeated_key
@@ -95,10 +96,15 @@ class Requests:
 
         Earlier builds accepted and carried out such bodies: the sender of one gets `exists`.
         """
-        fault = next(find_forbidden(command), None) if may_hold_forbidden(body.decode()) else None
+        fault = None
+        if may_hold_forbidden(body.decode()):
+            fault = next(find_forbidden(command, lengths=COMMAND_LENGTHS), None)
         key = repeated_key(body)
         if key is not None:
             code, text = "invalid_request", f"the key {key!r:.40} is there twice; write it once"
+        elif len(command.transaction) > MOST_IN_TRANSACTION:
+            code = "invalid_transaction"
+            text = f"a transaction id has 1 to {MOST_IN_TRANSACTION} characters"
         elif fault is not None:
             code, text = "invalid_text", ": ".join(fault)
         else:

@@ -33,6 +33,21 @@ def undocumented(source: Source) -> Iterator[str]:
         yield source.at(1, "the module does not say what it is")
 
 
+def unshown(source: Source) -> Iterator[str]:
+    """A line for a person with a text in it is printed by `say`, which shows the text."""
+    if not source.is_product:
+        return
+    for call in (node for node in ast.walk(source.tree) if isinstance(node, ast.Call)):
+        if ast.unparse(call.func) == "click.echo" and isinstance(call.args[0], ast.JoinedStr):
+            parts = (part for part in call.args[0].values if isinstance(part, ast.FormattedValue))
+            if any(
+                "show_text(" not in ast.unparse(part) and not part.format_spec for part in parts
+            ):
+                yield source.at(
+                    call, "click.echo prints a text as it is; use baccarat.cli.shown.say"
+                )
+
+
 def inexact_all(source: Source) -> Iterator[str]:
     """`__all__` names every public thing the module defines, and nothing else. (ruff sorts it.)"""
     if not source.is_product:

@@ -351,3 +351,9 @@ def test_a_class_name_that_two_modules_define_is_named() -> None:
     assert len(list(code.repeated_classes(_tree(files)))) == 1
     files["events/b.py"] = "class Envelope: ...\nclass _Entry: ..."
     assert list(code.repeated_classes(_tree(files))) == []
+
+
+def test_a_line_with_a_text_in_it_is_shown() -> None:
+    for part, wrong in (("log", 1), ("count:,", 0), ("show_text(log)", 0)):
+        body = f'import click\nclick.echo(f"{{{part}}}")\n'
+        assert len(list(code.unshown(Source("baccarat/cli/a.py", body)))) == wrong

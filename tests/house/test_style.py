@@ -35,6 +35,7 @@ def _none(complaints: Iterable[str]) -> None:
         code.inexact_all,
         code.printing,
         code.unreasoned,
+        code.unshown,
     ],
     ids=lambda rule: str(rule.__name__),
 )

@@ -7,7 +7,7 @@ Tests compare them with what would be made now.
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
 from types import UnionType
@@ -22,13 +22,14 @@ from baccarat.contract.schemas import bundle, summary_of
 from baccarat.site.identities import identities_of
 from events.commands.base import Command
 from events.commands.registry import DELEGATE, ROLES, ROWS
+from events.commands.text_lengths import COMMAND_LENGTHS
 from events.mqtt.topics import Topics
 from table_core.odds.house_edge import count_categories
 from table_core.rules.rulebook_file import DECKS
 from table_core.rules.wagers import BET_KINDS
 from tests.house.sources import ROOT
 
-__all__ = ["command_table", "full_shoe_rows", "made_again", "role_table"]
+__all__ = ["command_table", "full_shoe_rows", "length_table", "made_again", "role_table"]
 
 _BLOCK: Final = re.compile(r"(<!-- made: (\w+) -->\n).*?(<!-- made: end -->)", re.DOTALL)
 _SHARED: Final = {field.name for field in fields(Command)}
@@ -52,6 +53,19 @@ def role_table() -> str:
         if _asks(role)
     ]
     return _table(("role", "may ask for"), rows)
+
+
+def length_table() -> str:
+    """The most characters of each field of a command that holds free text."""
+    lengths = COMMAND_LENGTHS
+    rows = [(str(most), fields) for most, fields in _by_length(lengths.by_field)]
+    return _table(("most characters", "fields"), [*rows, (str(lengths.other), "every other")])
+
+
+def _by_length(bounds: Mapping[str, int]) -> Iterator[tuple[int, str]]:
+    for most in sorted(set(bounds.values())):
+        names = sorted(name for name, bound in bounds.items() if bound == most)
+        yield most, ", ".join(f"`{name}`" for name in names)
 
 
 def _asks(role: str) -> bool:
@@ -115,7 +129,11 @@ def _choices(hint: Any) -> tuple[str, ...]:
     return tuple(found) if len(found) <= _MOST_CHOICES else ()
 
 
-_MADE: Final[dict[str, Callable[[], str]]] = {"commands": command_table, "roles": role_table}
+_MADE: Final[dict[str, Callable[[], str]]] = {
+    "commands": command_table,
+    "lengths": length_table,
+    "roles": role_table,
+}
 
 
 def made_again(text: str) -> str:

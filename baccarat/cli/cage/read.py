@@ -8,6 +8,7 @@ import click
 import msgspec
 
 from baccarat.cli.cage.options import add_filter_options, filter_of, ledger_option
+from baccarat.cli.shown import say
 from baccarat.csv_table import write_csv
 from cage.ledger.database import parse_ledger_url
 from cage.ledger.entries import ACCOUNTS
@@ -43,10 +44,10 @@ def balance(ledger: str, by: str | None, as_json: bool, **options: Any) -> None:
 
 
 def _print_balance(each: Balance, by: str | None) -> None:
-    click.echo(f"{each.table}{f', {by} {each.key}' if by else ''}:")
+    say(f"{each.table}{f', {by} {each.key}' if by else ''}:")
     for name, account in ACCOUNTS.items():
         if name in each.accounts:
-            click.echo(f"  {name:<12} {each.accounts[name]:>16,}  {account.holds}")
+            say(f"  {name:<12} {each.accounts[name]:>16,}  {account.holds}")
 
 
 @click.command("statement")
@@ -66,11 +67,11 @@ def statement(ledger: str, as_json: bool, **options: Any) -> None:
 def _print_entry(entry: BookedEntry) -> None:
     back = f" takes back {entry.reverses}" if entry.reverses else ""
     where = entry.coup or entry.shoe
-    click.echo(f"{entry.position:>8} {entry.at[:19]}Z {entry.kind:<22} {where}{back}  {entry.ref}")
+    say(f"{entry.position:>8} {entry.at[:19]}Z {entry.kind:<22} {where}{back}  {entry.ref}")
     for each in entry.postings:
         what = " ".join(filter(None, (each.bet, each.result)))
         seat = f"seat {each.seat}" if each.seat else ""
-        click.echo(f"{'':9}{each.account:<12} {seat:<8} {what:<28} {each.amount:>14,}")
+        say(f"{'':9}{each.account:<12} {seat:<8} {what:<28} {each.amount:>14,}")
 
 
 @click.command("export")

@@ -8,6 +8,7 @@ import msgspec
 
 from baccarat.cli.cage.options import ledger_option
 from baccarat.cli.main import EXIT_DONE, EXIT_NO, print_error
+from baccarat.cli.shown import say
 from cage.ledger.database import parse_ledger_url
 from cage.ledger.reading import open_ledger
 from cage.reports.reconcile import Reconciliation, reconcile
@@ -39,7 +40,7 @@ def reconcile_command(log: Path, ledger: str, as_json: bool) -> int:
     if as_json:
         sys.stdout.write(msgspec.json.encode(_document(found)).decode() + "\n")
     else:
-        click.echo(_as_text(found))
+        say(_as_text(found))
     return EXIT_DONE if found.agrees else EXIT_NO
 
 

@@ -11,6 +11,7 @@ import msgspec
 
 from baccarat.cli.cage.options import add_filter_options, filter_of, ledger_option
 from baccarat.cli.output_files import write_whole
+from baccarat.cli.shown import say
 from baccarat.csv_table import write_csv
 from baccarat.pages.report_page import CSV_TABLES, Currencies, csv_rows, report_lines, report_page
 from baccarat.rulebooks.currencies import iso_currency, known_currency
@@ -80,7 +81,7 @@ def report_command(
         if as_json:
             sys.stdout.write(msgspec.json.encode(each).decode() + "\n")
         elif html is None:
-            click.echo("\n".join(report_lines(each, by)))
+            say(*report_lines(each, by))
 
 
 def _currencies(reports: Sequence[SummaryReport], asked: str | None) -> Currencies:

@@ -8,6 +8,7 @@ from typing import Final
 import click
 
 from baccarat.atomic_files import write_atomically
+from baccarat.cli.shown import say
 from baccarat.config.table import load_config
 from baccarat.site.brokers import (
     BrokerFiles,
@@ -74,7 +75,7 @@ def broker(
         text = nats_conf(place, identities, passwords, _BCRYPT_ROUNDS)
         _write(out / "nats-server.conf", text, private=True)
     for each in identities:
-        click.echo(each.login)
+        say(each.login)
 
 
 def _identities(configs: Iterable[Path]) -> list[Identity]:

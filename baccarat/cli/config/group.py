@@ -8,6 +8,7 @@ import msgspec
 
 from baccarat.cli.config.broker import broker
 from baccarat.cli.main import EXIT_BAD_INPUT, EXIT_DONE
+from baccarat.cli.shown import say
 from baccarat.config.adoption import adoption_of
 from baccarat.config.advice import advice
 from baccarat.config.errors import ConfigFault, ConfigFaults
@@ -42,7 +43,7 @@ def init(file: Path) -> None:
             out.write(text)
     except FileExistsError as error:
         raise InputError(f"{file}: is there already; choose another name") from error
-    click.echo(f"{file} is written: change site, table and shoe.url, then check it", err=True)
+    say(f"{file} is written: change site, table and shoe.url, then check it", err=True)
 
 
 @config.command()
@@ -74,14 +75,14 @@ def check(file: Path, *, as_json: bool) -> int:
         ]
         look_at = [*map(str, advice(loaded))]
     for warning in (*warnings, *look_at):
-        click.echo(f"{file}: warning: {warning}", err=True)
+        say(f"{file}: warning: {warning}", err=True)
     if as_json:
         answer = {"ok": not faults, "errors": faults}
         click.echo(msgspec.json.encode(answer | ({"warnings": warnings} if warnings else {})))
         return EXIT_BAD_INPUT if faults else EXIT_DONE
     if faults:
         raise ConfigFaults(str(file), faults)
-    click.echo(f"{file}: in order")
+    say(f"{file}: in order")
     return EXIT_DONE
 
 
@@ -96,7 +97,7 @@ def show(file: Path, *, as_json: bool) -> None:
         click.echo(msgspec.json.encode(found))
         return
     for line in _toml(found, ""):
-        click.echo(line)
+        say(line)
 
 
 def _toml(table: dict[str, Any], name: str) -> list[str]:

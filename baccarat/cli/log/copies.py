@@ -7,6 +7,7 @@ import click
 
 from baccarat.cli.main import EXIT_DONE, EXIT_NO, print_error
 from baccarat.cli.progress import show_progress, stderr_is_terminal
+from baccarat.cli.shown import say
 from baccarat.rulebooks.editions import keep_profiles, keep_rulebooks
 from events.errors import LogError
 from events.log.backup import Inspect, back_up, restore
@@ -33,7 +34,7 @@ def backup_command(log: Path, file: Path) -> int:
         keep_profiles(file)
     except LogError as error:
         return _refuse("no backup", error)
-    click.echo(f"{file}: a verified copy of {log}, {file.stat().st_size:,} bytes")
+    say(f"{file}: a verified copy of {log}, {file.stat().st_size:,} bytes")
     return _damage(log)
 
 
@@ -54,8 +55,8 @@ def restore_command(file: Path, log: Path, replace: bool) -> int:
     except LogError as error:
         return _refuse("nothing restored", error)
     if replaced is not None:
-        click.echo(f"{replaced}: the log that was there")
-    click.echo(f"{log}: restored from {file} and verified")
+        say(f"{replaced}: the log that was there")
+    say(f"{log}: restored from {file} and verified")
     return _damage(file)
 
 
@@ -67,7 +68,7 @@ def _inspection() -> Inspect:
 def _damage(source: Path) -> int:
     lines = damaged_editions(source)
     for line in lines:
-        click.echo(f"baccarat: left out: {line}; put it back from an earlier backup", err=True)
+        say(f"baccarat: left out: {line}; put it back from an earlier backup", err=True)
     return EXIT_NO if lines else EXIT_DONE
 
 

@@ -9,7 +9,9 @@ import click
 
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
 from baccarat.cli.output_files import require_stdout
+from baccarat.cli.shown import say
 from events.errors import InputError
+from events.free_text import show_text
 from events.log.reader import reading
 from events.types.envelope import decode_envelope
 from events.types.registry import TABLE_EVENTS
@@ -50,7 +52,7 @@ def show(
         raise InputError(f"--from {first} --to {last}: no position lies between them")
     with reading(log) as reader:
         if first and first > reader.end:
-            click.echo(f"{log}: it has {reader.end:,} events, none from {first:,} on", err=True)
+            say(f"{log}: it has {reader.end:,} events, none from {first:,} on", err=True)
             return EXIT_NO
         named = False  # whether any event in the range names the coup, printed or not
         for stored in _between(reader.read(), first or 1, last or reader.end):
@@ -60,7 +62,7 @@ def show(
                 sys.stdout.write(line)
     if coup is not None and not named:
         where = " between these positions" if first or last else ""
-        click.echo(f"{log}: no event{where} names a coup {coup}", err=True)
+        say(f"{log}: no event{where} names a coup {coup}", err=True)
         return EXIT_NO
     return EXIT_DONE
 
@@ -81,4 +83,5 @@ def _line(stored: Stored, coup: str | None, *, as_json: bool) -> str | None:
     if as_json:
         return f"{stored.stored.decode()}\n"
     data = bytes(envelope.data).decode()
-    return f"{stored.position:>8} {envelope.at} {envelope.actor:<10} {envelope.type} {data}\n"
+    line = f"{stored.position:>8} {envelope.at} {envelope.actor:<10} {envelope.type} {data}"
+    return f"{show_text(line)}\n"

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from baccarat.cli.progress import show_progress, stderr_is_terminal
+from baccarat.cli.shown import add_shown_row
 from events.log.reader import LogReader, reading
 from events.log.wal import wal_of
 from events.types.snapshot_anchor import BooksClosed
@@ -93,9 +94,9 @@ def _print(found: _Stats) -> None:
     table.add_column(justify="right")
     for name, value in msgspec.structs.asdict(found).items():
         if name != "types":
-            table.add_row(name, "-" if value is None else _shown(value))
+            add_shown_row(table, name, "-" if value is None else _shown(value))
     for kind, number in found.types.items():
-        table.add_row(f"  {kind}", _shown(number))
+        add_shown_row(table, f"  {kind}", _shown(number))
     Console().print(table)
 
 

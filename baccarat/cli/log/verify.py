@@ -10,6 +10,7 @@ import msgspec
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
 from baccarat.cli.progress import show_progress, stderr_is_terminal
 from events.errors import InputError
+from events.free_text import show_lines, show_text
 from events.log.verify import VerificationResult, parse_kept_checkpoints, verify
 from events.proof.checkpoint import KeptCheckpoint
 from events.proof.keys import read_verifier_key
@@ -109,10 +110,10 @@ def _as_text(log: Path, verdict: VerificationResult, *, keyed: bool) -> str:
         signed = (
             signed if verdict.checkpoints else "no checkpoint: it may have been cut or rewritten"
         )
-        whole = f"{log}: ok, {verdict.events:,} events\nroot {verdict.root}\n{signed}"
+        whole = [f"{log}: ok, {verdict.events:,} events", f"root {verdict.root}", signed]
         if verdict.base == 1:
-            return whole
+            return show_lines(whole)
         told = "alone, from its own word for what is before; the closed files were not looked at"
-        return f"{whole}\nverified from position {verdict.base:,}, {told}"
+        return show_lines([*whole, f"verified from position {verdict.base:,}, {told}"])
     where = "" if verdict.first_bad is None else f" at position {verdict.first_bad:,}"
-    return f"{log}: NOT ok{where}: {verdict.reason}"
+    return show_text(f"{log}: NOT ok{where}: {verdict.reason}")

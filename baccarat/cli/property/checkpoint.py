@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from baccarat.cli.shown import say
 from baccarat.config.property import load_property
 from events.errors import ConfigError
 from property.hub.subjects import split_origin
@@ -28,7 +29,7 @@ def checkpoint(config: Path, table: str) -> int:
     kept, _ = read_book(loaded.beside(loaded.witness.book))
     note = next((each.note for each in kept if each.origin == table), None)
     if note is None:
-        click.echo(f"{table}: nothing is cosigned yet", err=True)
+        say(f"{table}: nothing is cosigned yet", err=True)
         return 1
     click.echo(note.decode(), nl=False)
     return 0

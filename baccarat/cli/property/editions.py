@@ -7,6 +7,7 @@ import click
 
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
 from baccarat.cli.property.run import archive_of
+from baccarat.cli.shown import say
 from baccarat.config.property import load_property
 from baccarat.property.editions import editions_next_to_logs, shipped_editions
 from events.errors import InputError
@@ -34,10 +35,10 @@ def editions(config: Path, logs: tuple[Path, ...]) -> int:
     found = [*shipped_editions(), *editions_next_to_logs(logs)]
     migrate(url)
     asyncio.run(_store(url, found))
-    click.echo(f"{len(set(found))} editions are in the archive", err=True)
+    say(f"{len(set(found))} editions are in the archive", err=True)
     damage = [line for log in logs for line in damaged_editions(log)]
     for line in damage:
-        click.echo(f"baccarat: left out: {line}", err=True)
+        say(f"baccarat: left out: {line}", err=True)
     return EXIT_NO if damage else EXIT_DONE
 
 

@@ -6,6 +6,7 @@ from typing import Final
 import click
 
 from baccarat.cli.lazy import LazyGroup
+from baccarat.cli.shown import say
 from baccarat.config.property_form import PROPERTY
 from events.errors import InputError
 
@@ -51,4 +52,4 @@ def init(file: Path) -> None:
             out.write(PROPERTY.template())
     except FileExistsError as error:
         raise InputError(f"{file}: is there already; choose another name") from error
-    click.echo(f"{file} is written: give it the sections of this machine, then check it", err=True)
+    say(f"{file} is written: give it the sections of this machine, then check it", err=True)

@@ -9,6 +9,7 @@ import click
 from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
 
+from baccarat.cli.shown import say
 from baccarat.config.property import load_property
 from baccarat.site.hub_plan import load_hub_plan, write_hub
 from events.errors import BusError, ConfigError, InputError
@@ -47,7 +48,7 @@ def hub(plan: Path, out: Path) -> None:
     except OSError as error:
         raise InputError(f"{error.filename}: {error.strerror}") from error
     for each in written:
-        click.echo(str(each))
+        say(str(each))
 
 
 @click.command()
@@ -91,9 +92,9 @@ def refill(config: Path, origin: str, password_file: Path) -> int:
     split_origin(origin)
     cleared = asyncio.run(_run_as_keeper(config, password_file, lambda js: purge_table(js, origin)))
     if not cleared:
-        click.echo(f"{origin}: the hub has nothing of it", err=True)
+        say(f"{origin}: the hub has nothing of it", err=True)
         return 1
-    click.echo(f"{origin}: cleared; its uplink, started again, fills it from the log")
+    say(f"{origin}: cleared; its uplink, started again, fills it from the log")
     return 0
 
 
@@ -116,7 +117,7 @@ def retire(config: Path, origin: str, by: str, password_file: Path) -> None:
             config, password_file, lambda js: publish_uplink_ended(js, origin, by.strip())
         )
     )
-    click.echo(f"{origin}: is given up, by {by.strip()}")
+    say(f"{origin}: is given up, by {by.strip()}")
 
 
 async def _run_as_keeper(

@@ -10,6 +10,7 @@ import msgspec
 from rich.table import Table
 
 from baccarat.cli.property.run import archive_of
+from baccarat.cli.shown import add_shown_row, say
 from baccarat.cli.whole_table import print_whole
 from baccarat.config.property import load_property
 from property.archive.client import ArchiveClient, QueryResult
@@ -70,9 +71,9 @@ async def _ask(url: str, question: ArchiveQuery, wanted: dict[str, Any]) -> Quer
 def _print(answer: QueryResult) -> None:
     table = Table(*answer.columns)
     for row in answer.rows:
-        table.add_row(*map(_shown, row))
+        add_shown_row(table, *map(_shown, row))
     print_whole(table)
-    click.echo(f"{len(answer.rows)} rows", err=True)
+    say(f"{len(answer.rows)} rows", err=True)
 
 
 def _shown(value: Any) -> str:

@@ -8,6 +8,7 @@ import click
 import msgspec
 
 from baccarat.cli.main import print_error
+from baccarat.cli.shown import say
 from baccarat.config.errors import ConfigFault, ConfigFaults
 from baccarat.config.property import load_property
 from baccarat.config.property_form import PropertyConfig
@@ -64,7 +65,7 @@ def check(config: Path, *, as_json: bool) -> int:
     """Say everything that is wrong with CONFIG, a line each; exit code 2 where something is."""
     if not as_json:
         load_property(config)
-        click.echo(f"{config}: in order")
+        say(f"{config}: in order")
         return 0
     faults: list[ConfigFault] = []
     try:
@@ -92,7 +93,7 @@ def release(config: Path, table: str, by: str) -> int:
     url = archive_of(load_property(config))
     require_current(url)
     released = asyncio.run(_release(url, table, by))
-    click.echo(f"{table}: {'goes on' if released else 'was not stopped'}", err=True)
+    say(f"{table}: {'goes on' if released else 'was not stopped'}", err=True)
     return 0 if released else 1
 
 
@@ -117,7 +118,7 @@ def edges(config: Path, files: tuple[str, ...]) -> None:
             (book.id, b, odds.edge.numerator, odds.edge.denominator) for b, odds in found.items()
         ]
         asyncio.run(_store_edges(url, rows))
-        click.echo(f"{book.id}: {len(rows)} bets", err=True)
+        say(f"{book.id}: {len(rows)} bets", err=True)
 
 
 def archive_of(config: PropertyConfig) -> str:

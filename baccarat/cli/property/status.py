@@ -9,6 +9,7 @@ import click
 import msgspec
 from rich.table import Table
 
+from baccarat.cli.shown import add_shown_row, say
 from baccarat.cli.whole_table import print_whole
 from baccarat.config.property import load_property
 from baccarat.property.status import PropertyStatus, TableStatus, property_status
@@ -48,15 +49,15 @@ def _document(found: PropertyStatus) -> dict[str, Any]:
 
 def _print(found: PropertyStatus) -> None:
     for name in ("archive", "hub", "witness"):
-        click.echo(f"{name}: {getattr(found, name) or 'ok'}")
+        say(f"{name}: {getattr(found, name) or 'ok'}")
     names = ("table", "archived", "lag", "uplink", "feed", "newest event", "link", "cosigned")
     table = Table(*names, "stands")
     for each in found.tables:
-        table.add_row(*_row(each))
+        add_shown_row(table, *_row(each))
     print_whole(table)
     for each in found.tables:
         if each.uplink_reason:
-            click.echo(f"{each.table}: its uplink has stopped: {each.uplink_reason}")
+            say(f"{each.table}: its uplink has stopped: {each.uplink_reason}")
 
 
 def _row(each: TableStatus) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import click
 
 from baccarat.cli.number_options import FiniteFloatRange
 from baccarat.cli.shoe.line import endpoint_of, line_records, stop_event
+from baccarat.cli.shown import say
 from events.clock import Clock, SystemClock
 from events.errors import InputError
 from shoe_driver.decode import Decoder
@@ -48,7 +49,7 @@ def capture(port: str, file: Path, profile: str, seconds: float | None) -> None:
         journal.close()
         if decoder.offset or decoder.head:
             seconds_taken = (clock.mono_us() - began) / _MICROSECONDS
-            click.echo(_summary(file, profile, decoder, seconds_taken), err=True)
+            say(_summary(file, profile, decoder, seconds_taken), err=True)
         else:
             file.unlink()  # the line was never opened: there is nothing to keep
 

@@ -12,7 +12,9 @@ import click
 import msgspec
 
 from baccarat.cli.output_files import require_stdout
+from baccarat.cli.shown import say
 from events.errors import InputError, LogRefused
+from events.free_text import show_text
 from events.types.shoe_reports import ShoeEvent
 from shoe_driver.decode import Decoder
 from shoe_driver.journal.records import (
@@ -53,7 +55,7 @@ def decode(profile: str | None, files: tuple[str, ...], as_json: bool) -> None:
             # Events are printed as soon as their bytes arrive: the other end of a pipe may be live.
             sys.stdout.write("".join([line(event) for event in events]))
             sys.stdout.flush()
-    click.echo(decoding.summary(), err=True)
+    say(decoding.summary(), err=True)
 
 
 def _blocks(file: str) -> Iterator[bytes]:
@@ -213,4 +215,4 @@ def human_line(event: ShoeEvent) -> str:
     lead = f"{document.pop('seq'):>6}  {document.pop('offset'):>8}  {document.pop('utc', '')}"
     kind, raw = document.pop("kind"), document.pop("raw")
     said = " ".join(f"{key}={value}" for key, value in document.items())
-    return f"{lead}  {kind:<18} {said:<36} {raw}".rstrip() + "\n"
+    return show_text(f"{lead}  {kind:<18} {said:<36} {raw}".rstrip()) + "\n"

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from serial.tools import list_ports as pyserial_ports
 
+from baccarat.cli.shown import add_shown_row
 from shoe_driver.transports.serial_port import holder
 
 __all__ = ["FoundPort", "found_ports", "list_ports"]
@@ -54,7 +55,7 @@ def list_ports(as_json: bool) -> None:
         return
     table = Table("port", "what it is", "held by", "shoe.url in the table's file")
     for port in ports:
-        table.add_row(port.device, port.description, port.held_by or "", port.url)
+        add_shown_row(table, port.device, port.description, port.held_by or "", port.url)
     Console().print(table)
 
 

@@ -15,6 +15,7 @@ from rich.text import Text
 from baccarat.cli.output_files import require_stdout
 from baccarat.cli.shoe.decode import document_of, json_line
 from baccarat.cli.shoe.line import endpoint_of, line_records, stop_event
+from baccarat.cli.shown import add_shown_row, say
 from events.clock import Clock, SystemClock
 from events.types.shoe_reports import ShoeEvent
 from shoe_driver.decode import Decoder
@@ -47,7 +48,7 @@ def monitor(port: str, profile: str, as_json: bool) -> None:
     try:
         asyncio.run(follow(watched, endpoint))
     finally:
-        click.echo(watched.line(), err=True)
+        say(watched.line(), err=True)
 
 
 class LineMonitor:
@@ -101,7 +102,7 @@ class LineMonitor:
                 for key, value in document.items()
                 if key not in {"seq", "offset", "raw", "utc"}
             )
-            table.add_row(str(event.seq), event.utc[11:23], kind, said, event.raw)
+            add_shown_row(table, str(event.seq), event.utc[11:23], kind, said, event.raw)
         return Group(table, Text(self.line()))
 
 

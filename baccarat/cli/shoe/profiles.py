@@ -6,6 +6,7 @@ import click
 import msgspec
 
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
+from baccarat.cli.shown import say
 from baccarat.read_files import read_file
 from shoe_driver.profiles.catalogue import load_profile, profile_names
 from shoe_driver.profiles.profile import Profile, parse_profile, profile_complaints
@@ -34,7 +35,7 @@ def profiles(file: str | None, *, as_json: bool) -> int:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-        click.echo("  ".join(cells).rstrip())
+        say("  ".join(cells).rstrip())
     return EXIT_DONE
 
 
@@ -47,9 +48,9 @@ def _check(file: str, *, as_json: bool) -> int:
         verdict = {"ok": profile is not None, "profile": document, "wrong": wrong}
         click.echo(msgspec.json.encode(verdict))
     elif profile is not None:
-        click.echo(f"{file}: ok, {profile.id}, {profile.framer}, hash {profile.digest}")
+        say(f"{file}: ok, {profile.id}, {profile.framer}, hash {profile.digest}")
     for complaint in () if as_json else wrong:
-        click.echo(f"{file}: {' '.join(complaint.split())}")
+        say(f"{file}: {' '.join(complaint.split())}")
     return EXIT_NO if wrong else EXIT_DONE
 
 

@@ -9,6 +9,7 @@ import click
 import msgspec
 
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
+from baccarat.cli.shown import say
 from baccarat.rulebooks.library import named_rulebook
 from baccarat.services.registry import configure_logging
 from events.clock import SystemClock
@@ -91,7 +92,7 @@ def cage_feed(  # noqa: PLR0913 - each is an option
         book=look,
     )
     if not as_json:
-        click.echo(
+        say(
             f"{len(feed.settlements)} settlements in {len(feed.events)} events on {topics.root}; "
             f"waiting for {user} ...",
             err=True,

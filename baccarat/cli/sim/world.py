@@ -17,6 +17,7 @@ import click
 import msgspec
 
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
+from baccarat.cli.shown import say
 from events.errors import InputError
 from events.structured_log import structlog
 from simulators.faults.registry import FAULTS
@@ -55,7 +56,7 @@ def world(*, seeds: str | None, coups: int, faults: str, as_json: bool) -> int:
             played += report.coups
             click.echo(msgspec.json.encode(report) if as_json else _text(report, coups, faults))
     spent = max(time.process_time() - began, 1e-9)
-    click.echo(
+    say(
         f"{len(chosen)} worlds, {played} coups, {played / spent:.0f} a second of one core; "
         f"{broke or 'none'} broke",
         err=True,

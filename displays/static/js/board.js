@@ -3,6 +3,7 @@
 import { byId, el } from "./dom.js";
 import { watch } from "./live.js";
 import { bead, big, drawRoad } from "./roads/draw.js";
+import { parseShown } from "./shown.js";
 import { beadPlate, bigRoad, newest } from "./roads/grid.js";
 
 // Far above what the archive takes for an answer.
@@ -131,7 +132,7 @@ byId("ask").addEventListener("submit", async (event) => {
     byId("answer").replaceChildren();
     return;
   }
-  const { columns, rows } = await answer.json();
+  const { columns, rows } = parseShown(await answer.text());
   byId("said").textContent = `${rows.length} rows`;
   byId("answer").replaceChildren(
     el("thead", {}, el("tr", {}, ...columns.map((name) => el("th", { scope: "col", textContent: name })))),

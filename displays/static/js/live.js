@@ -12,6 +12,8 @@
 // A browser has six connections to one server for all its pages, and a stream uses one of them. A
 // hidden page therefore has none.
 
+import { parseShown } from "./shown.js";
+
 export const SILENCE_MS = 2500;
 const LOOK_MS = 200;
 const AGAIN_MS = 500;
@@ -53,12 +55,12 @@ export function watch(url, { onState, onHealth, onBuild = () => {}, onBye = () =
       });
     on("build", ({ data }) => onBuild(data));
     on("state", ({ data, lastEventId }) => {
-      onState(JSON.parse(data));
+      onState(parseShown(data));
       known = lastEventId;
     });
     on("beat", ({ data }) => {
       silent = false;
-      onHealth(JSON.parse(data));
+      onHealth(parseShown(data));
     });
     on("bye", end);
   };

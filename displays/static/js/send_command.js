@@ -6,6 +6,8 @@
 // server, and the streams of six open pages use them all. The page asks for the command's fate by
 // its transaction. This closes the transaction: the server forwards nothing that arrives later.
 
+import { parseShown } from "./shown.js";
+
 export const GIVE_UP_MS = 5000;
 const PAUSE_MS = 400;
 const ASK_AGAIN_MS = 1000;
@@ -71,7 +73,7 @@ async function exchange(path, fields) {
         signal,
       });
       if (answer.status === 200) {
-        const said = await answer.json();
+        const said = parseShown(await answer.text());
         // The table is reading what the shoe said meanwhile: that passes in a moment.
         passing += said.code === "catching_up" ? 1 : PATIENCE;
         if (passing >= PATIENCE) return said;

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -20,35 +19,17 @@ from table_core.rulebooks.shipped import load_rulebook
 from table_core.service.table import Table
 from tests.support.service.table_service import ROLES, TOPICS, Table1, attended
 from tests.support.table.coups import SHOE
+from tests.support.table.hostile import places, spoilt_body
 
 SAMPLES = samples(definitions())
-
-
-def texts_in(tree: Any, *path: str | int) -> Iterator[tuple[str | int, ...]]:
-    """Where texts stand in a body."""
-    if isinstance(tree, str):
-        yield path
-    elif isinstance(tree, dict | list):
-        for key, value in tree.items() if isinstance(tree, dict) else enumerate(tree):
-            yield from texts_in(value, *path, key)
-
-
-def spoilt(body: dict[str, Any], path: tuple[str | int, ...], more: str) -> dict[str, Any]:
-    """The body with more in one of its texts."""
-    made = deepcopy(body)
-    at: Any = made
-    for key in path[:-1]:
-        at = at[key]
-    at[path[-1]] += more
-    return made
 
 
 def bodies() -> Iterator[tuple[str, str, dict[str, Any]]]:
     """(command, field, body): each free text of each command, with a NUL in it."""
     for name in COMMANDS:
         (body,) = SAMPLES[f"request.{name}"]
-        for path in texts_in(body):
-            made = spoilt(body, path, "\0")
+        for path in places(body):
+            made = spoilt_body(body, path, "\0")
             if isinstance(parse_command(name, msgspec.json.encode(made)), COMMANDS[name]):
                 yield name, ".".join(map(str, path)), made
 
@@ -88,6 +69,10 @@ async def test_a_nul_in_any_text_of_any_command_is_refused(table: Table1, tmp_pa
 
 
 REFERENCES = [
+    ("d" * 128, None),
+    ("d" * 129, "invalid_text"),
+    ("re\u0301", "invalid_text"),
+    ("r\u00e9", None),
     ("d-1\n", "invalid_text"),
     ("d-1\t", "invalid_text"),
     ("d-1\x7f", "invalid_text"),
@@ -110,6 +95,21 @@ async def test_what_a_dealers_reference_may_be(table: Table1, tmp_path: Path) ->
             assert answer.code == code, text.encode("unicode_escape")
 
 
+async def test_a_reason_of_megabytes_is_refused_by_field_length_and_bound(
+    table: Table1, tmp_path: Path
+) -> None:
+    async with attended(table, tmp_path):
+        topic = TOPICS.request("supervisor", "realign")
+        body = json.dumps({"transaction": "r-1", "reason": "x" * 3_500_000})
+        answer = await table.send("supervisor", topic, body.encode(), "r-1")
+        said = "reason: has 3,500,000 characters; use 500 at the most"
+        assert (answer.code, answer.text) == ("invalid_text", said)
+        long = json.dumps({"transaction": "r" * 129, "from": 1})
+        topic = TOPICS.request("supervisor", "replay")
+        answer = await table.send("supervisor", topic, long.encode(), "r" * 129)
+        assert answer.code == "invalid_transaction"
+
+
 async def test_a_body_that_reads_two_ways_is_refused(table: Table1, tmp_path: Path) -> None:
     topic = TOPICS.request("supervisor", "assign_dealer")
     body = b'{"transaction": "a-1", "dealer": "d-1", "dealer": "d-2"}'
@@ -125,7 +125,7 @@ async def test_what_was_accepted_before_such_texts_were_refused_is_still_known(
     table: Table1, tmp_path: Path
 ) -> None:
     """By a table of before: its door took anything, and so its log holds it."""
-    command = AssignDealer(transaction="a-1", dealer="d-1\0")
+    command = AssignDealer(transaction="a-1", dealer="d-1\0", supervisor="s" * 1_000)
     with EventLog.open(tmp_path / "table.sqlite", "site/t1") as log:
         rulebook = load_rulebook("au-commission")
         before = Table(log, TOPICS, rulebook, SystemClock(), roles=ROLES)

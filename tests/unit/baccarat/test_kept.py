@@ -32,9 +32,25 @@ HOW = "add a scene or a story, and `make corpus`: docs/changing-an-event.md"
 MADE_UP = "0" * 64  # the profile of the one log whose shoe spoke no bytes
 
 
+# What that build told wrong, by the beginnings of the commands: it let controls of the screen
+# through to it, and a line end in a text made two lines of one.
+_RAW = (
+    "log show table.sqlite:",
+    *(f"log show table.sqlite --coup 20261127-01/{coup}:" for coup in (2, 3)),
+    *(f"replay table.sqlite --coup 20261127-01/{coup}:" for coup in (1, 2, 3)),
+    "cage export --ledger cage.sqlite --csv:",
+    "cage report --ledger cage.sqlite --by day --odds odds-au-commission.json:",
+    "cage report --ledger cage.sqlite --by day --odds odds-au-commission.json --csv patrons:",
+)
+TOLD_WRONG = {"control-characters": _RAW}
+
+
 @pytest.mark.parametrize("story", kept_stories(), ids=lambda path: path.name)
 def test_this_build_says_what_the_build_of_its_time_said(story: Path, tmp_path: Path) -> None:
-    assert differences(unpack(story, tmp_path)) == []
+    wrong = TOLD_WRONG.get(story.name, ())
+    found = differences(unpack(story, tmp_path))
+    assert [each for each in found if not each.startswith(wrong)] == []
+    assert all(any(each.startswith(words) for each in found) for words in wrong)
 
 
 # ---- and nothing that there is, is missing ----
