@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from cage.ledger.database import parse_ledger_url
+from cage.ledger.database import create_ledger_engine, migrate, parse_ledger_url
 from cage.ledger.entries import ACCOUNTS, LedgerEntry, Posting, PostingState
 from cage.ledger.posting import post
 from cage.ledger.reading import Filter, open_ledger
@@ -25,6 +25,7 @@ __all__ = [
     "accounts_of",
     "agrees",
     "book_log",
+    "bring_up",
     "facts_of",
     "held_against",
     "messages_of",
@@ -92,6 +93,13 @@ def facts_of(path: Path) -> list[LedgerEvent]:
     """The log's events as the ledger takes them."""
     with reading_log(path) as reader:
         return [decode_stored_event(each.stored, each.hash) for each in reader.read()]
+
+
+def bring_up(path: Path) -> None:
+    """Migrate a ledger of an earlier build, as its writer does when it opens it."""
+    url = parse_ledger_url(str(path))
+    with create_ledger_engine(url, create=True).begin() as connection:
+        migrate(connection, url)
 
 
 def book_log(url: str, log: Path) -> None:
