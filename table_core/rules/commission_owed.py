@@ -474,6 +474,8 @@ class _Change:
         for (currency, name), amount in self._sums.items():
             was = totals.get(currency, CommissionTotals(currency=currency))
             totals[currency] = replace(was, **{name: getattr(was, name) + amount})
+        if sum(each.collected for each in totals.values()) < 0:
+            raise OurBug(f"{self.type}: more than was ever collected is given back")
         debts = tuple([debt for debt in self.debts.values() if debt.open])
         return replace(self.book, totals=tuple(totals.values()), debts=debts, **changes)
 
