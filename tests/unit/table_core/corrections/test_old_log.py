@@ -31,8 +31,8 @@ def test_debts_of_an_old_log_are_corrected_as_its_own(tmp_path: Path) -> None:
         game = CorpusGame(log)
         game.under(parse_rulebook("au-commission.toml", MARKED))
         before = game.state.commission
-        game.perform(f'supervisor: correct_wager transaction=a coup={COUP} wager=@1 to=none')
-        game.perform(f'supervisor: void_coup transaction=b coup={COUP}')
+        game.perform(f"supervisor: correct_wager transaction=a coup={COUP} wager=@1 to=none")
+        game.perform(f"supervisor: void_coup transaction=b coup={COUP}")
         after = game.state.commission
         envelopes = [decode_envelope(each.stored) for each in log.read()]
     events = [decode_data(each) for each in envelopes]
