@@ -1,7 +1,5 @@
 """The fold of events about cards: dealt, disclosed, unread, entered, corrected, in excess. Pure."""
 
-from typing import Any
-
 from msgspec.structs import replace
 
 from events.cards import Card, Hand
@@ -16,6 +14,7 @@ from events.types.irregularities import (
 from events.types.table import CardDealt, CardDisclosed, DealCompleted
 from table_core.fold.common import current_coup, current_shoe, with_coup
 from table_core.state.coup import Phase
+from table_core.state.coup_projection import with_face
 from table_core.state.dealing import due_places
 from table_core.state.shoe import move_last_card, set_face
 from table_core.state.shoe_of_card import add_card, shoe_of_excess, shoe_of_place, with_shoe
@@ -54,7 +53,7 @@ def on_card_unread(state: TableState, event: CardUnread, phase: Phase) -> TableS
 
 def on_card_disclosed(state: TableState, event: CardDisclosed, phase: Phase) -> TableState:
     """Set the face of a card."""
-    return _with_face(state, event, phase, card=event.card)
+    return _with_face(state, event, phase)
 
 
 def on_card_marked_unreadable(
@@ -62,7 +61,7 @@ def on_card_marked_unreadable(
 ) -> TableState:
     """Forget the face of a card."""
     state = _face_in_shoe(state, event.hand, event.number, None)
-    return _with_face(state, event, phase, card=None, rule=None, source="unread")
+    return _with_face(state, event, phase)
 
 
 def on_card_set_by_hand(
@@ -72,7 +71,7 @@ def on_card_set_by_hand(
     place = (event.hand, event.number)
     if any((dealt.hand, dealt.number) == place for dealt in current_coup(state).cards):
         state = _face_in_shoe(state, *place, event.card)
-        return _with_face(state, event, phase, card=event.card, source="manual")
+        return _with_face(state, event, phase)
     state = add_card(state, *place, event.card)
     state = replace(state, link=replace(state.link, carried=False))
     card = DealtCard(event.hand, event.number, event.card, None, "manual")
@@ -87,15 +86,8 @@ def _with_face(
     state: TableState,
     event: CardDisclosed | CardMarkedUnreadable | CardEntered | CardCorrected,
     phase: Phase,
-    **changes: Any,
 ) -> TableState:
-    """Change one card, and forget the outcome that was derived from the cards."""
-    place = (event.hand, event.number)
-    cards = tuple(
-        replace(dealt, **changes) if (dealt.hand, dealt.number) == place else dealt
-        for dealt in current_coup(state).cards
-    )
-    return with_coup(state, phase, cards=cards, completed=None)
+    return replace(state, coup=replace(with_face(current_coup(state), event), phase=phase))
 
 
 def on_deal_completed(state: TableState, event: DealCompleted, phase: Phase) -> TableState:

@@ -106,9 +106,10 @@ from table_core.roads.columns import bead_of
 from table_core.rules.commission_owed import fold_commission
 from table_core.rules.wager_totals import WagerTotals, advance_totals
 from table_core.state.coup import Phase, advance, input_of
+from table_core.state.coup_projection import begun_coup
 from table_core.state.shoe import new_round, set_aside_last_card
 from table_core.state.shoe_of_card import shoe_of_coup, with_shoe
-from table_core.state.table import Alarm, Coup, TableState
+from table_core.state.table import Alarm, TableState
 
 __all__ = ["FOLD_VERSION", "FoldedEvents", "fold", "fold_all"]
 
@@ -178,13 +179,7 @@ def _on_rulebook_adopted(state: TableState, event: RulebookAdopted) -> TableStat
 
 
 def _on_betting_opened(state: TableState, event: BettingOpened, phase: Phase) -> TableState:
-    coup = Coup(
-        id=event.coup,
-        phase=phase,
-        rulebook=event.rulebook,
-        rulebook_hash=event.rulebook_hash,
-        wagerless=event.wagerless,
-    )
+    coup = replace(begun_coup(event), phase=phase)
     shoe, link = current_shoe(state), state.link
     # Its first card may have come already, or the rest of a void round may still come.
     if not shoe.begun and not link.residue:
