@@ -46,13 +46,13 @@ from table_core.rules.wager_checks import MAX_SEAT, MIN_SEAT, check_wagers
 from table_core.rules.wager_totals import WagerTotals, add_wagers, bounds_refusal
 from table_core.state.corrected_coup import (
     TAKEN_BACK,
-    first_phase_revision,
     hands_error,
     known_faces,
     next_settlement,
     phase_outcome,
     revised_settlements,
     taken_by_first_phase,
+    void_coup_revisions,
     void_revision,
 )
 from table_core.state.corrected_coup import same_settlement as same
@@ -202,12 +202,8 @@ def settle_again(
         was: the rulebook it was settled by.
         now: the rulebook to settle it by.
     """
-    if coup.phase is Phase.VOIDED:
-        first = first_phase_revision(context.table, coup, now)
-        revised = iter((first,) if first else ())
-    else:
-        revised = revised_settlements(context.table, coup, now)
-    for settlement, cuts in revised:
+    revise = void_coup_revisions if coup.phase is Phase.VOIDED else revised_settlements
+    for settlement, cuts in revise(context.table, coup, now):
         issue_revision(draft, coup, settlement, cuts, was=was, now=now)
 
 

@@ -323,14 +323,17 @@ def _line(line: CoupLine, before: Coup | None, coup: Coup, fact: LoggedEvent) ->
         troubles.append(trouble)
     if coup.phase is Phase.VOIDED and _paid_on_other_cards(coup):
         troubles.append(_OTHER_CARDS)
-    completed, over = coup.completed, coup.phase in OVER
+    if completed := coup.completed:
+        line = replace(
+            line,
+            result=completed.winner.value,
+            player=completed.player,
+            banker=completed.banker,
+        )
     return replace(
         line,
-        ended_at=line.ended_at or (fact.at if over else None),
+        ended_at=line.ended_at or (fact.at if coup.phase in OVER else None),
         state=_STATES.get(coup.phase, "in progress"),
-        result=completed.winner.value if completed else None,
-        player=completed.player if completed else (),
-        banker=completed.banker if completed else (),
         staked=sum(each.staked for each in coup.settlements),
         paid=sum(each.paid for each in coup.settlements),
         commission=sum(each.commission for each in coup.settlements),
@@ -346,8 +349,6 @@ def _trouble(before: Coup | None, event: TableEvent) -> str | None:
         return _TROUBLES[HandsCorrected] if late else None
     if isinstance(event, IrregularityRecorded):
         return _OF_A_VOID_COUP if event.kind == TAKEN_BACK else None
-    if isinstance(event, HandsCorrected) and not over:
-        return "cards corrected"
     if isinstance(event, HandsCorrected) and before and before.phase is Phase.VOIDED:
         return _TROUBLES[HandsCorrected] if event.counts_again else _OF_A_VOID_COUP
     return _TROUBLES.get(type(event))

@@ -27,6 +27,7 @@ __all__ = [
     "revised_settlements",
     "same_settlement",
     "taken_by_first_phase",
+    "void_coup_revisions",
     "void_revision",
 ]
 
@@ -192,6 +193,21 @@ def first_phase_revision(
     lines = tuple(by_wager.get(each.id) or _void_line(_line_of(each)) for each in coup.wagers)
     settlement = next_settlement(table, coup, INITIAL_PHASE, outcome, lines)
     return None if same_settlement(before, settlement) else (settlement, cuts if dealt else ())
+
+
+def void_coup_revisions(
+    table: str, coup: Coup, rulebook: Rulebook
+) -> Iterator[tuple[Settlement, tuple[CapApplied, ...]]]:
+    """Yield the new settlements of a void coup that was corrected (`first_phase_revision`).
+
+    Its last phase, if it was settled before the void, stays void, by the rulebook that is right.
+    """
+    first, last = first_phase_revision(table, coup, rulebook), coup.settlement(LAST_PHASE)
+    if first is not None:
+        yield first
+    void = void_revision(table, coup, LAST_PHASE)
+    if void is not None and last is not None and last.rulebook_hash != coup.rulebook_hash:
+        yield void, ()
 
 
 def _line_of(wager: Wager) -> SettlementLine:

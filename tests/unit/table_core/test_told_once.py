@@ -60,10 +60,6 @@ a wager that becomes a pair leaves the last phase and is proved
                              -> judged(1).paid=2600 told(1).changes.difference=0,600
                              -> told(1).seats.seat=1 list(1).paid=2600 list(1).revision=2
                              -> "list(1).troubles=corrected after settlement"
-what is corrected before the settlement is not told as corrected after it
-    in complete
-    correct_hands player="9S KH" banker="2D 7C"
-    result tie               -> "list(1).troubles=cards corrected"
 a first phase paid on a card that never lay there is revised before the void
     {never_lay}              -> settlement(1).lines.paid=26000 settlement(2).lines.result=lose
                              -> settlement(2).player=2S,7S
