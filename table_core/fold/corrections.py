@@ -18,10 +18,10 @@ from table_core.fold.common import current_coup, current_shoe, with_coup
 from table_core.persistent_list import PersistentList
 from table_core.roads.columns import Roads, bead_of
 from table_core.rules.rulebook import INITIAL_PHASE, LAST_PHASE
-from table_core.rules.wager_totals import WagerTotals, advance_totals
+from table_core.rules.wager_totals import WagerTotals
 from table_core.state.corrected_coup import in_dealing_order
 from table_core.state.coup import OVER, Phase
-from table_core.state.coup_projection import coup_after, with_hands, with_wager
+from table_core.state.coup_projection import changed_coup, coup_after
 from table_core.state.shoe_of_card import lay_cards
 from table_core.state.table import Coup, TableState
 
@@ -31,8 +31,6 @@ __all__ = [
     "fold_past_coup",
     "is_about_past_coup",
     "on_hands_corrected",
-    "on_rulebook_corrected",
-    "on_wager_corrected",
     "past_with_ended_coup",
 ]
 
@@ -45,23 +43,9 @@ _NOTHING: Final = WagerTotals()
 
 def on_hands_corrected(state: TableState, event: HandsCorrected, phase: Phase) -> TableState:
     """Set the coup's cards, and forget the outcome derived from the old ones."""
-    coup = with_hands(current_coup(state), event.player, event.banker)
+    coup = changed_coup(current_coup(state), event)
     faces = {(each.hand, each.number): each.card for each in coup.cards if each.card}
-    state = lay_cards(state, faces)
-    return with_coup(state, phase, cards=coup.cards, completed=None)
-
-
-def on_wager_corrected(state: TableState, event: WagerCorrected, phase: Phase) -> TableState:
-    """Set a wager as corrected."""
-    coup = current_coup(state)
-    wagers = with_wager(coup, event.was, event.wager).wagers
-    return with_coup(state, phase, wagers=wagers, summed=advance_totals(WagerTotals(), wagers))
-
-
-def on_rulebook_corrected(state: TableState, event: RulebookCorrected, phase: Phase) -> TableState:
-    """Set the rulebook that the coup is judged by; the rulebook in force stays."""
-    changes = {"rulebook": event.rulebook, "rulebook_hash": event.rulebook_hash}
-    return with_coup(state, phase, **changes)
+    return with_coup(lay_cards(state, faces), phase, cards=coup.cards, completed=None)
 
 
 # ---- coups that are over ----

@@ -38,7 +38,7 @@ from table_core.state.coup import OVER, Phase, advance
 from table_core.state.dealing import due_places
 from table_core.state.table import Coup, DealtCard
 
-__all__ = ["begun_coup", "coup_after", "with_face", "with_hands", "with_wager"]
+__all__ = ["begun_coup", "changed_coup", "coup_after", "with_wager"]
 
 
 def begun_coup(event: BettingOpened) -> Coup:
@@ -62,16 +62,20 @@ def coup_after(coup: Coup | None, event: TableEvent) -> Coup:
         return begun_coup(event)
     if coup is None:
         raise OurBug(f"{event.TYPE} before its coup began")
-    change = _CHANGES.get(type(event))
-    after = change(coup, event) if change else coup
-    phase = advance(coup.phase, event)
+    after, phase = changed_coup(coup, event), advance(coup.phase, event)
     return after if phase is None else replace(after, phase=phase)
+
+
+def changed_coup(coup: Coup, event: TableEvent) -> Coup:
+    """Return what an event changes of its coup, but for the phase that `advance` finds."""
+    change = _CHANGES.get(type(event))
+    return change(coup, event) if change else coup
 
 
 # ---- cards ----
 
 
-def with_face(
+def _with_face(
     coup: Coup, event: CardDisclosed | CardMarkedUnreadable | CardEntered | CardCorrected
 ) -> Coup:
     """Return the coup with another face, or none, at a place where a card lies.
@@ -92,7 +96,7 @@ def with_face(
     return replace(coup, cards=cards, completed=None)
 
 
-def with_hands(coup: Coup, player: Sequence[Card], banker: Sequence[Card]) -> Coup:
+def _with_hands(coup: Coup, player: Sequence[Card], banker: Sequence[Card]) -> Coup:
     """Return the coup with these cards; a card at its old place keeps its source.
 
     The cards lie in the order in which the draw table deals them. Those that were not due, which
@@ -120,12 +124,12 @@ def _dealt(coup: Coup, dealt: DealtCard) -> Coup:
 def _by_hand(coup: Coup, event: CardEntered | CardCorrected) -> Coup:
     place = (event.hand, event.number)
     if any((dealt.hand, dealt.number) == place for dealt in coup.cards):
-        return with_face(coup, event)
+        return _with_face(coup, event)
     return _dealt(coup, DealtCard(*place, event.card, None, "manual"))
 
 
 def _hands_corrected(coup: Coup, event: HandsCorrected) -> Coup:
-    corrected = with_hands(coup, event.player, event.banker)
+    corrected = _with_hands(coup, event.player, event.banker)
     if coup.phase not in OVER or (coup.phase is Phase.VOIDED and not event.counts_again):
         return corrected
     return replace(corrected, phase=Phase.SETTLED, reason="")
@@ -166,8 +170,8 @@ _CHANGES: Final[dict[type[TableEvent], Callable[[Coup, Any], Coup]]] = {
     CardUnread: lambda coup, event: _dealt(
         coup, DealtCard(event.hand, event.number, None, None, "unread")
     ),
-    CardDisclosed: with_face,
-    CardMarkedUnreadable: with_face,
+    CardDisclosed: _with_face,
+    CardMarkedUnreadable: _with_face,
     CardEntered: _by_hand,
     CardCorrected: _by_hand,
     HandsCorrected: _hands_corrected,
