@@ -46,6 +46,7 @@ from table_core.rules.wager_checks import MAX_SEAT, MIN_SEAT, check_wagers
 from table_core.rules.wager_totals import WagerTotals, add_wagers, bounds_refusal
 from table_core.state.corrected_coup import (
     TAKEN_BACK,
+    first_phase_revision,
     hands_error,
     known_faces,
     next_settlement,
@@ -295,7 +296,7 @@ def _hands(
     error = _odd_hands(hands) if void else hands_error(*hands)
     refusal = first_refusal(
         (
-            hands == was and not again and not _restores(case),
+            hands == was and not again and not _settles_otherwise(case, context),
             "changes_nothing",
             f"coup {coup.id} has these cards on record",
         ),
@@ -324,11 +325,14 @@ def _hands(
     return draft.done
 
 
-def _restores(case: SettledCase) -> bool:
-    """Return whether the same hands let the first phase of a void coup count again."""
-    first = case.coup.settlement(INITIAL_PHASE)
-    void = case.coup.phase is Phase.VOIDED
-    return void and first is not None and not _stands(case, first)
+def _settles_otherwise(case: SettledCase, context: DecisionContext) -> bool:
+    """Return whether the first phase of a void coup is not what the cards on record come to.
+
+    It was taken back, or a build before 0.2.0 left it as it was paid on other cards.
+    """
+    coup = taken_by_first_phase(case.coup)
+    void = coup.phase is Phase.VOIDED
+    return void and first_phase_revision(context.table, coup, case.rulebook) is not None
 
 
 def _odd_hands(hands: Hands) -> str | None:

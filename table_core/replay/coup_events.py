@@ -25,6 +25,7 @@ from events.types.table import (
     CoupMisaligned,
     CoupSettled,
     CoupVoided,
+    DealCompleted,
     Refund,
     ResultDisputed,
     Settlement,
@@ -241,6 +242,7 @@ _TROUBLES: Final[dict[type[TableEvent], str]] = {
     HandsCorrected: "corrected after settlement",
     ResultDisputed: "disputed",
 }
+_SHOWN: Final = {*_TROUBLES, CoupSettled, CoupVoided, DealCompleted, IrregularityRecorded}
 _OF_A_VOID_COUP: Final = "corrected after the void"
 _OTHER_CARDS: Final = "first phase paid on other cards"
 _STATES: Final = {Phase.SETTLED: "settled", Phase.VOIDED: "void"}
@@ -313,7 +315,8 @@ class CoupList:
             return
         before = self._coups.get(line.coup)
         coup = self._coups[line.coup] = _without_lines(coup_after(before, event))
-        self.by_id[line.coup] = _line(line, before, coup, fact)
+        if type(event) in _SHOWN:
+            self.by_id[line.coup] = _line(line, before, coup, fact)
 
 
 def _line(line: CoupLine, before: Coup | None, coup: Coup, fact: LoggedEvent) -> CoupLine:

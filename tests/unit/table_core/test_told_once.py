@@ -6,11 +6,12 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 
+from events.types.table import CoupSettled
 from table_core.narrative.wager_outcome import received
 from table_core.state.coup import Phase
 from table_core.state.table import Coup
-from tests.support.table.coups import SHOE, World
-from tests.support.table.histories import Functions, histories, play_history
+from tests.support.table.coups import COUP, SHOE, World
+from tests.support.table.histories import Functions, histories, perform, play_history
 from tests.support.table.money_game import BOOKS, Game, random_coup
 from tests.support.table.stories import KeptWorld, listed
 
@@ -220,6 +221,22 @@ def _in_the_state(world: World, name: str, otherwise: Coup) -> Coup:
     """The coup as the table has it; an earlier shoe's coup is in the log alone."""
     known = (*world.state.past, *([world.state.coup] if world.state.coup else []))
     return next((coup for coup in known if coup.id == name), otherwise)
+
+
+def test_a_void_coup_of_an_earlier_build_is_named_and_put_right() -> None:
+    """That build left the first phase as it was paid, on a card that never lay there."""
+    never_lay = play_history(NEVER_LAY.splitlines(), KeptWorld)
+    assert isinstance(never_lay, KeptWorld)
+    kept = play_history(["rules nz-scale-two", "in none"], KeptWorld)
+    assert isinstance(kept, KeptWorld)
+    for event in never_lay.log[len(kept.log) :]:
+        revised = isinstance(event, CoupSettled) and event.settlement.revision > 1
+        kept.take([] if revised else [event])
+    assert listed(kept)[COUP].troubles[-1] == "first phase paid on other cards"
+    assert kept.state.totals.paid == 26_000
+    perform(kept, 'correct_hands player="2S 7S 8D" banker="3D KC"')
+    assert kept.state.totals.paid == 0
+    assert listed(kept)[COUP].troubles[-1] == "corrected after the void"
 
 
 @pytest.mark.parametrize("name", BOOKS)
