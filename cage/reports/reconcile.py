@@ -31,18 +31,10 @@ from events.types.table import CoupSettled, Settlement
 
 __all__ = ["Difference", "Reconciliation", "TableFigures", "reconcile"]
 
-_NAMED: Final = ("kind", "coup", "shoe", "phase", "rulebook", "reverses", "detail")
+_OTHERWISE: Final = {"ref", "day", "postings"}  # compared by themselves
+_NAMED: Final = tuple(name for name in LedgerEntry.__struct_fields__ if name not in _OTHERWISE)
 
-# The table's figure to the account that has its balance in the ledger, and the sign there.
-_FIGURES: Final = {
-    "staked": ("staked", 1),
-    "house": ("house", -1),
-    "commission": ("commission", -1),
-    "collected": ("collected", 1),
-    "recovered": ("recovered", 1),
-    "outstanding": ("outstanding", 1),
-    "uncollected": ("uncollected", 1),
-}
+_INCOME: Final = frozenset({"house", "commission"})  # credit balances
 
 
 class TableFigures(Struct, frozen=True, kw_only=True):
@@ -267,8 +259,9 @@ class _Comparison:
 
     def figures_differ(self, table: TableFigures) -> Difference | None:
         """Return where the ledger's balances are not the table's own totals."""
-        for name, (account, sign) in _FIGURES.items():
-            held, said = sign * self._figures[account], getattr(table, name)
+        for name in TableFigures.__struct_fields__:
+            balance, said = self._figures[name], getattr(table, name)
+            held = -balance if name in _INCOME else balance
             if held != said:
                 text = f"{name}: {held} in the ledger and {said} by the table's own totals"
                 return Difference(position=0, coup="", text=text)
