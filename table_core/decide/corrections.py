@@ -123,11 +123,12 @@ def find_coup_in_progress(state: TableState, coup: str) -> Coup | None:
 
 
 def find_case(
-    state: TableState, name: str, reason: str, context: DecisionContext
+    state: TableState, name: str, reason: str, context: DecisionContext, *, void_too: bool = False
 ) -> SettledCase | Refusal:
     """Return a coup that is over by its id; else why nothing of it can be corrected.
 
-    A coup that is void without any settlement cannot be: all its stakes went back.
+    A coup that is void without any settlement cannot be: all its stakes went back. Nor can another
+    void one whose first phase was taken back, unless `void_too`.
     """
     if not reason.strip():
         return refuse("reason_required", "say why")
@@ -146,7 +147,9 @@ def find_case(
         text = f"coup {coup.id} was settled by {coup.rulebook} ({coup.rulebook_hash[:12]})"
         return refuse("unknown_rulebook", f"{text}, which is not at hand")
     dealt_from = coup.id.rpartition("/")[0]
-    return SettledCase(coup, shoe if shoe is not None and shoe.id == dealt_from else None, rulebook)
+    dealt = shoe if shoe is not None and shoe.id == dealt_from else None
+    case = SettledCase(coup, dealt, rulebook)
+    return case if void_too else _still_paid(case)
 
 
 def _is_void(coup: Coup) -> Refusal:
@@ -240,7 +243,7 @@ def correct_hands(state: TableState, command: CorrectHands, context: DecisionCon
     coup = find_coup_in_progress(state, command.coup)
     if coup is not None:
         return _hands_in_progress(state, coup, hands, command.reason, context)
-    case = find_case(state, command.coup, command.reason, context)
+    case = find_case(state, command.coup, command.reason, context, void_too=True)
     if isinstance(case, Refusal):
         return case
     again = case.coup.phase is Phase.VOIDED and case.coup.settlement(LAST_PHASE) is not None
@@ -255,8 +258,7 @@ def correct_past_card(
     state: TableState, command: CorrectCard, context: DecisionContext
 ) -> Decision:
     """Correct the face of one card of a coup that is over; the other cards stay."""
-    found = find_case(state, command.coup or "", command.reason, context)
-    case = found if isinstance(found, Refusal) else _still_paid(found)
+    case = find_case(state, command.coup or "", command.reason, context)
     if isinstance(case, Refusal):
         return case
     place = (command.hand, command.number)
@@ -408,8 +410,7 @@ def void_past_coup(state: TableState, command: VoidCoup, context: DecisionContex
 
     Of a coup that is void already, take back the first phase, which was paid before.
     """
-    found = find_case(state, command.coup or "", command.reason, context)
-    case = found if isinstance(found, Refusal) else _still_paid(found)
+    case = find_case(state, command.coup or "", command.reason, context)
     if isinstance(case, Refusal):
         return case
     coup, rulebook = case.coup, case.rulebook
@@ -453,7 +454,7 @@ def correct_rulebook(
             (not command.reason.strip(), "reason_required", "say why")
         ) or _phase_refusal(state, RulebookCorrected.TYPE, open_text)
         return refusal or _judged_by_another(state, coup, command, context)
-    found = find_case(state, command.coup, command.reason, context)
+    found = find_case(state, command.coup, command.reason, context, void_too=True)
     case = found if isinstance(found, Refusal) else _still_paid(found, taken_back_too=True)
     if isinstance(case, Refusal):
         return case
@@ -604,8 +605,7 @@ def correct_wager(state: TableState, command: CorrectWager, context: DecisionCon
 def _wager_of_past_coup(
     state: TableState, command: CorrectWager, context: DecisionContext
 ) -> Decision:
-    found = find_case(state, command.coup, command.reason, context)
-    case = found if isinstance(found, Refusal) else _still_paid(found)
+    case = find_case(state, command.coup, command.reason, context)
     if isinstance(case, Refusal):
         return case
     event = _wager_event(case.coup, case.rulebook, command, context)
