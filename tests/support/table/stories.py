@@ -84,11 +84,12 @@ class KeptWorld(World):
         known = BOOKS | {book.hash: book for book in (self.context.rulebook, *books)}
         return narrate_coup(self.record(coup), origin=ORIGIN, rulebooks=known)
 
-    def judged(self, coup: str = COUP) -> JudgedCoup:
-        """What the evidence of a coup comes to, by its events alone."""
+    def judged(self, coup: str = COUP, *more: TableEvent) -> JudgedCoup:
+        """What the evidence of a coup comes to, by its events alone, with `more` at its end."""
         context = self.context
         known = BOOKS | {book.hash: book for book in (context.rulebook, *context.library)}
         own = [_evidence(moment.fact) for moment in self.record(coup).moments]
+        own += [own[-1]._replace(event=each) for each in more]
         return judge_again(ORIGIN, coup, own, known)
 
     def write(self, path: Path) -> Path:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 
-from events.types.table import CoupSettled
+from events.types.table import CoupSettled, CoupVoided
+from table_core.evidence.judge import EvidenceFault
 from table_core.narrative.wager_outcome import received
 from table_core.state.coup import Phase
 from table_core.state.table import Coup
@@ -221,6 +222,22 @@ def _in_the_state(world: World, name: str, otherwise: Coup) -> Coup:
     """The coup as the table has it; an earlier shoe's coup is in the log alone."""
     known = (*world.state.past, *([world.state.coup] if world.state.coup else []))
     return next((coup for coup in known if coup.id == name), otherwise)
+
+
+def test_evidence_of_a_void_coup_holds_nothing_that_does_not_follow() -> None:
+    world = play_history([*PAIR.splitlines(), "void_coup", "open"], KeptWorld)
+    assert isinstance(world, KeptWorld)
+    (paid,) = world.record().in_force
+    assert world.judged().paid == paid.paid == 26_000
+    void = next(each for each in world.log if isinstance(each, CoupVoided))
+    again = replace(paid, revision=2, reverses=paid.settlement_id, settlement_id=f"{paid.coup}/x")
+    for event, why in (
+        (CoupSettled(coup=COUP, settlement=again), "has other settlement_id"),
+        (CoupSettled(coup=COUP, settlement=replace(again, phase=2)), "settles a coup that is void"),
+        (void, "the coup is void already"),
+    ):
+        with pytest.raises(EvidenceFault, match=why):
+            world.judged(COUP, event)
 
 
 def test_a_void_coup_of_an_earlier_build_is_named_and_put_right() -> None:
