@@ -59,8 +59,8 @@ def table_figures(log: LogReader, position: int) -> TableFigures | None:
         commission=book.accrued - book.reversed_,
         collected=book.collected,
         recovered=book.recovered,
-        outstanding=book.outstanding_total,
-        uncollected=book.uncollected_total,
+        outstanding=sum(each.amount for each in book.outstanding),
+        uncollected=sum(each.amount for each in book.uncollected),
     )
 
 
