@@ -616,6 +616,7 @@ def _wager_of_past_coup(
         return refuse("coup_void", text)
     draft = DecisionBuilder(state)
     draft.emit(event)
+    _record_late_wager(draft, case.coup, event)
     _record_breach(draft, case.coup, case.rulebook, event)
     coup = _corrected(case.coup, event)
     settle_again(draft, context, coup, was=case.rulebook, now=case.rulebook)
@@ -635,6 +636,7 @@ def _wager_in_progress(
     """Emit the correction; prepaid commission and a paid first phase are adjusted at once."""
     rulebook, draft = context.rulebook_of(coup), DecisionBuilder(state)
     draft.emit(event)
+    _record_late_wager(draft, coup, event)
     _record_breach(draft, coup, apply_limits(rulebook, state.limits), event)
     more, less = prepaid_changes(rulebook, coup.wagers, draft.coup.wagers)
     if more:
@@ -700,20 +702,21 @@ def _never_a_wager(rulebook: Rulebook, others: Sequence[Wager], wager: Wager) ->
 def _record_breach(
     draft: DecisionBuilder, coup: Coup, rulebook: Rulebook, event: WagerCorrected
 ) -> None:
-    """Record a limit that the wager broke: it is paid or lost in full (house rule 19).
-
-    A wager that was added to a coup in which nobody could wager was put there late.
-    """
+    """Record a limit that the wager broke: it is paid or lost in full (house rule 19)."""
     if event.wager is None:
         return
-    if coup.wagerless and event.was is None:
-        text = f"wager {event.wager.id}: no wagers were taken in coup {coup.id}"
-        draft.emit(IrregularityRecorded(coup=coup.id, kind="late_wager", reason=text))
     others = with_wager(coup, event.was, None).wagers if event.was else coup.wagers
     (breach,) = check_wagers(rulebook, others, (event.wager,))
     if breach is not None:
         text = f"wager {event.wager.id}: {breach.text}"
         draft.emit(IrregularityRecorded(coup=coup.id, kind="limit_breach", reason=text))
+
+
+def _record_late_wager(draft: DecisionBuilder, coup: Coup, event: WagerCorrected) -> None:
+    """Record that a wager was added to a coup in which nobody could wager."""
+    if coup.wagerless and event.was is None and event.wager is not None:
+        text = f"wager {event.wager.id}: no wagers were taken in coup {coup.id}"
+        draft.emit(IrregularityRecorded(coup=coup.id, kind="late_wager", reason=text))
 
 
 HANDLERS: Final[Handlers] = {
