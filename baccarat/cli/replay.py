@@ -78,7 +78,7 @@ def _print_coup(
     *,
     as_json: bool,
 ) -> None:
-    name, digest = record.rules
+    name, digest = record.coup.rulebook, record.coup.rulebook_hash
     book = books.get(digest)
     found = None
     if asked:

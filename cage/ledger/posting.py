@@ -25,7 +25,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from cage.ledger.chip_posting import CHIP_EVENT_TYPES, chip_entry
+from cage.ledger.chip_posting import CHIP_EVENT_TYPES, business_day_of, chip_entry
 from cage.ledger.entries import LAID, LedgerEntry, Posting, PostingState, SeatCommission
 from events.errors import LedgerError
 from events.types.chips import ChipEvent
@@ -61,6 +61,7 @@ __all__ = [
     "POSTED_EVENT_TYPES",
     "REVERSAL",
     "SettlementLookup",
+    "business_day",
     "post",
     "reversal_ref",
     "reversed_postings",
@@ -111,6 +112,16 @@ def post(
         postings=_merged(postings),
     )
     return books, (entry,)
+
+
+def business_day(books: PostingState, at: str) -> str:
+    """Return the business day to book on, YYYY-MM-DD: the day of the shoe on the table.
+
+    Args:
+        books: the state after the event.
+        at: when the table appended the event; its day counts before the first shoe.
+    """
+    return business_day_of(books.shoe) if books.shoe else at[: len("YYYY-MM-DD")]
 
 
 def reversed_postings(postings: Iterable[Posting]) -> tuple[Posting, ...]:

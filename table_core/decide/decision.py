@@ -25,15 +25,16 @@ from events.types.wagers import AggregateCapped, CappedWager, WagersVoided
 from table_core.fold.dispatch import FoldedEvents, fold
 from table_core.refusals import Decision
 from table_core.rules.commission_owed import prepaid_commission, settlement_commission
-from table_core.rules.rulebook import INITIAL_PHASE, Rulebook
+from table_core.rules.rulebook import Rulebook
 from table_core.rules.settlement import CapApplied, settle_with_caps
 from table_core.rules.wager_checks import unsupported_side_bets
 from table_core.state.corrected_coup import (
+    first_phase_revision,
     known_faces,
     next_settlement,
     phase_outcome,
     same_settlement,
-    void_revision,
+    taken_by_first_phase,
 )
 from table_core.state.shoe import BURN_ALARM, ShoeState, audit_shoe
 from table_core.state.table import Coup, TableState
@@ -184,13 +185,13 @@ class DecisionBuilder:
         for fact in facts:
             self.emit(fact)
 
-    def _take_back_first_phase(self, context: DecisionContext) -> None:
-        """Reverse the first phase where the house's policy for a void is `reverse_all`."""
-        if context.rulebook_of(self.coup).procedure.void_after_phase_one == "keep":
-            return
-        settlement = void_revision(context.table, self.coup, INITIAL_PHASE)
-        if settlement is not None:
-            self._issue(context, settlement)
+    def _revise_first_phase(self, context: DecisionContext) -> None:
+        """Settle a paid first phase as the cards on record say now, or take it back by policy."""
+        coup, rulebook = taken_by_first_phase(self.coup), context.rulebook_of(self.coup)
+        revision = first_phase_revision(context.table, coup, rulebook)
+        if revision is not None:
+            self._issue(context, revision[0])
+            self.emit_caps(*revision)
 
     def close_betting(self, context: DecisionContext, *, by: str) -> None:
         """Close betting, and take in advance the commission that the rulebook prepays."""
@@ -216,7 +217,7 @@ class DecisionBuilder:
 
     def void(self, context: DecisionContext, reason: str) -> None:
         """Void the coup: unsettled stakes and prepaid commission go back."""
-        self._take_back_first_phase(context)
+        self._revise_first_phase(context)
         coup, rulebook = self.coup, context.rulebook_of(self.coup)
         refunds = tuple(
             _refund(wager)

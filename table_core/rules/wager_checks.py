@@ -23,6 +23,7 @@ __all__ = [
     "SIDES",
     "check_further_wagers",
     "check_wagers",
+    "differential_refusal",
     "unsupported_side_bets",
     "withdrawal_refusal",
 ]
@@ -115,6 +116,13 @@ def withdrawal_refusal(
     a withdrawal may not leave a difference that a placement could not create. A withdrawal from the
     side that is ahead is always allowed.
     """
+    return differential_refusal(rulebook, before, after)
+
+
+def differential_refusal(
+    rulebook: Rulebook, before: WagerTotals, after: WagerTotals
+) -> Refusal | None:
+    """Return `differential` where a set of wagers widens a gap beyond the limit; else None."""
     limit = rulebook.limits.differential
     if limit is None:
         return None
@@ -123,7 +131,7 @@ def withdrawal_refusal(
         if ahead > max(limit, before.by_bet.get(bet, 0) - before.by_bet.get(other, 0)):
             return refuse(
                 "differential",
-                f"{bet} would be left {ahead} ahead of {other}; the differential is {limit}",
+                f"{bet} would be {ahead} ahead of {other}; the differential is {limit}",
             )
     return None
 

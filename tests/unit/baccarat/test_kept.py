@@ -32,9 +32,24 @@ HOW = "add a scene or a story, and `make corpus`: docs/changing-an-event.md"
 MADE_UP = "0" * 64  # the profile of the one log whose shoe spoke no bytes
 
 
+# What that build told wrong, by the beginnings of the commands: decision 74. Its cage left out
+# patrons who had wagered nothing but tokens; its replay took another coup's correction for a void
+# coup's own, and did not show the first settlement of a first phase that came after the coup.
+_PATRONS = ("cage report",)
+_TIMINGS = ("deduct", "extras", "per-coup", "per-shoe", "prepaid")
+_LISTED = ("replay table.sqlite:", "replay table.sqlite --json:")
+_COUPS = tuple(f"replay table.sqlite --coup 20261127-{coup} " for coup in ("01/2", "02/4"))
+TOLD_WRONG = dict.fromkeys([f"money-{each}" for each in _TIMINGS], _PATRONS) | {
+    "money-per-shoe": (*_PATRONS, *_LISTED, *_COUPS),
+}
+
+
 @pytest.mark.parametrize("story", kept_stories(), ids=lambda path: path.name)
 def test_this_build_says_what_the_build_of_its_time_said(story: Path, tmp_path: Path) -> None:
-    assert differences(unpack(story, tmp_path)) == []
+    wrong = TOLD_WRONG.get(story.name, ())
+    found = differences(unpack(story, tmp_path))
+    assert [each for each in found if not each.startswith(wrong)] == []
+    assert all(any(each.startswith(words) for each in found) for words in wrong)
 
 
 # ---- and nothing that there is, is missing ----
