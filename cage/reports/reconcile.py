@@ -4,7 +4,7 @@ Four comparisons, so that one error cannot hide another:
 
 - each entry with its event: day, time and text, and the postings that the event yields;
 - each settlement, seat by seat, with the sums of its own lines or its `difference`;
-- all of them together with the table's own totals, its commission's split among them;
+- all of them together with the table's own totals and its debts of commission, part by part;
 - the ledger's cursor with the log's chain.
 
 A ledger that agrees still fails if somebody has changed the schema of its file: a trigger could
@@ -24,9 +24,11 @@ from cage.ledger.entries import LedgerEntry, Posting, PostingState
 from cage.ledger.posting import business_day, post
 from cage.ledger.reading import BookedEntry, Filter, Ledger
 from cage.ledger.received_event import LedgerEvent, check_continues_chain, decode_stored_event
+from cage.reports.commission_debts import CommissionDebts, DebtFigures
 from events.errors import LedgerError
 from events.log.reader import LogReader
 from events.proof.chain import origin_hash
+from events.types.commission import CommissionReversed
 from events.types.table import CoupSettled, Settlement
 
 __all__ = ["Difference", "Reconciliation", "TableFigures", "reconcile"]
@@ -48,6 +50,7 @@ class TableFigures(Struct, frozen=True, kw_only=True):
         recovered: paid after it had been given up.
         outstanding: owed and not yet taken.
         uncollected: given up and still unpaid.
+        debts: of which something is still to be paid or given back, or was recovered.
     """
 
     staked: int
@@ -57,6 +60,10 @@ class TableFigures(Struct, frozen=True, kw_only=True):
     recovered: int
     outstanding: int
     uncollected: int
+    debts: tuple[DebtFigures, ...] = ()
+
+
+_TOTALS: Final = tuple(name for name in TableFigures.__struct_fields__ if name != "debts")
 
 
 class Difference(Struct, frozen=True, kw_only=True):
@@ -156,6 +163,8 @@ class _Comparison:
         self._books = PostingState()
         self._commission: Counter[tuple[str, int]] = Counter()
         self._figures: Counter[str] = Counter()
+        self._debts = CommissionDebts()
+        self._pooled = False  # whether a reversal of 0.1.0 came, which split what it gave back
         self._rows = groupby(booked, key=lambda entry: entry.position)
         self._next = next(self._rows, None)
 
@@ -250,6 +259,8 @@ class _Comparison:
 
     def _count_figures(self, booked: list[BookedEntry]) -> None:
         for entry in booked:
+            self._debts.take(entry.coup, entry.currency, entry.postings)
+            self._pooled |= entry.kind == CommissionReversed.TYPE and not entry.currency
             for posting in entry.postings:
                 self._figures[posting.account] += posting.amount
                 if posting.account in {"win", "commission"}:
@@ -259,13 +270,19 @@ class _Comparison:
 
     def figures_differ(self, table: TableFigures) -> Difference | None:
         """Return where the ledger's balances are not the table's own totals."""
-        for name in TableFigures.__struct_fields__:
-            balance, said = self._figures[name], getattr(table, name)
-            held = -balance if name in _INCOME else balance
+        figures = {name: getattr(table, name) for name in _TOTALS}
+        balances = self._figures
+        if self._pooled:
+            figures["collected"] += figures.pop("recovered")
+            balances = Counter(balances)
+            balances["collected"] += balances["recovered"]
+        for name, said in figures.items():
+            held = -balances[name] if name in _INCOME else balances[name]
             if held != said:
                 text = f"{name}: {held} in the ledger and {said} by the table's own totals"
                 return Difference(position=0, coup="", text=text)
-        return None
+        differs = self._debts.difference(table.debts)
+        return Difference(position=0, coup=differs[0], text=differs[1]) if differs else None
 
     def _owe(self, coup: str, seat: int, amount: int) -> None:
         """Track the settlements' commission less the ledger's, while the two differ."""

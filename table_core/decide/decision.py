@@ -176,21 +176,23 @@ class DecisionBuilder:
         for cut in cuts:
             self.emit(_capped(settlement, cut))
 
-    def _issue(self, context: DecisionContext, settlement: Settlement) -> None:
+    def _issue(self, context: DecisionContext, settlement: Settlement, *, reason: str = "") -> None:
         before = self.coup.settlement(settlement.phase)
         self.emit(CoupSettled(coup=settlement.coup, settlement=settlement))
         book = self.state.commission
         rulebook = context.rulebook_of(self.coup)
-        facts = settlement_commission(rulebook, rulebook, book, settlement, reversed_=before)
+        facts = settlement_commission(
+            rulebook, rulebook, book, settlement, reversed_=before, reason=reason
+        )
         for fact in facts:
             self.emit(fact)
 
-    def _revise_first_phase(self, context: DecisionContext) -> None:
+    def _revise_first_phase(self, context: DecisionContext, reason: str) -> None:
         """Settle a paid first phase as the cards on record say now, or take it back by policy."""
         coup, rulebook = taken_by_first_phase(self.coup), context.rulebook_of(self.coup)
         revision = first_phase_revision(context.table, coup, rulebook)
         if revision is not None:
-            self._issue(context, revision[0])
+            self._issue(context, revision[0], reason=reason)
             self.emit_caps(*revision)
 
     def close_betting(self, context: DecisionContext, *, by: str) -> None:
@@ -217,7 +219,7 @@ class DecisionBuilder:
 
     def void(self, context: DecisionContext, reason: str) -> None:
         """Void the coup: unsettled stakes and prepaid commission go back."""
-        self._revise_first_phase(context)
+        self._revise_first_phase(context, reason)
         coup, rulebook = self.coup, context.rulebook_of(self.coup)
         refunds = tuple(
             _refund(wager)

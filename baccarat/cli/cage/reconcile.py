@@ -12,6 +12,7 @@ from baccarat.cli.main import EXIT_DONE, EXIT_NO, print_error
 from baccarat.history.log_facts import state_at
 from cage.ledger.database import parse_ledger_url
 from cage.ledger.reading import open_ledger
+from cage.reports.commission_debts import DebtFigures
 from cage.reports.reconcile import Reconciliation, TableFigures, reconcile
 from events.errors import LogError, OurBug
 from events.log.reader import LogReader
@@ -61,6 +62,18 @@ def table_figures(log: LogReader, position: int) -> TableFigures | None:
         recovered=book.recovered,
         outstanding=sum(each.amount for each in book.outstanding),
         uncollected=sum(each.amount for each in book.uncollected),
+        debts=tuple(
+            DebtFigures(
+                coup=debt.coup,
+                seat=debt.seat,
+                patron=debt.patron or "",
+                outstanding=debt.outstanding,
+                uncollected=debt.uncollected,
+                recovered=debt.recovered,
+                refundable=debt.refundable,
+            )
+            for debt in book.debts
+        ),
     )
 
 
