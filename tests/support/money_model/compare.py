@@ -1,0 +1,234 @@
+"""Holds a table against the model after each step: every wager, seat, debt and total."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from events.types.commission import SeatAmount
+from events.types.table import (
+    BettingOpened,
+    CoupSettled,
+    CoupVoided,
+    Settlement,
+    SettlementLine,
+    TableEvent,
+    WagersPlaced,
+    WagersWithdrawn,
+)
+from events.types.corrections import WagerCorrected
+from events.types.wagers import WagersVoided
+from table_core.state.table import TableState
+from tests.support.cage.ledgers import MemoryLedger
+from tests.support.money_model.model import Model, ModelCoup, ModelSettlement
+from tests.support.money_model.steps import Steps, coup_id
+
+__all__ = ["Comparison", "Difference"]
+
+_LAST: Final = 2
+
+
+class Difference(AssertionError):
+    """The table and the model say different things.
+
+    Args:
+        what: of what, in a word or two: differences of one kind are alike.
+        told: what the table says.
+        right: what the model says.
+        lines: the history up to here.
+    """
+
+    def __init__(self, what: str, told: object, right: object, lines: Sequence[str]) -> None:
+        self.what, self.told, self.right, self.lines = what, told, right, tuple(lines)
+        history = "\n".join(f"    {line}" for line in lines)
+        super().__init__(f"{what}\n{history}\n  told  {told}\n  right {right}")
+
+
+class Comparison:
+    """What the table's events and state say, beside what the model says.
+
+    Args:
+        steps: plays the history.
+    """
+
+    def __init__(self, steps: Steps) -> None:
+        self.steps = steps
+        self.ledger = MemoryLedger()
+        self._heard = 0
+        self._in_force: dict[tuple[str, int], Settlement] = {}
+        self._returned: dict[str, set[str]] = {}
+
+    def take(self, line: str) -> None:
+        """Play a line and compare.
+
+        Raises:
+            Difference: the table and the model disagree.
+        """
+        self.steps.take(line)
+        expected, code = self.steps.expected, self.steps.code
+        if expected is not None:
+            self._same(f"answer to {line.split()[0]}", code or "accepted", expected, ok=expected is (code is None))
+        new = self.steps.table.events[self._heard :]
+        self._heard += len(new)
+        try:
+            self.ledger.hear(new)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the ledger cannot book it
+            raise self._found("ledger cannot book", repr(error), "booked") from error
+        revised = self._hear(new)
+        model, state = self.steps.model, self.steps.table.state
+        self._differences(revised, model)
+        for coup in self._changed(model, new):
+            self._coup(coup)
+        self._state(state, model)
+        self._commission(state, model)
+        self._ledger(model)
+
+    def everything(self) -> None:
+        """Compare every coup that ever was."""
+        for coup in self.steps.model.coups.values():
+            self._coup(coup)
+
+    def _found(self, what: str, told: object, right: object) -> Difference:
+        return Difference(what, told, right, self.steps.lines)
+
+    def _same(self, what: str, told: object, right: object, *, ok: bool | None = None) -> None:
+        if not (told == right if ok is None else ok):
+            raise self._found(what, told, right)
+
+    def _hear(self, events: Iterable[TableEvent]) -> dict[tuple[str, int], Settlement]:
+        revised = {}
+        for event in events:
+            if isinstance(event, CoupSettled):
+                its = event.settlement
+                key = (event.coup, its.phase)
+                before = self._in_force.get(key)
+                self._same("revision", its.revision, before.revision + 1 if before else 1)
+                self._in_force[key] = its
+                revised[key] = its
+            elif isinstance(event, CoupVoided | WagersVoided):
+                for each in event.refunds:
+                    self._back(event.coup, each.wager)
+            elif isinstance(event, WagersWithdrawn):
+                for name in event.wagers:
+                    self._back(event.coup, name)
+        return revised
+
+    def _back(self, coup: str, wager: str) -> None:
+        gone = self._returned.setdefault(coup, set())
+        self._same("returned twice", wager in gone, False)
+        gone.add(wager)
+
+    def _changed(self, model: Model, events: Iterable[TableEvent]) -> Iterator[ModelCoup]:
+        named = {getattr(event, "coup", None) for event in events}
+        touched = {self.steps.touched, model.coup.id if model.coup else None}
+        for coup in model.coups.values():
+            if coup.id in touched or coup_id(coup.id) in named:
+                yield coup
+
+    def _differences(self, revised: Mapping[tuple[str, int], Settlement], model: Model) -> None:
+        right = {(coup_id(name), phase): its for (name, phase), its in model.differences.items()}
+        for key, its in revised.items():
+            told = {d.seat: (d.staked, d.paid, d.commission) for d in its.difference}
+            self._same(f"difference of {key}", told, right.get(key, {}))
+
+    def _coup(self, coup: ModelCoup) -> None:
+        name = coup_id(coup.id)
+        told = {phase for its, phase in self._in_force if its == name}
+        self._same(f"phases settled of {coup.id}", told, set(coup.settlements))
+        for phase, right in coup.settlements.items():
+            self._settlement(f"{coup.id} phase {phase}", self._in_force[name, phase], right)
+        returned = self._returned.get(name, set())
+        self._same(f"wagers returned of {coup.id}", returned, set(coup.returned))
+        state = self.steps.table.state
+        if state.coup is not None and state.coup.id == name:
+            wagers = {
+                each.id: (each.seat, each.bet, each.stake, each.patron, each.kind)
+                for each in state.coup.wagers
+            }
+            own = {
+                key: (each.seat, each.bet, each.stake, each.patron, each.kind)
+                for key, each in coup.wagers.items()
+            }
+            self._same(f"wagers of {coup.id}", wagers, own)
+            self._same(f"phase of {coup.id}", state.coup.phase.value, coup.phase)
+
+    def _settlement(self, what: str, told: Settlement, right: ModelSettlement) -> None:
+        self._same(f"lines of {what}", list(map(_told_line, told.lines)), _right_lines(right))
+        self._same(f"revision of {what}", told.revision, right.revision)
+        sums = (
+            sum(right.stakes[name].chips for name in right.lines),
+            sum(line.paid for line in right.lines.values()),
+            sum(line.commission for line in right.lines.values()),
+        )
+        self._same(f"sums of {what}", (told.staked, told.paid, told.commission), sums)
+        winner = told.winner.value if told.winner else None
+        cards = (
+            tuple(card.value for card in told.player),
+            tuple(card.value for card in told.banker),
+            winner,
+        )
+        self._same(f"cards of {what}", cards, right.cards)
+        self._same(f"rulebook of {what}", told.rulebook_hash, right.rulebook)
+
+    def _state(self, state: TableState, model: Model) -> None:
+        totals = state.totals
+        self._same("totals", (totals.staked, totals.paid, totals.commission), model.totals())
+
+    def _commission(self, state: TableState, model: Model) -> None:
+        book = state.commission
+        for what, told in (("outstanding", book.outstanding), ("given_up", book.uncollected)):
+            self._same(f"commission {what}", _by_seat(told), model.owed(what))
+        laid, least, most = _by_seat(book.laid), model.laid(), model.laid_at_most()
+        between = all(least[seat] <= laid[seat] <= most[seat] for seat in {*laid, *least, *most})
+        self._same("commission laid", laid, (least, most), ok=between)
+        told_sums = (book.accrued - book.reversed_, book.collected, book.recovered)
+        right = tuple(model.owed(what).total() for what in ("accrued", "collected", "recovered"))
+        self._same("commission accrued, collected, recovered", told_sums, right)
+
+    def _ledger(self, model: Model) -> None:
+        for account, what in (
+            ("outstanding", "outstanding"),
+            ("uncollected", "given_up"),
+            ("collected", "collected"),
+            ("recovered", "recovered"),
+        ):
+            self._same(f"ledger {account}", self.ledger.by_seat(account), model.owed(what))
+
+
+def _told_line(line: SettlementLine) -> tuple[object, ...]:
+    stake = (line.seat, line.bet, line.stake, line.patron, line.kind)
+    return (
+        line.wager,
+        *stake,
+        line.result,
+        line.category,
+        line.winnings,
+        line.commission,
+        line.paid,
+    )
+
+
+def _right_lines(settlement: ModelSettlement) -> list[tuple[object, ...]]:
+    return [
+        (
+            name,
+            each.seat,
+            each.bet,
+            each.stake,
+            each.patron,
+            each.kind,
+            line.result,
+            line.category,
+            line.winnings,
+            line.commission,
+            line.paid,
+        )
+        for name, line in settlement.lines.items()
+        for each in [settlement.stakes[name]]
+    ]
+
+
+def _by_seat(amounts: Iterable[SeatAmount]) -> Counter[int]:
+    seats: Counter[int] = Counter()
+    for each in amounts:
+        seats[each.seat] += each.amount
+    return seats

@@ -1,0 +1,329 @@
+"""Random histories: people and a shoe that do anything, sensible or not, from one seed."""
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from tests.support.cage.books import source
+from tests.support.money_model.compare import Comparison, Difference
+from tests.support.money_model.model import Model, ModelCoup
+from tests.support.money_model.rules import due
+from tests.support.money_model.steps import Steps
+
+__all__ = ["GAMES", "Driver", "play", "shortest", "texts"]
+
+GAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
+    "AUD": {
+        "au-commission": ("au-commission",),
+        "au-even-money": ("au-even-money",),
+        "extras": ("extras",),
+        "prepaid": ("au-commission", "commission.timing=prepaid", "options.allow_opposite=true"),
+        "prepaid-pairs": (
+            "au-commission",
+            "commission.timing=prepaid",
+            "bets.tiger_pair.phase=1",
+            "bets.tiger_pair.commission=true",
+            "bets.player_pair.phase=1",
+            "bets.player_pair.commission=true",
+        ),
+        "per-coup": ("au-commission", "commission.timing=per_coup", "unit=5"),
+        "per-shoe": (
+            "au-commission",
+            "commission.timing=per_shoe",
+            "commission.block=500",
+            "bets.player_pair.phase=1",
+        ),
+        "pairs-first": (
+            "au-even-money",
+            "bets.player_pair.phase=1",
+            "bets.tiger_pair.phase=1",
+            "procedure.void_after_phase_one=reverse_all",
+        ),
+        "differential": ("au-commission", "limits.differential=900", "limits.table_maximum=9000"),
+    },
+    "NZD": {
+        "nz-scale-one": ("nz-scale-one",),
+        "nz-scale-two": ("nz-scale-two", "procedure.void_after_phase_one=reverse_all"),
+        "nz-marked": ("nz-scale-one", "commission.timing=per_shoe", "bets.perfect_pairs.variant=both"),
+        "nz-coup": ("nz-scale-two", "commission.timing=per_coup", "rounding.commission=up", "unit=5"),
+    },
+    "USD": {
+        "mini-lucky8": ("mini-lucky8",),
+        "ez": ("ez",),
+        "capped": ("mini-lucky8", "caps.maximum=900", "options.max_options=4"),
+        "by-patron": ("mini-lucky8", "caps.maximum=700", "caps.scope=patron", "commission.timing=per_shoe"),
+        "first-placed": (
+            "mini-lucky8",
+            "caps.maximum=650",
+            "caps.allocation=first_placed",
+            "commission.timing=per_coup",
+        ),
+    },
+}
+"""By currency the rulebooks that are played by: shipped ones, and what a site may make of them."""
+
+_RANKS: Final = "A23456789TJQK"
+_SUITS: Final = "SHDC"
+_PLACES: Final = ("P1", "B1", "P2", "B2", "P3", "B3")
+_COUPS: Final = 7  # of a shoe
+
+
+def texts(currency: str) -> dict[str, str]:
+    """Return a game's rulebooks by name, each a TOML with an id of its own."""
+    made = {}
+    for name, (shipped, *changes) in GAMES[currency].items():
+        made[name] = source(shipped, f"id={name}", *changes)
+    return made
+
+
+class Driver:
+    """Chooses the next line by what the model knows.
+
+    Args:
+        seed: of everything.
+        currency: names the game.
+        without: kinds of steps that are not to come; see `known`.
+    """
+
+    def __init__(self, seed: int, currency: str, without: frozenset[str] = frozenset()) -> None:
+        self.rng = random.Random(f"money/{seed}")
+        self.steps = Steps(texts(currency))
+        self.names = list(GAMES[currency])
+        self.without = without
+        self.name = self.rng.choice(self.names)
+        self.faces = [
+            rank + suit for rank in self.rng.sample(_RANKS, self.rng.choice((5, 9, 13))) for suit in _SUITS
+        ]
+
+    @property
+    def model(self) -> Model:
+        """The model of the table."""
+        return self.steps.model
+
+    def first(self) -> Sequence[str]:
+        """How a history begins."""
+        return (f"rulebook {self.name}", "load")
+
+    def next(self) -> str:
+        """Return the next line."""
+        rng, model = self.rng, self.model
+        if rng.random() < 0.04:
+            return "restart" if rng.random() < 0.2 else self._anything()
+        if model.coups and rng.random() < 0.12:
+            return self._correct(self._some_coup())
+        if model.owed("outstanding") or model.owed("given_up"):
+            if rng.random() < 0.12:
+                return self._pay()
+        if model.in_progress:
+            return self._go_on(self.steps.coup)
+        return self._begin()
+
+    # ---- between coups ----
+
+    def _begin(self) -> str:
+        model, rng = self.model, self.rng
+        owed = model.owed("outstanding")
+        if owed and model.rulebook.timing == "per_coup" and rng.random() < 0.8:
+            return "collect" if rng.random() < 0.6 else self._pay()
+        if rng.random() < 0.06 and len(self.names) > 1:
+            return f"rulebook {rng.choice(self.names)}"
+        if model.played >= _COUPS or (model.played and rng.random() < 0.02):
+            if self.steps.table.state.shoe is not None and not self.steps.table.state.shoe.ended:
+                return "end"
+            if owed and rng.random() < 0.8:
+                return "collect"
+            return "load"
+        return "free" if rng.random() < 0.05 else "open"
+
+    def _pay(self) -> str:
+        rng = self.rng
+        owed, gone = self.model.owed("outstanding"), self.model.owed("given_up")
+        if "pool" in self.without:
+            return "collect"
+        seats = sorted({*owed, *gone})
+        seat = rng.choice(seats) if seats and rng.random() < 0.9 else rng.randint(1, 9)
+        if gone[seat] and rng.random() < 0.6:
+            return f"recover {seat} {rng.choice((1, gone[seat], -(-gone[seat] // 2), gone[seat] + 1))}"
+        part = rng.choice((1, owed[seat], -(-owed[seat] // 2), owed[seat] + 1)) or 1
+        return rng.choice((f"collect {seat} {part}", f"collect {seat}", f"giveup {seat}", "collect"))
+
+    # ---- a coup's course ----
+
+    def _go_on(self, coup: ModelCoup) -> str:
+        rng = self.rng
+        if rng.random() < 0.02:
+            return "void"
+        if coup.phase == "betting":
+            return self._bet(coup)
+        if coup.phase == "misaligned":
+            return self._mend(coup)
+        if coup.phase in {"complete", "disputed"}:
+            return self._result(coup)
+        if coup.phase == "held":
+            return "void"
+        if rng.random() < 0.03:
+            return "lost"
+        hidden = [place for place in _PLACES if place in coup.cards and coup.cards[place] is None]
+        if hidden and (self._squeezed(coup) is False or rng.random() < 0.5):
+            return self._tell(hidden[0])
+        place = due(coup.hand("P"), coup.hand("B")) if not hidden else None
+        if hidden and len(coup.cards) < 4:
+            place = _PLACES[len(coup.cards)]
+        if place is None:
+            return self._tell(hidden[0]) if hidden else "void"
+        if coup.cards and rng.random() < 0.02:
+            return f"mark {rng.choice(list(coup.cards))}"
+        face = "?" if self._hide(coup) else self._face()
+        return f"{place} {face}"
+
+    def _hide(self, coup: ModelCoup) -> bool:
+        return int(coup.id.rpartition("/")[2]) % 4 == 3 and len(coup.cards) < 4
+
+    def _squeezed(self, coup: ModelCoup) -> bool:
+        return self._hide(coup)
+
+    def _tell(self, place: str) -> str:
+        word = "show" if self._was_drawn_hidden(place) else "enter"
+        return f"{word} {place} {self._face()}"
+
+    def _was_drawn_hidden(self, place: str) -> bool:
+        state = self.steps.table.state.coup
+        assert state is not None
+        dealt = next(
+            each for each in state.cards if f"{each.hand.value[0].upper()}{each.number}" == place
+        )
+        return dealt.source == "shoe"
+
+    def _result(self, coup: ModelCoup) -> str:
+        draw = self.rng.random()
+        if coup.phase == "disputed":
+            return "confirm" if draw < 0.6 else "void" if draw < 0.8 else self._correct(coup)
+        if draw < 0.08:
+            return "result wrong"
+        return "confirm" if draw < 0.15 else "result"
+
+    def _mend(self, coup: ModelCoup) -> str:
+        draw = self.rng.random()
+        if draw < 0.35:
+            return "realign"
+        if draw < 0.6:
+            return "void"
+        place = due(coup.hand("P"), coup.hand("B")) or self.rng.choice(_PLACES)
+        return self.rng.choice((f"enter {place} {self._face()}", f"card {self._place()} {self._face()}"))
+
+    def _bet(self, coup: ModelCoup) -> str:
+        draw, count = self.rng.random(), len(coup.wagers)
+        if coup.names and draw < 0.08:
+            numbers = {self.rng.randrange(len(coup.names)) for _ in range(self.rng.choice((1, 1, 2)))}
+            return f"withdraw {' '.join(map(str, sorted(numbers)))}"
+        if count < 2 or draw < 0.6 - 0.05 * count:
+            return f"place {'; '.join(self._wager(coup) for _ in range(self.rng.choice((1, 1, 2, 3))))}"
+        return "close" if draw < 0.9 else f"P1 {self._face()}"
+
+    def _wager(self, coup: ModelCoup) -> str:
+        rng = self.rng
+        bets = list(coup.rulebook.bets)
+        likely = [bet for bet in ("banker", "banker", "player", "tie") if bet in bets]
+        paid_first = [bet for bet in bets if coup.rulebook.phase_of(bet) == 1]
+        bet = rng.choice((rng.choice(likely), rng.choice(bets), rng.choice(paid_first or bets)))
+        stake = rng.choice((1, rng.randint(1, 60), rng.randint(1, 400))) * coup.rulebook.unit
+        words = [str(rng.randint(1, 4)), bet, str(stake)]
+        words += rng.choice(([], [], [], ["promo"], ["toke"]))
+        words += rng.choice(([], [], ["p-1"], ["p-2"]))
+        return " ".join(words)
+
+    # ---- corrections ----
+
+    def _some_coup(self) -> ModelCoup:
+        coups = list(self.model.coups.values())
+        recent = coups[-4:]
+        return self.rng.choice(recent if self.rng.random() < 0.85 else coups)
+
+    def _correct(self, coup: ModelCoup) -> str:
+        rng = self.rng
+        kind = rng.choice(("card", "hands", "hands", "wager", "wager", "by", "void"))
+        if kind == "card":
+            named = "" if coup.phase not in {"settled", "voided"} and rng.random() < 0.5 else f" {coup.id}"
+            return f"card {self._place()} {self._face()}{named}"
+        if kind == "hands":
+            return f"hands {coup.id} {self._hands(coup)}"
+        if kind == "wager":
+            number = str(rng.randrange(len(coup.names))) if coup.names and rng.random() < 0.7 else "new"
+            to = "none" if number != "new" and rng.random() < 0.25 else self._wager(coup)
+            return f"wager {coup.id} {number} {to}"
+        if kind == "by":
+            timing = coup.rulebook.timing
+            alike = [name for name in self.names if self.steps.models[name].timing == timing]
+            return f"by {coup.id} {rng.choice(alike if 'timing' in self.without else self.names)}"
+        return f"void {coup.id}"
+
+    def _hands(self, coup: ModelCoup) -> str:
+        if coup.complete() and self.rng.random() < 0.3:
+            return f"{','.join(coup.hand('P'))} {','.join(coup.hand('B'))}"
+        player, banker = list[str](), list[str]()
+        while (place := due(player, banker)) is not None:
+            (player if place[0] == "P" else banker).append(self._face())
+        return f"{','.join(player)} {','.join(banker)}"
+
+    def _face(self) -> str:
+        return self.rng.choice(self.faces)
+
+    def _place(self) -> str:
+        return self.rng.choice(_PLACES)
+
+    def _anything(self) -> str:
+        """Something that may well be refused."""
+        rng = self.rng
+        return rng.choice(
+            ("open", "close", "confirm", "realign", "collect", self._pay(), "load", "void")
+        )  # fmt: skip
+
+
+def play(seed: int, currency: str, steps: int, without: frozenset[str] = frozenset()) -> Comparison:
+    """Play so many steps of a random history and compare after each.
+
+    Raises:
+        Difference: the table and the model disagree.
+    """
+    driver = Driver(seed, currency, without)
+    comparison = Comparison(driver.steps)
+    for line in driver.first():
+        comparison.take(line)
+    for _ in range(steps):
+        comparison.take(driver.next())
+    comparison.everything()
+    return comparison
+
+
+def replayed(lines: Sequence[str], currency: str) -> Comparison:
+    """Play a history that is known."""
+    comparison = Comparison(Steps(texts(currency)))
+    for line in lines:
+        comparison.take(line)
+    return comparison
+
+
+def shortest(found: Difference, currency: str) -> Difference:
+    """Leave out of a history what the difference does not need."""
+    best, size = found, max(len(found.lines) // 2, 1)
+    while size:
+        at = 1
+        while at < len(best.lines):
+            shorter = [*best.lines[:at], *best.lines[at + size :]]
+            again = _differs(shorter, currency, best.what)
+            if again is None:
+                at += size
+            else:
+                best = again
+        size //= 2
+    return best
+
+
+def _differs(lines: Sequence[str], currency: str, what: str) -> Difference | None:
+    try:
+        replayed(lines, currency)
+    except Difference as found:
+        return found if found.what.split(" of ")[0] == what.split(" of ")[0] else None
+    except Exception:  # noqa: BLE001 - a line left out may leave the rest without sense
+        return None
+    return None

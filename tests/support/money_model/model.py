@@ -1,0 +1,504 @@
+"""What every wager, seat and debt should have after each step of a history.
+
+A debt belongs to a coup and a payer. Whatever is corrected moves the debts of its own coup alone:
+what was paid stays paid as far as it is still due, then what was given up stays given up; what is
+due beyond that is taken at once where the coup's rulebook takes commission at once, else it is
+outstanding; what was paid beyond what is due goes back to whoever paid it.
+
+The model hears what people and the shoe do, whether the table took it, and in which phase the coup
+then stands. It sees neither an event nor a state.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from tests.support.money_model.rulebook import MAINS, MARKED, Line, ModelRulebook, Stake
+from tests.support.money_model.rules import due, winner_of
+
+__all__ = ["OVER", "Debt", "Model", "ModelCoup", "ModelSettlement", "Payer"]
+
+Payer: TypeAlias = tuple[int, str | None]
+OVER: Final = frozenset({"settled", "voided"})
+_JUDGED: Final = frozenset({"dealing", "complete", "disputed", "held", "settled"})
+_PLACES: Final = ("P1", "B1", "P2", "B2", "P3", "B3")
+_FIRST, _LAST = 1, 2
+_SEATS: Final = range(1, 100)
+
+
+@dataclass
+class Debt:
+    """Commission that one payer owes of one coup; `accrued` is less what was reversed."""
+
+    accrued: int = 0
+    collected: int = 0
+    recovered: int = 0
+    given_up: int = 0
+    refunded: int = 0
+
+    @property
+    def outstanding(self) -> int:
+        """Neither paid nor given up."""
+        return self.accrued - self.collected - self.recovered - self.given_up
+
+    def become(self, accrued: int, timing: str | None) -> None:
+        """Owe another amount, by a coup that was settled or corrected."""
+        self.accrued, before = accrued, self.accrued
+        if accrued > before and timing not in MARKED:
+            self.collected += accrued - before
+        self.given_up += min(self.outstanding, 0)
+        for paid in ("recovered", "collected"):
+            back = -min(self.given_up, 0)
+            back = min(back, getattr(self, paid))
+            setattr(self, paid, getattr(self, paid) - back)
+            self.given_up += back
+            self.refunded += back
+
+
+@dataclass(frozen=True)
+class ModelSettlement:
+    """One phase of a coup as it is paid."""
+
+    revision: int
+    lines: Mapping[str, Line]
+    stakes: Mapping[str, Stake]
+    cards: tuple[tuple[str, ...], tuple[str, ...], str | None]
+    rulebook: str
+
+    def same(self, other: "ModelSettlement") -> bool:
+        """Whether both say the same but for the number of the revision."""
+        mine, others = (
+            (list(each.lines.items()), each.stakes, each.cards, each.rulebook)
+            for each in (self, other)
+        )
+        return mine == others
+
+
+@dataclass
+class ModelCoup:
+    """A coup: wagers that stand by their ids, cards by their places, and its money."""
+
+    id: str
+    rulebook: ModelRulebook
+    phase: str = "betting"
+    closed: bool = False
+    wagers: dict[str, Stake] = field(default_factory=dict)
+    names: list[str] = field(default_factory=list)
+    cards: dict[str, str | None] = field(default_factory=dict)
+    settlements: dict[int, ModelSettlement] = field(default_factory=dict)
+    returned: dict[str, Stake] = field(default_factory=dict)
+    laid: dict[str, int] = field(default_factory=dict)
+    debts: dict[Payer, Debt] = field(default_factory=dict)
+
+    def hand(self, letter: str) -> tuple[str, ...]:
+        """The known faces of a hand."""
+        faces = (self.cards.get(f"{letter}{n}") for n in (1, 2, 3))
+        return tuple(face for face in faces if face)
+
+    @property
+    def settled_to_its_end(self) -> bool:
+        """Whether it ever was."""
+        return _LAST in self.settlements
+
+    @property
+    def unsettled(self) -> dict[str, Stake]:
+        """The wagers that lie on the layout."""
+        taken = {name for each in self.settlements.values() for name in each.lines}
+        gone = taken | self.returned.keys()
+        return {name: each for name, each in self.wagers.items() if name not in gone}
+
+    def complete(self) -> bool:
+        """Whether every card due lies there, and no other, by the printed rules."""
+        player, banker = list[str](), list[str]()
+        while (place := due(player, banker)) is not None:
+            face = self.cards.get(place)
+            if face is None:
+                return False
+            (player if place[0] == "P" else banker).append(face)
+        return len(player) + len(banker) == len(self.cards)
+
+
+class Model:
+    """A table's money.
+
+    Args:
+        rulebooks: by name, each that a coup can be played or judged by.
+        name: of the one in force.
+    """
+
+    def __init__(self, rulebooks: Mapping[str, ModelRulebook], name: str) -> None:
+        self.rulebooks = rulebooks
+        self.rulebook = rulebooks[name]
+        self.coups: dict[str, ModelCoup] = {}
+        self.coup: ModelCoup | None = None
+        self.shoe = 0
+        self.played = 0
+        self.differences: dict[tuple[str, int], dict[int, tuple[int, int, int]]] = {}
+
+    # ---- what can be read ----
+
+    @property
+    def in_progress(self) -> bool:
+        """Whether a coup is neither settled nor void."""
+        return self.coup is not None and self.coup.phase not in OVER
+
+    def debts(self) -> Iterator[tuple[str, Payer, Debt]]:
+        """Every debt, that of the oldest coup first."""
+        for coup in self.coups.values():
+            for payer, debt in coup.debts.items():
+                yield coup.id, payer, debt
+
+    def owed(self, what: str) -> Counter[int]:
+        """Return by seat what is `outstanding`, `collected`, `recovered`, `given_up`, `accrued`."""
+        seats: Counter[int] = Counter()
+        for _, (seat, _), debt in self.debts():
+            seats[seat] += getattr(debt, what)
+        return +seats
+
+    def laid(self) -> Counter[int]:
+        """Return by seat what lies in the circle."""
+        seats: Counter[int] = Counter()
+        if self.coup is not None:
+            for name, amount in self.coup.laid.items():
+                seats[self.coup.wagers[name].seat] += amount
+        return +seats
+
+    def laid_at_most(self) -> Counter[int]:
+        """Return by seat what may lie there: what a first phase has left may wait for the end."""
+        seats = self.laid()
+        if self.coup is not None and self.in_progress and _FIRST in self.coup.settlements:
+            first = self.coup.settlements[_FIRST]
+            for name, line in first.lines.items():
+                stake = first.stakes[name]
+                laid = self.coup.rulebook.laid_for(stake)
+                seats[stake.seat] += max(laid - line.commission, 0)
+        return +seats
+
+    def totals(self) -> tuple[int, int, int]:
+        """Return what is staked, paid and kept in all settlements in force."""
+        staked = paid = kept = 0
+        for coup in self.coups.values():
+            for each in coup.settlements.values():
+                staked += sum(each.stakes[name].chips for name in each.lines)
+                paid += sum(line.paid for line in each.lines.values())
+                kept += sum(line.commission for line in each.lines.values())
+        return staked, paid, kept
+
+    # ---- a coup's course ----
+
+    def load(self) -> None:
+        """Another shoe."""
+        self.shoe, self.played = self.shoe + 1, 0
+
+    def open(self) -> None:
+        """The next coup of the shoe begins."""
+        self.played += 1
+        self.coup = ModelCoup(f"{self.shoe}/{self.played}", self.rulebook)
+        self.coups[self.coup.id] = self.coup
+
+    def place(self, wagers: Iterable[tuple[str, Stake]]) -> None:
+        """These wagers are laid."""
+        coup = self._current()
+        for name, wager in wagers:
+            coup.wagers[name] = wager
+            coup.names.append(name)
+
+    def withdraw(self, names: Sequence[str]) -> None:
+        """These go back, and the side bets that stood on them."""
+        coup = self._current()
+        before = self._unsupported(coup)
+        for name in names:
+            coup.returned[name] = coup.wagers.pop(name)
+        for name in self._unsupported(coup) - before:
+            coup.returned[name] = coup.wagers.pop(name)
+
+    def close(self) -> None:
+        """Betting closes: what lacks its main wager goes back, what is prepaid is laid."""
+        coup = self._current()
+        if coup.closed:
+            return
+        coup.closed = True
+        for name in self._unsupported(coup):
+            coup.returned[name] = coup.wagers.pop(name)
+        self._lay(coup)
+
+    def card(self, place: str, face: str | None) -> None:
+        """A card lies at its place, or its face is told."""
+        coup = self._current()
+        if face is not None or coup.rulebook.procedure("betting_closes", "") != "before_reveal":
+            self.close()
+        coup.cards[place] = face
+
+    def stand(self, phase: str) -> None:
+        """The table says in which phase the coup in progress stands."""
+        coup = self.coup
+        if coup is None or coup.phase in OVER:
+            return
+        if phase == "voided":
+            self._void(coup)
+        elif phase == "settled":
+            self._settle_all(coup)
+        elif phase in _JUDGED and coup.closed:
+            self._first(coup)
+            self._lay(coup)
+        self._owe(coup)
+        coup.phase = phase
+
+    # ---- corrections ----
+
+    def hands(self, name: str, cards: Mapping[str, str | None]) -> None:
+        """These are the coup's cards, whole."""
+        coup = self.coups[name]
+        coup.cards = dict(cards)
+        self._judge_again(coup, counts=True)
+
+    def face(self, name: str, place: str, face: str) -> None:
+        """One face of a coup that is over was another."""
+        coup = self.coups[name]
+        coup.cards = {**coup.cards, place: face}
+        self._judge_again(coup)
+
+    def wager(self, name: str, wager: str, to: Stake | None) -> None:
+        """A wager stood as `to`, or did not."""
+        coup = self.coups[name]
+        if wager not in coup.wagers:
+            coup.names.append(wager)
+        if to is None:
+            del coup.wagers[wager]
+        else:
+            coup.wagers[wager] = to
+        self._judge_again(coup)
+
+    def played_by(self, name: str, rulebook: str) -> None:
+        """A coup was played by another rulebook."""
+        coup = self.coups[name]
+        coup.rulebook = self.rulebooks[rulebook]
+        self._judge_again(coup)
+
+    def void(self, name: str) -> None:
+        """A coup that was settled does not count."""
+        coup = self.coups[name]
+        self._as_void(coup, _LAST)
+        if coup.rulebook.reverses_all:
+            self._as_void(coup, _FIRST)
+        coup.phase = "voided"
+        self._owe(coup)
+
+    # ---- commission ----
+
+    def collect(self, seat: int | None, amount: int | None) -> None:
+        """A seat, or each, pays what it owes, its oldest coups first."""
+        for _, (payer, _), debt in self.debts():
+            if seat in {None, payer}:
+                paid = debt.outstanding if amount is None else min(amount, debt.outstanding)
+                debt.collected += paid
+                amount = None if amount is None else amount - paid
+
+    def give_up(self, seat: int) -> None:
+        """What a seat owes cannot be had."""
+        for _, (payer, _), debt in self.debts():
+            if payer == seat:
+                debt.given_up += debt.outstanding
+
+    def recover(self, seat: int, amount: int) -> None:
+        """A seat pays what had been given up, of its oldest coups first."""
+        for _, (payer, _), debt in self.debts():
+            if payer == seat:
+                paid = min(amount, debt.given_up)
+                debt.given_up -= paid
+                debt.recovered += paid
+                amount -= paid
+
+    # ---- what the rules allow ----
+
+    def may_place(self, more: Sequence[Stake]) -> bool:
+        """Whether a set of wagers can be laid beside those that lie there."""
+        coup = self._current()
+        book = coup.rulebook
+        for each in more:
+            bet = book.bets.get(each.bet, {"offered": False})
+            step = bet.get("step", book.unit)
+            if (
+                each.seat not in _SEATS
+                or not bet.get("offered", True)
+                or each.stake < max(bet.get("minimum", 1), 1)
+                or each.stake % step
+                or each.stake % book.unit
+                or each.stake > bet.get("maximum", each.stake)
+            ):
+                return False
+        all_ = [*coup.wagers.values(), *more]
+        return self._within_limits(all_) and self._combined(all_)
+
+    def may_withdraw(self, names: Sequence[str]) -> bool:
+        """Whether these can go back together, within the differential."""
+        coup = self._current()
+        left = [each for name, each in coup.wagers.items() if name not in names]
+        before, after = self._ahead(list(coup.wagers.values())), self._ahead(left)
+        limit = self._limit("differential")
+        return limit is None or abs(after) <= max(limit, 0) or abs(after) <= abs(before)
+
+    def _limit(self, key: str) -> int | None:
+        limits: Mapping[str, int] = self._current().rulebook.data.get("limits", {})
+        return limits.get(key)
+
+    @staticmethod
+    def _ahead(wagers: Sequence[Stake]) -> int:
+        sides: Counter[str] = Counter()
+        for each in wagers:
+            sides[each.bet] += each.stake
+        return sides["player"] - sides["banker"]
+
+    def _within_limits(self, wagers: Sequence[Stake]) -> bool:
+        most, apart = self._limit("table_maximum"), self._limit("differential")
+        if most is not None and sum(each.stake for each in wagers) > most:
+            return False
+        return apart is None or abs(self._ahead(wagers)) <= apart
+
+    def _combined(self, wagers: Sequence[Stake]) -> bool:
+        options = self._current().rulebook.data.get("options", {})
+        bets: dict[object, set[str]] = {}
+        for each in wagers:
+            bets.setdefault(each.person, set()).add(each.bet)
+        for its in bets.values():
+            if {"player", "banker"} <= its and not options.get("allow_opposite", False):
+                return False
+            four = {"main" if bet in {"player", "banker"} else bet for bet in its}
+            four &= {"main", "tie", "lucky8_player", "lucky8_banker"}
+            if len(four) > options.get("max_options", len(four)):
+                return False
+        return True
+
+    def _unsupported(self, coup: ModelCoup) -> set[str]:
+        """The wagers that lack the main wager that they need."""
+        lacking = set()
+        for name, wager in coup.wagers.items():
+            needs = coup.rulebook.bets.get(wager.bet, {}).get("requirement", "none")
+            own = [each for each in coup.wagers.values() if each.person == wager.person]
+            found = {
+                "none": True,
+                "any_main": any(each.bet in MAINS for each in own),
+                "same_seat": any(
+                    each.bet in {"player", "banker"} and each.seat == wager.seat for each in own
+                ),
+            }
+            if not found[needs]:
+                lacking.add(name)
+        return lacking
+
+    # ---- settlement ----
+
+    def _current(self) -> ModelCoup:
+        assert self.coup is not None
+        return self.coup
+
+    def _judge_again(self, coup: ModelCoup, *, counts: bool = False) -> None:
+        if coup.phase == "settled" or (counts and coup.settled_to_its_end):
+            coup.phase = "settled"
+            self._settle_all(coup)
+        elif coup.phase == "voided" and not coup.rulebook.reverses_all:
+            self._first(coup)
+        elif coup.phase in _JUDGED:
+            self._first(coup)
+        if coup.closed:
+            self._lay(coup)
+        self._owe(coup)
+
+    def _settle_all(self, coup: ModelCoup) -> None:
+        assert coup.complete(), f"{coup.id} was settled on {coup.cards}"
+        self._first(coup)
+        self._issue(coup, _LAST, coup.hand("P"), coup.hand("B"))
+        coup.laid = {}
+
+    def _first(self, coup: ModelCoup) -> None:
+        """The first phase, once four faces are known and there is anything in it."""
+        known = all(coup.cards.get(place) for place in _PLACES[:4])
+        has = any(coup.rulebook.phase_of(each.bet) == _FIRST for each in coup.wagers.values())
+        before = coup.settlements.get(_FIRST)
+        if known and (has or before):
+            self._issue(coup, _FIRST, coup.hand("P")[:2], coup.hand("B")[:2])
+        elif before:
+            self._issue(coup, _FIRST, *before.cards[:2])
+
+    def _issue(
+        self, coup: ModelCoup, phase: int, player: tuple[str, ...], banker: tuple[str, ...]
+    ) -> None:
+        stakes = {
+            name: each
+            for name, each in coup.wagers.items()
+            if coup.rulebook.phase_of(each.bet) == phase and name not in coup.returned
+        }
+        lines = coup.rulebook.settle(list(stakes.values()), phase, player, banker)
+        winner = winner_of(player, banker) if phase == _LAST else None
+        self._put(
+            coup, phase, dict(zip(stakes, lines, strict=True)), stakes, (player, banker, winner)
+        )
+
+    def _as_void(self, coup: ModelCoup, phase: int) -> None:
+        """Every stake of the phase goes back."""
+        there = coup.settlements.get(phase)
+        if there is not None:
+            lines = {
+                name: Line("void", "void", 0, 0, there.stakes[name].chips) for name in there.lines
+            }
+            self._put(coup, phase, lines, there.stakes, there.cards, void=True)
+
+    def _put(
+        self,
+        coup: ModelCoup,
+        phase: int,
+        lines: Mapping[str, Line],
+        stakes: Mapping[str, Stake],
+        cards: tuple[tuple[str, ...], tuple[str, ...], str | None],
+        *,
+        void: bool = False,
+    ) -> None:
+        before = coup.settlements.get(phase)
+        revision = before.revision + 1 if before else 1
+        made = ModelSettlement(revision, lines, dict(stakes), cards, coup.rulebook.hash)
+        if void or before is None or not before.same(made):
+            coup.settlements[phase] = made
+            if before is not None or coup.phase in OVER:
+                self.differences[coup.id, phase] = _difference(before, made)
+
+    def _void(self, coup: ModelCoup) -> None:
+        """A coup in progress does not count: what is unsettled goes back."""
+        if _FIRST in coup.settlements:
+            if coup.rulebook.reverses_all:
+                self._as_void(coup, _FIRST)
+            else:
+                self._first(coup)
+        coup.returned |= coup.unsettled
+        coup.laid = {}
+
+    def _lay(self, coup: ModelCoup) -> None:
+        """What lies in the circle: commission of the wagers that are not settled yet."""
+        waiting = coup.unsettled if coup.phase not in OVER else {}
+        laid = {name: coup.rulebook.laid_for(each) for name, each in waiting.items()}
+        coup.laid = {name: amount for name, amount in laid.items() if amount}
+
+    def _owe(self, coup: ModelCoup) -> None:
+        """The coup's debts, by the settlements in force."""
+        due_: Counter[Payer] = Counter()
+        for each in coup.settlements.values():
+            for name, line in each.lines.items():
+                due_[each.stakes[name].payer] += line.commission
+        for payer in {**coup.debts, **due_}:
+            debt = coup.debts.setdefault(payer, Debt())
+            debt.become(due_[payer], coup.rulebook.timing)
+
+
+def _difference(
+    before: ModelSettlement | None, after: ModelSettlement
+) -> dict[int, tuple[int, int, int]]:
+    """What a revision changes, by seat: staked, paid, commission."""
+    seats: dict[int, list[int]] = {}
+    for sign, each in ((-1, before), (1, after)):
+        for name, line in each.lines.items() if each else ():
+            assert each is not None
+            stake = each.stakes[name]
+            sums = seats.setdefault(stake.seat, [0, 0, 0])
+            for index, amount in enumerate((stake.chips, line.paid, line.commission)):
+                sums[index] += sign * amount
+    return {seat: (s, p, c) for seat, (s, p, c) in sorted(seats.items()) if s or p or c}
