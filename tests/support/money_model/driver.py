@@ -1,16 +1,16 @@
 """Random histories: people and a shoe that do anything, sensible or not, from one seed."""
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from tests.support.cage.books import source
-from tests.support.money_model.compare import Comparison, Difference
-from tests.support.money_model.model import Model, ModelCoup
+from tests.support.money_model.compare import Comparison
+from tests.support.money_model.model import OVER, Model, ModelCoup
 from tests.support.money_model.rules import due
 from tests.support.money_model.steps import Steps
 
-__all__ = ["GAMES", "Driver", "play", "shortest", "texts"]
+__all__ = ["GAMES", "Driver", "play", "texts"]
 
 GAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
     "AUD": {
@@ -171,7 +171,7 @@ class Driver:
             place = _PLACES[len(coup.cards)]
         if place is None:
             return self._tell(hidden[0]) if hidden else "void"
-        if coup.cards and rng.random() < 0.02:
+        if coup.cards and rng.random() < 0.02 and "void" not in self.without:
             return f"mark {rng.choice(list(coup.cards))}"
         face = "?" if self._hide(coup) else self._face()
         return f"{place} {face}"
@@ -241,10 +241,15 @@ class Driver:
 
     def _correct(self, coup: ModelCoup) -> str:
         rng = self.rng
-        kind = rng.choice(("card", "hands", "hands", "wager", "wager", "by", "void"))
+        kinds = ["hands", "hands", "wager", "wager", "by", "void"]
+        if coup.phase in OVER or "void" not in self.without:
+            kinds.append("card")
+        kind = rng.choice(kinds)
         if kind == "card":
             named = "" if coup.phase not in {"settled", "voided"} and rng.random() < 0.5 else f" {coup.id}"
             return f"card {self._place()} {self._face()}{named}"
+        if coup.phase == "voided" and "void" in self.without:
+            return f"void {coup.id}"
         if kind == "hands":
             return f"hands {coup.id} {self._hands(coup)}"
         if kind == "wager":
@@ -295,35 +300,3 @@ def play(seed: int, currency: str, steps: int, without: frozenset[str] = frozens
     return comparison
 
 
-def replayed(lines: Sequence[str], currency: str) -> Comparison:
-    """Play a history that is known."""
-    comparison = Comparison(Steps(texts(currency)))
-    for line in lines:
-        comparison.take(line)
-    return comparison
-
-
-def shortest(found: Difference, currency: str) -> Difference:
-    """Leave out of a history what the difference does not need."""
-    best, size = found, max(len(found.lines) // 2, 1)
-    while size:
-        at = 1
-        while at < len(best.lines):
-            shorter = [*best.lines[:at], *best.lines[at + size :]]
-            again = _differs(shorter, currency, best.what)
-            if again is None:
-                at += size
-            else:
-                best = again
-        size //= 2
-    return best
-
-
-def _differs(lines: Sequence[str], currency: str, what: str) -> Difference | None:
-    try:
-        replayed(lines, currency)
-    except Difference as found:
-        return found if found.what.split(" of ")[0] == what.split(" of ")[0] else None
-    except Exception:  # noqa: BLE001 - a line left out may leave the rest without sense
-        return None
-    return None

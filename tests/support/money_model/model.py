@@ -312,6 +312,17 @@ class Model:
 
     # ---- what the rules allow ----
 
+    def may_correct(self, name: str, cards: Mapping[str, str | None]) -> bool:
+        """Whether a coup has been paid, by other cards than these: then it can be corrected."""
+        coup = self.coups.get(name)
+        if coup is None or coup.phase not in OVER:
+            return False
+        if coup.phase == "voided" and not coup.settled_to_its_end and coup.rulebook.reverses_all:
+            return False
+        paid = any(each.lines for each in coup.settlements.values())
+        first = all(coup.cards.get(place) == cards.get(place) for place in _PLACES[:4])
+        return paid and not first
+
     def may_place(self, more: Sequence[Stake]) -> bool:
         """Whether a set of wagers can be laid beside those that lie there."""
         coup = self._current()

@@ -366,13 +366,16 @@ class Steps:
         correct = CorrectHands(
             transaction=self._t(), coup=coup_id(name), player=player, banker=banker, reason=REASON
         )
+        cards: dict[str, str | None] = {
+            f"{letter}{number}": face
+            for letter, hand in zip("PB", hands, strict=True)
+            for number, face in enumerate(hand, start=1)
+        }
+        paid = self.model.may_correct(name, cards)
         if self._ask(correct, name):
-            cards = {
-                f"{letter}{number}": face
-                for letter, hand in zip("PB", hands, strict=True)
-                for number, face in enumerate(hand, start=1)
-            }
             self.model.hands(name, cards)
+        if self.code != "too_many_copies":
+            self.expected = True if paid else None
 
     def do_wager(self, rest: Sequence[str]) -> None:
         """A wager as it stood."""
