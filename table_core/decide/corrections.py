@@ -32,9 +32,9 @@ from table_core.fold.corrections import find_past_coup
 from table_core.refusals import Decision, first_refusal, refuse
 from table_core.rules.commission_owed import (
     amount_changes,
-    correction_commission,
     prepaid_changes,
     prepaid_commission,
+    settlement_commission,
 )
 from table_core.rules.rulebook import INITIAL_PHASE, LAST_PHASE, Rulebook
 from table_core.rules.settlement import CapApplied, settle_with_caps
@@ -135,6 +135,10 @@ def find_case(
     if rulebook is None:
         text = f"coup {coup.id} was settled by {coup.rulebook} ({coup.rulebook_hash[:12]})"
         return refuse("unknown_rulebook", f"{text}, which is not at hand")
+    if rulebook.currency != context.rulebook.currency:
+        text = f"coup {coup.id} was paid in {rulebook.currency}, and the table's chips are now"
+        back = f"play by a rulebook in {rulebook.currency} to correct it"
+        return refuse("wrong_currency", f"{text} {context.rulebook.currency}; {back}")
     dealt_from = coup.id.rpartition("/")[0]
     return SettledCase(coup, shoe if shoe is not None and shoe.id == dealt_from else None, rulebook)
 
@@ -146,7 +150,13 @@ def find_rulebook(context: DecisionContext, its_hash: str) -> Rulebook | None:
 
 
 def settle_again(
-    draft: DecisionBuilder, context: DecisionContext, coup: Coup, *, was: Rulebook, now: Rulebook
+    draft: DecisionBuilder,
+    context: DecisionContext,
+    coup: Coup,
+    *,
+    was: Rulebook,
+    now: Rulebook,
+    reason: str,
 ) -> None:
     """Reverse every settlement of a corrected coup that is now wrong, and settle again.
 
@@ -156,9 +166,10 @@ def settle_again(
         coup: as corrected, with the settlements in force until now.
         was: the rulebook it was settled by.
         now: the rulebook to settle it by.
+        reason: the correction's.
     """
     for settlement, cuts in revised_settlements(context.table, coup, now):
-        issue_revision(draft, coup, settlement, cuts, was=was, now=now)
+        issue_revision(draft, coup, settlement, cuts, was=was, now=now, reason=reason)
 
 
 def issue_revision(
@@ -169,14 +180,17 @@ def issue_revision(
     *,
     was: Rulebook,
     now: Rulebook,
+    reason: str,
 ) -> None:
     """Emit a revision, its commission events, and the aggregate maxima that reduced it."""
-    facts = correction_commission(
+    facts = settlement_commission(
         was,
         now,
         draft.state.commission,
         settlement,
         reversed_=coup.settlement(settlement.phase),
+        reason=reason,
+        over=True,
     )
     draft.emit(CoupSettled(coup=coup.id, settlement=settlement))
     for fact in facts:
@@ -257,7 +271,7 @@ def _hands(
     if completed is not None:
         draft.emit(completed)
         coup = fold_correction(coup, completed)
-    settle_again(draft, context, coup, was=case.rulebook, now=case.rulebook)
+    settle_again(draft, context, coup, was=case.rulebook, now=case.rulebook, reason=command.reason)
     _audit_again(draft, coup)
     return draft.done
 
@@ -337,7 +351,9 @@ def void_past_coup(state: TableState, command: VoidCoup, context: DecisionContex
     for phase in phases:
         settlement = void_revision(context.table, coup, phase)
         if settlement is not None:
-            issue_revision(draft, coup, settlement, (), was=rulebook, now=rulebook)
+            issue_revision(
+                draft, coup, settlement, (), was=rulebook, now=rulebook, reason=command.reason
+            )
     return draft.done
 
 
@@ -370,7 +386,8 @@ def correct_rulebook(
     event, draft = _rulebook_event(case.coup, now, command.reason), DecisionBuilder(state)
     draft.emit(event)
     _record_breaches(draft, case.coup, now)
-    settle_again(draft, context, fold_correction(case.coup, event), was=case.rulebook, now=now)
+    coup = fold_correction(case.coup, event)
+    settle_again(draft, context, coup, was=case.rulebook, now=now, reason=command.reason)
     return draft.done
 
 
@@ -445,13 +462,13 @@ def _judged_by_another(
     draft = DecisionBuilder(state)
     draft.emit(_rulebook_event(coup, now, command.reason))
     _record_breaches(draft, coup, now)
-    _first_phase_again(draft, context, was, now)
+    _first_phase_again(draft, context, was, now, command.reason)
     _lay_anew(draft, now)
     return draft.done
 
 
 def _first_phase_again(
-    draft: DecisionBuilder, context: DecisionContext, was: Rulebook, now: Rulebook
+    draft: DecisionBuilder, context: DecisionContext, was: Rulebook, now: Rulebook, reason: str
 ) -> None:
     """Reverse a first phase that was paid, and pay it by the right rulebook.
 
@@ -465,7 +482,7 @@ def _first_phase_again(
     lines, cuts = settle_with_caps(now, outcome, coup.wagers, phase=INITIAL_PHASE)
     settlement = next_settlement(context.table, coup, INITIAL_PHASE, outcome, lines)
     if (paid or lines) and not same(paid, settlement):
-        issue_revision(draft, coup, settlement, cuts, was=was, now=now)
+        issue_revision(draft, coup, settlement, cuts, was=was, now=now, reason=reason)
 
 
 def _first_four(coup: Coup) -> Hands | None:
@@ -488,9 +505,9 @@ def _lay_anew(draft: DecisionBuilder, now: Rulebook) -> None:
     open_ = [wager for wager in coup.wagers if now.phase_of(wager.bet) not in coup.settled]
     more, less = amount_changes(draft.state.commission.laid, prepaid_commission(now, open_))
     if more:
-        draft.emit(CommissionPrepaid(coup=coup.id, amounts=more))
+        draft.emit(CommissionPrepaid(coup=coup.id, currency=now.currency, amounts=more))
     if less:
-        draft.emit(CommissionReturned(coup=coup.id, amounts=less))
+        draft.emit(CommissionReturned(coup=coup.id, currency=now.currency, amounts=less))
 
 
 def correct_wager(state: TableState, command: CorrectWager, context: DecisionContext) -> Decision:
@@ -507,7 +524,9 @@ def correct_wager(state: TableState, command: CorrectWager, context: DecisionCon
         draft.emit(event)
         _record_breach(draft, case.coup, case.rulebook, event)
         coup = fold_correction(case.coup, event)
-        settle_again(draft, context, coup, was=case.rulebook, now=case.rulebook)
+        settle_again(
+            draft, context, coup, was=case.rulebook, now=case.rulebook, reason=command.reason
+        )
         return draft.done
     open_text = "betting is open: place the wager, or withdraw it"
     refusal = _phase_refusal(state, WagerCorrected.TYPE, open_text) or first_refusal(
@@ -528,14 +547,14 @@ def _wager_in_progress(
     _record_breach(draft, coup, apply_limits(rulebook, state.limits), event)
     more, less = prepaid_changes(rulebook, coup.wagers, draft.coup.wagers)
     if more:
-        draft.emit(CommissionPrepaid(coup=coup.id, amounts=more))
+        draft.emit(CommissionPrepaid(coup=coup.id, currency=rulebook.currency, amounts=more))
     paid = coup.settlement(INITIAL_PHASE)
     if paid is not None:
         draft.settle(context, INITIAL_PHASE, hands=(paid.player, paid.banker))
     else:
         settle_first_phase(draft, context)
     if less:
-        draft.emit(CommissionReturned(coup=coup.id, amounts=less))
+        draft.emit(CommissionReturned(coup=coup.id, currency=rulebook.currency, amounts=less))
     return draft.done
 
 

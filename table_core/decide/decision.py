@@ -180,7 +180,8 @@ class DecisionBuilder:
         self.emit(CoupSettled(coup=settlement.coup, settlement=settlement))
         book = self.state.commission
         rulebook = context.rulebook_of(self.coup)
-        for fact in settlement_commission(rulebook, book, settlement, reversed_=before):
+        facts = settlement_commission(rulebook, rulebook, book, settlement, reversed_=before)
+        for fact in facts:
             self.emit(fact)
 
     def _take_back_first_phase(self, context: DecisionContext) -> None:
@@ -198,7 +199,9 @@ class DecisionBuilder:
         self.emit(BettingClosed(coup=coup.id, by=by))
         laid = prepaid_commission(context.rulebook, coup.wagers)
         if laid:
-            self.emit(CommissionPrepaid(coup=coup.id, amounts=laid))
+            self.emit(
+                CommissionPrepaid(coup=coup.id, currency=context.rulebook.currency, amounts=laid)
+            )
 
     def _void_unsupported(self, context: DecisionContext) -> None:
         """Return each side bet without the wager it needs; the set of wagers is complete now."""
@@ -223,7 +226,7 @@ class DecisionBuilder:
         self.emit(CoupVoided(coup=coup.id, reason=reason, refunds=refunds))
         laid = self.state.commission.laid
         if laid:
-            self.emit(CommissionReturned(coup=coup.id, amounts=laid))
+            self.emit(CommissionReturned(coup=coup.id, currency=rulebook.currency, amounts=laid))
         self._end_shoe_after_its_last_coup()
 
     def end_shoe(self, reason: str, *, audited: bool = True) -> None:

@@ -23,6 +23,7 @@ from events.types.commission import (
     CommissionCollected,
     CommissionPrepaid,
     CommissionRecovered,
+    CommissionRefunded,
     CommissionReturned,
     CommissionReversed,
     CommissionUncollected,
@@ -103,7 +104,7 @@ from table_core.fold.shoe import (
     on_shoe_reported,
 )
 from table_core.roads.columns import bead_of
-from table_core.rules.commission_owed import fold_commission
+from table_core.rules.commission_owed import fold_commission, without_refunds
 from table_core.rules.wager_totals import WagerTotals, advance_totals
 from table_core.state.coup import Phase, advance, input_of
 from table_core.state.shoe import new_round, set_aside_last_card
@@ -113,7 +114,7 @@ from table_core.state.table import Alarm, Coup, TableState
 __all__ = ["FOLD_VERSION", "FoldedEvents", "fold", "fold_all"]
 
 # Increase it whenever the same log would fold to another state; snapshots are keyed by it.
-FOLD_VERSION: Final = 3
+FOLD_VERSION: Final = 4
 
 
 class FoldedEvents(tuple[TableEvent, ...]):  # noqa: SLOT001 - a tuple takes no slots but empty ones
@@ -191,7 +192,8 @@ def _on_betting_opened(state: TableState, event: BettingOpened, phase: Phase) ->
         shoe = new_round(shoe)
     shoe = replace(shoe, coups=shoe.coups + 1, begun=False)
     link = replace(link, residue=False, dummy=False)
-    return replace(state, coup=coup, shoe=shoe, replaced=(), link=link)
+    commission = without_refunds(state.commission)
+    return replace(state, coup=coup, shoe=shoe, replaced=(), link=link, commission=commission)
 
 
 def _on_wagers_placed(state: TableState, event: WagersPlaced, phase: Phase) -> TableState:
@@ -349,6 +351,7 @@ _FOLDS: Final[dict[type[TableEvent], Callable[[TableState, Any], TableState]]] =
     CommissionReversed: _on_commission,
     CommissionUncollected: _on_commission,
     CommissionRecovered: _on_commission,
+    CommissionRefunded: _on_commission,
     FloatOpened: on_float_opened,
     ChipsFilled: on_chips_moved,
     ChipsCredited: on_chips_moved,

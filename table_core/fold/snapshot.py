@@ -35,8 +35,6 @@ __all__ = [
 ]
 
 _SHAPE_DIGITS: Final = 16
-# The first builds digested the names of modules, too: the same types, by today's digest and theirs.
-_SHAPES_OF_010: Final = {"559eb4b7c5a926da": "0e224b54fff5baa0"}
 
 
 def encode_state(state: TableState) -> bytes:
@@ -88,8 +86,7 @@ def snapshot_anchor(
 
 def is_comparable(books: BooksClosed) -> bool:
     """Return whether this build's fold must come to the very state that this event names."""
-    ours = state_shape()
-    return books.fold == FOLD_VERSION and books.shape in {ours, _SHAPES_OF_010.get(ours)}
+    return (books.fold, books.shape) == (FOLD_VERSION, state_shape())
 
 
 @cache

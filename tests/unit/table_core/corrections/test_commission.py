@@ -34,23 +34,27 @@ what a seat had paid is kept for what it owes now
     {rules}per_shoe
     {won}
     collect_commission
-    correct_wager wager=@1 to="1 banker 3000" -> book()=240,70,70,0,100,0,0
-                             -> commission_collected: method=paid amounts.seat=1,2
-                             -> commission_collected: amounts.amount=50,20
+    correct_wager wager=@1 to="1 banker 3000" -> book()=170,0,70,0,100,0,0
+                             -> made wager_corrected coup_settled commission_accrued
+                             -> commission_accrued: amounts.seat=1 amounts.amount=100
                              -> commission.outstanding.seat=1 commission.outstanding.amount=100
 what a seat had paid goes back when it owes nothing
     {rules}per_shoe
     {won}
     collect_commission
     {player_wins}            -> book()=70,70,0,0,0,0,0
+                             -> commission_refunded: method=paid amounts.seat=1,2 reason=r
+                             -> commission_refunded: amounts.amount=50,20 currency=AUD
+                             -> commission.refunds.amount=50,20
+    open                     -> commission.refunds=none
 what was given up is not paid back and stays given up
     {rules}per_shoe
     {won}
     mark_uncollected seat=1  -> book()=70,0,0,0,20,50,0
     # Seat 2 had no wager.
-    correct_wager wager=@2 to=none -> book()=120,70,0,0,0,50,0
-                             -> commission_uncollected: amounts.seat=1 amounts.amount=50
-    {player_wins}            -> book()=120,120,0,0,0,0,0
+    correct_wager wager=@2 to=none -> book()=70,20,0,0,0,50,0
+                             -> commission_reversed: amounts.seat=2 amounts.outstanding=20
+    {player_wins}            -> book()=70,70,0,0,0,0,0
 what was recovered goes back out of what was recovered
     {rules}per_shoe
     {won}
@@ -65,15 +69,15 @@ a correction that makes a seat owe is collected before the next coup
     open_betting             -> refused commission_outstanding
     collect_commission
     open                     -> betting
-another rulebook takes it in its own way
-    * deduct   per_shoe 140,70,0,0,70,0,0
-    * per_shoe deduct   140,70,70,0,0,0,0
-    * prepaid  per_shoe 140,70,0,0,70,0,0
-    * deduct   prepaid  140,70,70,0,0,0,0
+another timing makes nobody pay what is paid, and takes nothing that is not
+    * deduct   per_shoe 70,0,70,0,0,0,0
+    * per_shoe deduct   70,0,0,0,70,0,0
+    * prepaid  per_shoe 70,0,70,0,0,0,0
+    * deduct   prepaid  70,0,70,0,0,0,0
     {rules}{0}
     library au-commission commission.timing={1}
     {won}
-    correct_rulebook by=library -> commission_reversed: timing={0}; book()={2}
+    correct_rulebook by=library -> made rulebook_corrected coup_settled; book()={2}
 """
 STEPS = {
     "rules": "rules au-commission commission.timing=",
