@@ -1,10 +1,21 @@
 """Holds a table against the model after each step: every wager, seat, debt and total."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
-from events.types.commission import SeatAmount
+from events.types.commission import (
+    CommissionAccrued,
+    CommissionCollected,
+    CommissionEvent,
+    CommissionRecovered,
+    CommissionRefunded,
+    CommissionReversed,
+    CommissionUncollected,
+    PayerAmount,
+    ReversedAmount,
+    SeatAmount,
+)
 from events.types.table import (
     BettingOpened,
     CoupSettled,
@@ -43,6 +54,22 @@ class Difference(AssertionError):
         super().__init__(f"{what}\n{history}\n  told  {told}\n  right {right}")
 
 
+def _reversed(each: ReversedAmount) -> tuple[int, ...]:
+    collected = each.amount - each.outstanding - each.uncollected - each.recovered
+    return -each.amount, -collected, -each.recovered, -each.uncollected, -each.outstanding, 0
+
+
+# What an amount adds to accrued less reversed, collected, recovered, given up, outstanding, refunded.
+_CHANGES: Final[Mapping[type[TableEvent], Callable[[Any], tuple[int, ...]]]] = {
+    CommissionAccrued: lambda it: (it.amount, 0, 0, 0, it.amount, 0),
+    CommissionReversed: _reversed,
+    CommissionCollected: lambda it: (0, it.amount, 0, 0, -it.amount, 0),
+    CommissionUncollected: lambda it: (0, 0, 0, it.amount, -it.amount, 0),
+    CommissionRecovered: lambda it: (0, 0, it.amount, -it.amount, 0, 0),
+    CommissionRefunded: lambda it: (0, 0, 0, 0, 0, it.amount),
+}
+
+
 class Comparison:
     """What the table's events and state say, beside what the model says.
 
@@ -56,6 +83,7 @@ class Comparison:
         self._heard = 0
         self._in_force: dict[tuple[str, int], Settlement] = {}
         self._returned: dict[str, set[str]] = {}
+        self._debts: dict[tuple[str, int, str | None], list[int]] = {}
 
     def take(self, line: str) -> None:
         """Play a line and compare.
@@ -97,6 +125,7 @@ class Comparison:
     def _hear(self, events: Iterable[TableEvent]) -> dict[tuple[str, int], Settlement]:
         revised = {}
         for event in events:
+            self._owe(event)
             if isinstance(event, CoupSettled):
                 its = event.settlement
                 key = (event.coup, its.phase)
@@ -180,9 +209,36 @@ class Comparison:
         laid, least, most = _by_seat(book.laid), model.laid(), model.laid_at_most()
         between = all(least[seat] <= laid[seat] <= most[seat] for seat in {*laid, *least, *most})
         self._same("commission laid", laid, (least, most), ok=between)
-        told_sums = (book.accrued - book.reversed_, book.collected, book.recovered)
-        right = tuple(model.owed(what).total() for what in ("accrued", "collected", "recovered"))
-        self._same("commission accrued, collected, recovered", told_sums, right)
+        right = {
+            (coup_id(coup), *payer): (
+                debt.accrued,
+                debt.collected,
+                debt.recovered,
+                debt.given_up,
+                debt.outstanding,
+                debt.refunded,
+            )
+            for coup, payer, debt in model.debts()
+            if debt.ever
+        }
+        self._same("debts", {key: tuple(its) for key, its in self._debts.items()}, right)
+        owed = {key: (its[4], its[3]) for key, its in right.items() if its[3] or its[4]}
+        told_owed = {
+            (debt.coup, debt.seat, debt.patron): (debt.outstanding, debt.uncollected)
+            for debt in book.debts
+            if debt.outstanding or debt.uncollected
+        }
+        self._same("debts of the state", told_owed, owed)
+
+    def _owe(self, event: TableEvent) -> None:
+        """Move a debt as an event says."""
+        if isinstance(event, CommissionEvent):
+            for each in getattr(event, "amounts", ()):
+                key = (event.coup, each.seat, each.patron)
+                change = _CHANGES.get(type(event))
+                if change is not None and getattr(event, "method", "") != "laid":
+                    debt = self._debts.setdefault(key, [0] * 6)
+                    debt[:] = (was + by for was, by in zip(debt, change(each), strict=True))
 
     def _ledger(self, model: Model) -> None:
         for account, what in (
@@ -227,7 +283,7 @@ def _right_lines(settlement: ModelSettlement) -> list[tuple[object, ...]]:
     ]
 
 
-def _by_seat(amounts: Iterable[SeatAmount]) -> Counter[int]:
+def _by_seat(amounts: Iterable[SeatAmount | PayerAmount]) -> Counter[int]:
     seats: Counter[int] = Counter()
     for each in amounts:
         seats[each.seat] += each.amount

@@ -137,15 +137,18 @@ class Driver:
 
     def _pay(self) -> str:
         rng = self.rng
-        owed, gone = self.model.owed("outstanding"), self.model.owed("given_up")
-        if "pool" in self.without:
-            return "collect"
-        seats = sorted({*owed, *gone})
-        seat = rng.choice(seats) if seats and rng.random() < 0.9 else rng.randint(1, 9)
-        if gone[seat] and rng.random() < 0.6:
-            return f"recover {seat} {rng.choice((1, gone[seat], -(-gone[seat] // 2), gone[seat] + 1))}"
-        part = rng.choice((1, owed[seat], -(-owed[seat] // 2), owed[seat] + 1)) or 1
-        return rng.choice((f"collect {seat} {part}", f"collect {seat}", f"giveup {seat}", "collect"))
+        owed = [each for each in self.model.debts() if each[2].outstanding or each[2].given_up]
+        if not owed or rng.random() < 0.1:
+            return rng.choice(("collect", f"collect {rng.randint(1, 5)} 1", "giveup 2", "recover 1 3"))
+        _, (seat, patron), debt = rng.choice(owed)
+        whose = f" {patron}" if patron and rng.random() < 0.7 else ""
+        if debt.given_up and rng.random() < 0.6:
+            part = rng.choice((1, debt.given_up, -(-debt.given_up // 2), debt.given_up + 1))
+            return f"recover {seat} {part}{whose}"
+        part = rng.choice((1, debt.outstanding, -(-debt.outstanding // 2), debt.outstanding + 1)) or 1
+        return rng.choice(
+            (f"collect {seat} {part}{whose}", f"collect {seat}{whose}", f"giveup {seat}{whose}", "collect")
+        )
 
     # ---- a coup's course ----
 

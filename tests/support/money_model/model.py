@@ -12,12 +12,12 @@ then stands. It sees neither an event nor a state.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from tests.support.money_model.rulebook import MAINS, MARKED, Line, ModelRulebook, Stake
 from tests.support.money_model.rules import due, winner_of
 
-__all__ = ["OVER", "Debt", "Model", "ModelCoup", "ModelSettlement", "Payer"]
+__all__ = ["OVER", "Debt", "Model", "ModelCoup", "ModelSettlement", "Payer", "Payers"]
 
 Payer: TypeAlias = tuple[int, str | None]
 OVER: Final = frozenset({"settled", "voided"})
@@ -36,6 +36,7 @@ class Debt:
     recovered: int = 0
     given_up: int = 0
     refunded: int = 0
+    ever: bool = False
 
     @property
     def outstanding(self) -> int:
@@ -45,6 +46,7 @@ class Debt:
     def become(self, accrued: int, timing: str | None) -> None:
         """Owe another amount, by a coup that was settled or corrected."""
         self.accrued, before = accrued, self.accrued
+        self.ever = self.ever or accrued > 0
         if accrued > before and timing not in MARKED:
             self.collected += accrued - before
         self.given_up += min(self.outstanding, 0)
@@ -54,6 +56,13 @@ class Debt:
             setattr(self, paid, getattr(self, paid) - back)
             self.given_up += back
             self.refunded += back
+
+
+class Payers(NamedTuple):
+    """Whose debts are meant: of a seat, and of a patron where one is named."""
+
+    seat: int | None
+    patron: str | None = None
 
 
 @dataclass(frozen=True)
@@ -287,28 +296,43 @@ class Model:
 
     # ---- commission ----
 
-    def collect(self, seat: int | None, amount: int | None) -> None:
+    def collect(self, of: Payers, amount: int | None) -> None:
         """A seat, or each, pays what it owes, its oldest coups first."""
-        for _, (payer, _), debt in self.debts():
-            if seat in {None, payer}:
-                paid = debt.outstanding if amount is None else min(amount, debt.outstanding)
-                debt.collected += paid
-                amount = None if amount is None else amount - paid
+        for debt in self.chosen(of):
+            paid = debt.outstanding if amount is None else min(amount, debt.outstanding)
+            debt.collected += paid
+            amount = None if amount is None else amount - paid
 
-    def give_up(self, seat: int) -> None:
+    def give_up(self, of: Payers) -> None:
         """What a seat owes cannot be had."""
-        for _, (payer, _), debt in self.debts():
-            if payer == seat:
-                debt.given_up += debt.outstanding
+        for debt in self.chosen(of):
+            debt.given_up += debt.outstanding
 
-    def recover(self, seat: int, amount: int) -> None:
+    def recover(self, of: Payers, amount: int) -> None:
         """A seat pays what had been given up, of its oldest coups first."""
-        for _, (payer, _), debt in self.debts():
-            if payer == seat:
-                paid = min(amount, debt.given_up)
-                debt.given_up -= paid
-                debt.recovered += paid
-                amount -= paid
+        for debt in self.chosen(of):
+            paid = min(amount, debt.given_up)
+            debt.given_up -= paid
+            debt.recovered += paid
+            amount -= paid
+
+    def chosen(self, of: Payers) -> Iterator[Debt]:
+        """Return the debts that a command is about, the oldest first."""
+        for _, (seat, patron), debt in self.debts():
+            if of.seat in {None, seat} and of.patron in {None, patron}:
+                yield debt
+
+    def may_pay(self, of: Payers, what: str, amount: int | None) -> bool:
+        """Whether so much can be paid; a part of what several patrons owe must be said whose."""
+        owed = {
+            payer[1]: getattr(debt, what)
+            for _, payer, debt in self.debts()
+            if of.seat in {None, payer[0]}
+            and of.patron in {None, payer[1]}
+            and getattr(debt, what)
+        }
+        total = sum(getattr(debt, what) for debt in self.chosen(of))
+        return 0 < total >= (amount or 0) and (len(owed) == 1 or amount in {None, total})
 
     # ---- what the rules allow ----
 

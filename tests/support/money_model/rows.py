@@ -155,7 +155,17 @@ ROWS: Final[Mapping[str, Row]] = {
     ),
 }
 
-KNOWN: Final = frozenset(ROWS)
+KNOWN: Final = frozenset(
+    {
+        "a correction at the end of a shoe is told of another coup",
+        "a pair wager is added to a settled coup",
+        "a bet of a settled coup becomes a pair",
+        "a pair was paid on a card that never lay there, and the coup is void",
+        "a void coup's first phase is taken back",
+        "a token is returned by a void after the settlement",
+        "wagers of both sides are laid together, within the differential",
+    }
+)
 
 
 def left_out() -> frozenset[str]:

@@ -14,7 +14,7 @@
     wager 1/3 2 1 banker 100        a wager by its number, or `new`, as it stood; `none`: it did not
     by 1/3 NAME                     a coup was played by another rulebook
     void [1/3], end, restart
-    collect [3 [50]], giveup 3, recover 3 50
+    collect [3 [50]] [p-1], giveup 3 [p-1], recover 3 50 [p-1]
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,7 +48,7 @@ from table_core.fold.dispatch import fold_all
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.rulebook_file import parse_rulebook
 from table_core.state.table import TableState
-from tests.support.money_model.model import OVER, Model, ModelCoup
+from tests.support.money_model.model import OVER, Model, ModelCoup, Payers
 from tests.support.money_model.rulebook import ModelRulebook, Stake
 from tests.support.money_model.rules import points, winner_of
 from tests.support.table.coups import World
@@ -426,29 +426,45 @@ class Steps:
 
     def do_collect(self, rest: Sequence[str]) -> None:
         """Commission is paid."""
-        seat, amount = (*map(int, rest), None, None)[:2]
-        owed = self.model.owed("outstanding")
-        if seat is None:
-            self.expected = True if owed else None
-        else:
-            self.expected = 0 < owed[seat] >= (amount or 0)
-        collect = CollectCommission(transaction=self._t(), seat=seat, amount=amount)
+        of, amount = _payers(rest)
+        self.expected = self.model.may_pay(of, "outstanding", amount)
+        if of.seat is None and not self.expected:
+            self.expected = None
+        collect = CollectCommission(
+            transaction=self._t(), seat=of.seat, amount=amount, patron=of.patron
+        )
         if self._ask(collect):
-            self.model.collect(seat, amount)
+            self.model.collect(of, amount)
 
     def do_giveup(self, rest: Sequence[str]) -> None:
         """Commission cannot be had."""
-        seat = int(rest[0])
-        self.expected = self.model.owed("outstanding")[seat] > 0
-        if self._ask(MarkUncollected(transaction=self._t(), seat=seat, reason=REASON)):
-            self.model.give_up(seat)
+        of, _ = _payers(rest)
+        assert of.seat is not None
+        self.expected = self.model.may_pay(of, "outstanding", None)
+        give_up = MarkUncollected(
+            transaction=self._t(), seat=of.seat, reason=REASON, patron=of.patron
+        )
+        if self._ask(give_up):
+            self.model.give_up(of)
 
     def do_recover(self, rest: Sequence[str]) -> None:
         """What was given up is paid after all."""
-        seat, amount = map(int, rest)
-        self.expected = self.model.owed("given_up")[seat] >= amount
-        if self._ask(RecoverCommission(transaction=self._t(), seat=seat, amount=amount)):
-            self.model.recover(seat, amount)
+        of, amount = _payers(rest)
+        assert of.seat is not None
+        assert amount is not None
+        self.expected = self.model.may_pay(of, "given_up", amount)
+        recover = RecoverCommission(
+            transaction=self._t(), seat=of.seat, amount=amount, patron=of.patron
+        )
+        if self._ask(recover):
+            self.model.recover(of, amount)
+
+
+def _payers(words: Sequence[str]) -> tuple[Payers, int | None]:
+    numbers = [int(word) for word in words if word.isdecimal()]
+    patrons = [word for word in words if not word.isdecimal()]
+    seat, amount = (*numbers, None, None)[:2]
+    return Payers(seat, patrons[0] if patrons else None), amount
 
 
 def _id(text: str) -> str:
