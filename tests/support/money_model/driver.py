@@ -287,14 +287,20 @@ class Driver:
         )  # fmt: skip
 
 
-def play(seed: int, currency: str, steps: int, without: frozenset[str] = frozenset()) -> Comparison:
+def play(
+    seed: int,
+    currency: str,
+    steps: int,
+    without: frozenset[str] = frozenset(),
+    known: frozenset[str] = frozenset(),
+) -> Comparison:
     """Play so many steps of a random history and compare after each.
 
     Raises:
         Difference: the table and the model disagree.
     """
     driver = Driver(seed, currency, without)
-    comparison = Comparison(driver.steps)
+    comparison = Comparison(driver.steps, known)
     for line in driver.first():
         comparison.take(line)
     for _ in range(steps):

@@ -43,8 +43,14 @@ class Debt:
         """Neither paid nor given up."""
         return self.accrued - self.collected - self.recovered - self.given_up
 
-    def become(self, accrued: int, timing: str | None) -> None:
-        """Owe another amount, by a coup that was settled or corrected."""
+    def become(self, accrued: int, timing: str | None, *, lies_again: bool) -> None:
+        """Owe another amount, by a coup that was settled or corrected.
+
+        Args:
+            accrued: the amount.
+            timing: when the coup's rulebook takes commission.
+            lies_again: what was taken too much lies in the circle again, as before the hand.
+        """
         self.accrued, before = accrued, self.accrued
         self.ever = self.ever or accrued > 0
         if accrued > before and timing not in MARKED:
@@ -55,7 +61,7 @@ class Debt:
             back = min(back, getattr(self, paid))
             setattr(self, paid, getattr(self, paid) - back)
             self.given_up += back
-            self.refunded += back
+            self.refunded += 0 if lies_again else back
 
 
 class Payers(NamedTuple):
@@ -519,9 +525,11 @@ class Model:
         for each in coup.settlements.values():
             for name, line in each.lines.items():
                 due_[each.stakes[name].payer] += line.commission
+        timing = coup.rulebook.timing
+        lies_again = timing == "prepaid" and coup.phase not in OVER
         for payer in {**coup.debts, **due_}:
             debt = coup.debts.setdefault(payer, Debt())
-            debt.become(due_[payer], coup.rulebook.timing)
+            debt.become(due_[payer], timing, lies_again=lies_again)
 
 
 def _difference(
