@@ -67,18 +67,24 @@ def wagers(seed: int, shoe: str, coup: int, rulebook: Rulebook) -> list[PlaceWag
 
 def _stakes(whims: random.Random, rulebook: Rulebook) -> Mapping[str, int]:
     """Return stakes by bet, in the order of placing: bets that support others come first."""
-    table, gap = rulebook.limits.table_maximum, rulebook.limits.differential
+    limits = rulebook.limits
+    table, gap = _share(limits.table_maximum), _share(limits.differential)
     placed: dict[str, int] = {}
     for bet in _wanted(whims, rulebook):
-        rooms = [bet.maximum]
-        if table is not None:
-            rooms.append(table // len(SEATS) - sum(placed.values()))
-        if gap is not None and bet.id in _SIDES:
-            rooms.append(gap // len(SEATS))
+        rooms = [bet.maximum, _share(bet.table_maximum)]
+        of_all = (table, limits.patron_maximum, limits.seat_maximum)
+        rooms += [most - sum(placed.values()) for most in of_all if most is not None]
+        if bet.id in _SIDES:
+            rooms.append(gap)
         stake = _stake(whims, bet, min((room for room in rooms if room is not None), default=None))
         if stake is not None and _allowed(bet, placed, rulebook):
             placed[bet.id] = stake
     return placed
+
+
+def _share(most: int | None) -> int | None:
+    """Return a seat's share of a limit of the whole table."""
+    return None if most is None else most // len(SEATS)
 
 
 def _wanted(whims: random.Random, rulebook: Rulebook) -> Iterator[Bet]:

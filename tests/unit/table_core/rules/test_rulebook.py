@@ -114,7 +114,7 @@ def test_the_lucky_8_maxima_are_the_seeds() -> None:
         "table",
     )
     assert [rulebook.bets[bet].maximum for bet in cap.bets] == [30_000, 30_000]
-    assert [rulebook.bets[bet].per for bet in cap.bets] == ["wager", "wager"]
+    assert [rulebook.bets[bet].per for bet in cap.bets] == ["patron", "patron"]
     assert rulebook.options.max_options == 3
 
 
@@ -138,7 +138,7 @@ def test_a_site_may_play_with_fewer_decks_and_bigger_chips() -> None:
 
 # change -> the key and part of the reason
 FAULTS = """
-form=2                            -> form: Invalid enum value 2
+form=3                            -> form: Invalid enum value 3
 id=Bad_Name                       -> id: Expected `str` matching regex
 title=                            -> title: Expected `str` of length >= 1
 decks=7                           -> decks: Invalid enum value 7
@@ -192,7 +192,7 @@ mini-lucky8 caps.scope=seat            -> caps[0].scope: Invalid enum value 'sea
 mini-lucky8 unit=7                     -> caps[0].maximum: no multiple of the unit of 7
 mini-lucky8 bets.lucky8_player.step=5 unit=4 -> bets.lucky8_player.step: 5 is no multiple
 mini-lucky8 bets.lucky8_player.minimum=30001 -> bets.lucky8_player.maximum: 30000 is below
-mini-lucky8 bets.lucky8_player.variant=x -> known are each_hand, all_six, bet_hand
+mini-lucky8 bets.lucky8_player.variant=x -> known are each_hand, all_six, bet_hand, no_suit
 nz-scale-one bets.perfect_pairs.pays.push=push -> bets.perfect_pairs.pays.push: no such category
 au-even-money bets.banker.commission=true -> bets.banker.commission: there is no section
 """
