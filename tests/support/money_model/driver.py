@@ -39,7 +39,25 @@ GAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
             "bets.tiger_pair.phase=1",
             "procedure.void_after_phase_one=reverse_all",
         ),
-        "differential": ("au-commission", "limits.differential=900", "limits.table_maximum=9000"),
+        "differential": ("au-commission", "limits.differential=900", "limits.table_maximum=2000"),
+        "form-one": ("au-commission", "form=1", "bets.banker.maximum=300", "bets.tie.minimum=20"),
+        "limits": (
+            "au-commission",
+            "bets.banker.maximum=400",
+            "bets.player.maximum=300",
+            "bets.player.per=seat",
+            "bets.tie.maximum=200",
+            "bets.tie.per=spot",
+            "bets.tie.minimum=20",
+            "bets.tiger.per=wager",
+            "bets.tiger.maximum=50",
+            "bets.player_pair.table_maximum=400",
+            "bets.banker_pair.requirement=any_main",
+            "options.tie_is_main=false",
+            "options.side_bet_first=false",
+            "limits.patron_maximum=700",
+            "limits.seat_maximum=800",
+        ),
     },
     "NZD": {
         "nz-scale-one": ("nz-scale-one",),
@@ -49,8 +67,8 @@ GAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
     },
     "USD": {
         "mini-lucky8": ("mini-lucky8",),
-        "ez": ("ez",),
-        "capped": ("mini-lucky8", "caps.maximum=900", "options.max_options=4"),
+        "ez": ("ez", "options.allow_opposite=true"),
+        "capped": ("mini-lucky8", "caps.maximum=900", "options.max_options=4", "bets.lucky8_player.variant=no_suit", "unit=3"),
         "by-patron": ("mini-lucky8", "caps.maximum=700", "caps.scope=patron", "commission.timing=per_shoe"),
         "first-placed": (
             "mini-lucky8",
@@ -112,7 +130,7 @@ class Driver:
         if model.coups and rng.random() < 0.12:
             return self._correct(self._some_coup())
         if model.owed("outstanding") or model.owed("given_up"):
-            if rng.random() < 0.12:
+            if rng.random() < 0.15:
                 return self._pay()
         if model.in_progress:
             return self._go_on(self.steps.coup)
@@ -124,15 +142,13 @@ class Driver:
         model, rng = self.model, self.rng
         owed = model.owed("outstanding")
         if owed and model.rulebook.timing == "per_coup" and rng.random() < 0.8:
-            return "collect" if rng.random() < 0.6 else self._pay()
+            return "collect" if rng.random() < 0.3 else self._pay()
         if rng.random() < 0.06 and len(self.names) > 1:
             return f"rulebook {rng.choice(self.names)}"
+        if self.steps.shoe_ended:
+            return self._pay() if owed and rng.random() < 0.8 else "load"
         if model.played >= _COUPS or (model.played and rng.random() < 0.02):
-            if self.steps.table.state.shoe is not None and not self.steps.table.state.shoe.ended:
-                return "end"
-            if owed and rng.random() < 0.8:
-                return "collect"
-            return "load"
+            return "end"
         return "free" if rng.random() < 0.05 else "open"
 
     def _pay(self) -> str:
@@ -154,7 +170,7 @@ class Driver:
 
     def _go_on(self, coup: ModelCoup) -> str:
         rng = self.rng
-        if rng.random() < 0.02:
+        if rng.random() < 0.006:
             return "void"
         if coup.phase == "betting":
             return self._bet(coup)
@@ -164,7 +180,7 @@ class Driver:
             return self._result(coup)
         if coup.phase == "held":
             return "void"
-        if rng.random() < 0.03:
+        if rng.random() < 0.01:
             return "lost"
         hidden = [place for place in _PLACES if place in coup.cards and coup.cards[place] is None]
         if hidden and (self._squeezed(coup) is False or rng.random() < 0.5):
@@ -207,9 +223,9 @@ class Driver:
 
     def _mend(self, coup: ModelCoup) -> str:
         draw = self.rng.random()
-        if draw < 0.35:
+        if draw < 0.5:
             return "realign"
-        if draw < 0.6:
+        if draw < 0.65:
             return "void"
         place = due(coup.hand("P"), coup.hand("B")) or self.rng.choice(_PLACES)
         return self.rng.choice((f"enter {place} {self._face()}", f"card {self._place()} {self._face()}"))
@@ -244,7 +260,7 @@ class Driver:
 
     def _correct(self, coup: ModelCoup) -> str:
         rng = self.rng
-        kinds = ["hands", "hands", "wager", "wager", "by", "void"]
+        kinds = ["hands", "hands", "hands", "wager", "wager", "wager", "by", "by", "void"]
         if coup.phase in OVER or "void" not in self.without:
             kinds.append("card")
         kind = rng.choice(kinds)

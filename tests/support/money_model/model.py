@@ -356,21 +356,22 @@ class Model:
     def may_place(self, more: Sequence[Stake]) -> bool:
         """Whether a set of wagers can be laid beside those that lie there."""
         coup = self._current()
-        book = coup.rulebook
         for each in more:
-            bet = book.bets.get(each.bet, {"offered": False})
-            step = bet.get("step", book.unit)
+            bet = coup.rulebook.bets.get(each.bet, {"offered": False})
+            step = bet.get("step", coup.rulebook.unit)
             if (
                 each.seat not in _SEATS
                 or not bet.get("offered", True)
-                or each.stake < max(bet.get("minimum", 1), 1)
+                or each.stake < 1
                 or each.stake % step
-                or each.stake % book.unit
-                or each.stake > bet.get("maximum", each.stake)
+                or each.stake % coup.rulebook.unit
             ):
                 return False
         all_ = [*coup.wagers.values(), *more]
-        return self._within_limits(all_) and self._combined(all_)
+        supported = coup.rulebook.options("side_bet_first", absent=True) or all(
+            self._supported(coup.rulebook, each, all_) for each in more
+        )
+        return supported and self._within_limits(all_, more) and self._combined(all_)
 
     def may_withdraw(self, names: Sequence[str]) -> bool:
         """Whether these can go back together, within the differential."""
@@ -391,10 +392,30 @@ class Model:
             sides[each.bet] += each.stake
         return sides["player"] - sides["banker"]
 
-    def _within_limits(self, wagers: Sequence[Stake]) -> bool:
-        most, apart = self._limit("table_maximum"), self._limit("differential")
-        if most is not None and sum(each.stake for each in wagers) > most:
-            return False
+    def _within_limits(self, wagers: Sequence[Stake], more: Sequence[Stake]) -> bool:
+        """Whether every sum that a limit binds is within it; a minimum binds what is laid now."""
+        book = self._current().rulebook
+        sums: Counter[object] = Counter()
+        keys = {each: book.bound(each) for each in wagers}
+        for each in wagers:
+            for key in (keys[each], ("bet", each.bet), each.person, ("seat", each.seat, "box"), 0):
+                sums[key] += each.stake
+        for each in more:
+            bet = book.bets[each.bet]
+            alone = each.stake if keys[each] is None else sums[keys[each]]
+            most = (
+                (alone, bet.get("maximum")),
+                (sums["bet", each.bet], bet.get("table_maximum")),
+                (sums[each.person], self._limit("patron_maximum")),
+                (sums["seat", each.seat, "box"], self._limit("seat_maximum")),
+                (sums[0], self._limit("table_maximum")),
+            )
+            for total, limit in most:
+                if limit is not None and total > limit:
+                    return False
+            if alone < bet.get("minimum", 1):
+                return False
+        apart = self._limit("differential")
         return apart is None or abs(self._ahead(wagers)) <= apart
 
     def _combined(self, wagers: Sequence[Stake]) -> bool:
@@ -413,20 +434,22 @@ class Model:
 
     def _unsupported(self, coup: ModelCoup) -> set[str]:
         """The wagers that lack the main wager that they need."""
-        lacking = set()
-        for name, wager in coup.wagers.items():
-            needs = coup.rulebook.bets.get(wager.bet, {}).get("requirement", "none")
-            own = [each for each in coup.wagers.values() if each.person == wager.person]
-            found = {
-                "none": True,
-                "any_main": any(each.bet in MAINS for each in own),
-                "same_seat": any(
-                    each.bet in {"player", "banker"} and each.seat == wager.seat for each in own
-                ),
-            }
-            if not found[needs]:
-                lacking.add(name)
-        return lacking
+        wagers = list(coup.wagers.values())
+        return {
+            name
+            for name, each in coup.wagers.items()
+            if not self._supported(coup.rulebook, each, wagers)
+        }
+
+    @staticmethod
+    def _supported(book: ModelRulebook, wager: Stake, wagers: Sequence[Stake]) -> bool:
+        needs = book.bets.get(wager.bet, {}).get("requirement", "none")
+        own = [each for each in wagers if each.person == wager.person]
+        if needs == "same_seat":
+            own = [each for each in own if each.seat == wager.seat]
+        tie = book.options("tie_is_main", absent=needs == "any_main")
+        mains = MAINS if tie else MAINS - {"tie"}
+        return needs == "none" or any(each.bet in mains for each in own)
 
     # ---- settlement ----
 

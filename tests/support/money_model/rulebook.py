@@ -97,6 +97,20 @@ class ModelRulebook:
         """Return a setting of the procedure."""
         return str(self.data.get("procedure", {}).get(key, absent))
 
+    def options(self, key: str, *, absent: bool) -> bool:
+        """Return whether an option is chosen."""
+        return bool(self.data.get("options", {}).get(key, absent))
+
+    def bound(self, wager: Stake) -> object:
+        """Return whose sum a bet's minimum and maximum bind; None where it is each wager's own."""
+        absent = "wager" if self.data["form"] == 1 else "patron"
+        return {
+            "wager": None,
+            "patron": (wager.bet, wager.person),
+            "seat": (wager.bet, wager.seat),
+            "spot": (wager.bet, wager.person, wager.seat),
+        }[self.bets[wager.bet].get("per", absent)]
+
     @property
     def _commission(self) -> Mapping[str, Any]:
         found: Mapping[str, Any] = self.data.get("commission", {})

@@ -153,6 +153,7 @@ def _lucky8(hand: str) -> Callable[[Cards, Cards, str], Iterator[str]]:
                 "each_hand": _one_suit(*own) and _one_suit(*other),
                 "all_six": _one_suit(*own, *other),
                 "bet_hand": _one_suit(*own),
+                "no_suit": True,
             }
             if suited[variant or "each_hand"]:
                 yield "double_suited_8"

@@ -182,6 +182,12 @@ class Steps:
         assert self.model.coup is not None
         return self.model.coup
 
+    @property
+    def shoe_ended(self) -> bool:
+        """Whether no coup comes from the shoe any more."""
+        shoe = self.table.state.shoe
+        return shoe is None or shoe.ended
+
     def take(self, line: str) -> None:
         """Play a line; `code` says why the table refused it, `expected` what the model thought."""
         self.lines.append(line)
