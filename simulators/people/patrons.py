@@ -12,6 +12,7 @@ from typing import Final
 from events.commands.wagers import PlaceWager, WagerRequest
 from simulators.shoe.dealing import shoe_number
 from table_core.rules.rulebook import Bet, Requirement, Rulebook
+from table_core.rules.wager_checks import mains_for
 
 __all__ = ["SEATS", "STAKES", "wagers"]
 
@@ -27,7 +28,6 @@ _BANKER: Final = 0.5
 
 _SIDES: Final = frozenset({"player", "banker"})
 _MAIN: Final = frozenset({*_SIDES, "tie"})
-_SUPPORT: Final = {Requirement.ANY_MAIN: _MAIN, Requirement.SAME_SEAT: _SIDES}
 # Seed 3's betting options, of which a house may allow a patron a number; Player and Banker are one.
 _OPTION: Final = {
     "player": "main",
@@ -120,7 +120,8 @@ def _stake(whims: random.Random, bet: Bet, most: int | None) -> int | None:
 
 def _allowed(bet: Bet, placed: Mapping[str, int], rulebook: Rulebook) -> bool:
     """Return whether the patron has what this bet needs, and may play it with the others."""
-    if bet.requirement in _SUPPORT and not _SUPPORT[bet.requirement] & placed.keys():
+    needs = mains_for(rulebook, bet)
+    if needs and placed.keys().isdisjoint(needs):
         return False
     most = rulebook.options.max_options
     options = {_OPTION[name] for name in (*placed, bet.id) if name in _OPTION}

@@ -10,7 +10,7 @@ of the wagers. A minimum counts once all wagers of the call are there, so two wa
 it by themselves may reach it together.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from events.commands.base import Refusal
@@ -31,6 +31,7 @@ __all__ = [
     "below_minimum",
     "check_further_wagers",
     "check_wagers",
+    "mains_for",
     "unsupported_side_bets",
     "withdrawal_refusal",
 ]
@@ -152,6 +153,15 @@ def below_minimum(
     """
     so_far = _AcceptedWagers(rulebook, standing)
     return tuple(_still_below(wager, so_far) for wager in wagers)
+
+
+def mains_for(rulebook: Rulebook, bet: Bet) -> Collection[str]:
+    """Return the main wagers of which a bet needs one; none where it needs none."""
+    if bet.requirement is Requirement.NONE:
+        return ()
+    tie = rulebook.options.tie_is_main
+    with_tie = bet.requirement is Requirement.ANY_MAIN if tie is None else tie
+    return MAIN if with_tie else SIDES
 
 
 def withdrawal_refusal(
@@ -338,8 +348,7 @@ def _main_wager_required(wager: Wager, so_far: _AcceptedWagers) -> Refusal | Non
     if bet is None or bet.requirement is Requirement.NONE:
         return None
     any_box = bet.requirement is Requirement.ANY_MAIN
-    tie = so_far.rulebook.options.tie_is_main
-    mains = MAIN if tie or (tie is None and any_box) else SIDES
+    mains = mains_for(so_far.rulebook, bet)
     spots = so_far.tally.spots(patron_of(wager))
     if any((any_box or str(wager.seat) in spots[main]) for main in mains if main in spots):
         return None

@@ -256,6 +256,12 @@ def test_a_step_of_an_older_version_never_lets_a_stake_in_that_cannot_be_paid() 
             "differential: 599 is below 600",
         ),
         (SetLimits(transaction="s", table_maximum=0), "table_maximum"),
+        (SetLimits(transaction="s", patron_maximum=0), "patron_maximum: 0 is less than 1"),
+        (SetLimits(transaction="s", bets=(BetLimits(bet="tie", table_maximum=0),)), "tie: table_m"),
+        (
+            SetLimits(transaction="s", bets=(BetLimits(bet="tie", minimum=9, table_maximum=8),)),
+            "tie: table_maximum 8 is below 9",
+        ),
         (SetLimits(transaction="s", differential=-1), "differential"),
     ],
 )

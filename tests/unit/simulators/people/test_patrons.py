@@ -104,7 +104,12 @@ def _supported(rules: Rulebook) -> Rulebook:
     return replace(rules, bets=bets)
 
 
-@pytest.mark.parametrize("alter", [lambda rules: rules, _narrow, _supported])
+def _without_tie(rules: Rulebook) -> Rulebook:
+    """The same bets, where a tie supports no other and no side bet comes first."""
+    return replace(rules, options=Options(tie_is_main=False, side_bet_first=False))
+
+
+@pytest.mark.parametrize("alter", [lambda rules: rules, _narrow, _supported, _without_tie])
 @pytest.mark.parametrize("rulebook", shipped_ids())
 def test_no_table_refuses_any_of_it(rulebook: str, alter: Callable[[Rulebook], Rulebook]) -> None:
     rules = alter(load_rulebook(rulebook))

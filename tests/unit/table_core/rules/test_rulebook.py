@@ -1,6 +1,7 @@
 """Rulebook files: the shipped ones hold what the seeds print, and a bad one names its fault."""
 
 import hashlib
+from importlib.resources import files
 
 import pytest
 from hypothesis import given
@@ -134,6 +135,26 @@ def test_a_site_may_play_with_fewer_decks_and_bigger_chips() -> None:
     assert (rulebook.decks, rulebook.unit) == (6, 25)
     assert [rulebook.bets[bet].step for bet in ("player", "tie")] == [25, 50]
     assert rulebook.hash != load_rulebook("au-commission").hash
+
+
+FIRST = (files("table_core") / "rulebooks" / "mini-lucky8.toml").read_text("utf-8")
+LATER = {
+    "limits.patron_maximum": "[limits]\npatron_maximum = 5\n",
+    "limits.seat_maximum": "[limits]\nseat_maximum = 5\n",
+    "options": FIRST.replace("[options]", "[options]\ntie_is_main = true"),
+    "bets.lucky8_player": FIRST.replace("each_hand", "no_suit"),
+    "bets.banker": FIRST.replace("commission = true", 'commission = true\nper = "patron"'),
+    "bets.tie": FIRST.replace("[bets.tie]", "[bets.tie]\ntable_maximum = 5"),
+}
+
+
+@pytest.mark.parametrize("key", LATER)
+def test_form_1_is_read_as_it_always_was(key: str) -> None:
+    first = parse_rulebook("mini-lucky8.toml", FIRST.encode())
+    bound = {(bet.per, bet.minimum_per, bet.table_maximum) for bet in first.bets.values()}
+    assert bound == {("wager", "wager", None)}
+    with pytest.raises(ConfigError, match=key.partition(".")[0]):
+        parse_rulebook("site.toml", (FIRST + LATER[key] if key[0] == "l" else LATER[key]).encode())
 
 
 # change -> the key and part of the reason
