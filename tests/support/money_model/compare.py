@@ -220,7 +220,6 @@ class Comparison:
                 debt.refunded,
             )
             for coup, payer, debt in model.debts()
-            if debt.ever
         }
         self._same("debts", {key: tuple(its) for key, its in self._debts.items()}, right)
         owed = {key: (its[4], its[3]) for key, its in right.items() if its[3] or its[4]}

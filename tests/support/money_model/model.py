@@ -149,6 +149,7 @@ class Model:
         self.coup: ModelCoup | None = None
         self.shoe = 0
         self.played = 0
+        self._owing: list[tuple[str, Payer]] = []
         self.differences: dict[tuple[str, int], dict[int, tuple[int, int, int]]] = {}
 
     # ---- what can be read ----
@@ -159,10 +160,9 @@ class Model:
         return self.coup is not None and self.coup.phase not in OVER
 
     def debts(self) -> Iterator[tuple[str, Payer, Debt]]:
-        """Every debt, that of the oldest coup first."""
-        for coup in self.coups.values():
-            for payer, debt in coup.debts.items():
-                yield coup.id, payer, debt
+        """Every debt, that which came up first before all others."""
+        for coup, payer in self._owing:
+            yield coup, payer, self.coups[coup].debts[payer]
 
     def owed(self, what: str) -> Counter[int]:
         """Return by seat what is `outstanding`, `collected`, `recovered`, `given_up`, `accrued`."""
@@ -292,10 +292,12 @@ class Model:
         self._judge_again(coup)
 
     def void(self, name: str) -> None:
-        """A coup that was settled does not count."""
+        """A coup that was settled does not count; nor, of one that is void, what was paid."""
         coup = self.coups[name]
-        self._as_void(coup, _LAST)
-        if coup.rulebook.reverses_all:
+        again = coup.phase == "voided"
+        if not again:
+            self._as_void(coup, _LAST)
+        if again or coup.rulebook.reverses_all:
             self._as_void(coup, _FIRST)
         coup.phase = "voided"
         self._owe(coup)
@@ -461,8 +463,10 @@ class Model:
         if coup.phase == "settled" or (counts and coup.settled_to_its_end):
             coup.phase = "settled"
             self._settle_all(coup)
-        elif coup.phase == "voided" and not coup.rulebook.reverses_all:
-            self._first(coup)
+        elif coup.phase == "voided":
+            if not coup.rulebook.reverses_all:
+                self._first(coup)
+            self._void_last(coup)
         elif coup.phase in _JUDGED:
             self._first(coup)
         if coup.closed:
@@ -493,16 +497,21 @@ class Model:
             for name, each in coup.wagers.items()
             if coup.rulebook.phase_of(each.bet) == phase and name not in coup.returned
         }
-        lines = coup.rulebook.settle(list(stakes.values()), phase, player, banker)
+        judged = coup.rulebook.settle(list(stakes.values()), phase, player, banker)
+        lines = dict(zip(stakes, judged, strict=True))
+        if coup.phase == "voided":
+            # A first phase that the coup's rulebook has no more was never due: the stakes go back.
+            taken = coup.settlements[phase].lines
+            stakes = {name: each for name, each in coup.wagers.items() if name in {*stakes, *taken}}
+            back = {name: Line("void", "void", 0, 0, each.chips) for name, each in stakes.items()}
+            lines = {name: lines.get(name, back[name]) for name in stakes}
         winner = winner_of(player, banker) if phase == _LAST else None
-        self._put(
-            coup, phase, dict(zip(stakes, lines, strict=True)), stakes, (player, banker, winner)
-        )
+        self._put(coup, phase, lines, stakes, (player, banker, winner))
 
     def _as_void(self, coup: ModelCoup, phase: int) -> None:
         """Every stake of the phase goes back."""
         there = coup.settlements.get(phase)
-        if there is not None:
+        if there is not None and (there.lines or phase == _LAST):
             lines = {
                 name: Line("void", "void", 0, 0, there.stakes[name].chips) for name in there.lines
             }
@@ -536,6 +545,14 @@ class Model:
         coup.returned |= coup.unsettled
         coup.laid = {}
 
+    def _void_last(self, coup: ModelCoup) -> None:
+        """The last phase of a void coup stays void, by whichever rulebook and wagers."""
+        there = coup.settlements.get(_LAST)
+        if there is not None:
+            stakes = {name: each for name, each in coup.wagers.items() if name in there.lines}
+            lines = {name: Line("void", "void", 0, 0, each.chips) for name, each in stakes.items()}
+            self._put(coup, _LAST, lines, stakes, there.cards)
+
     def _lay(self, coup: ModelCoup) -> None:
         """What lies in the circle: commission of the wagers that are not settled yet."""
         waiting = coup.unsettled if coup.phase not in OVER else {}
@@ -552,6 +569,8 @@ class Model:
         lies_again = timing == "prepaid" and coup.phase not in OVER
         for payer in {**coup.debts, **due_}:
             debt = coup.debts.setdefault(payer, Debt())
+            if due_[payer] and not debt.ever:
+                self._owing.append((coup.id, payer))
             debt.become(due_[payer], timing, lies_again=lies_again)
 
 

@@ -188,9 +188,10 @@ class ModelRulebook:
         for group in groups.values():
             if sum(won[index] for index in group) > cap["maximum"]:
                 share = _SHARES[cap.get("allocation", "pro_rata")]
-                asked = [won[index] for index in group]
-                for index, amount in zip(group, share(asked, cap["maximum"]), strict=True):
-                    won[index] = amount
+                asked = [won[index] // self.unit for index in group]
+                given = share(asked, cap["maximum"] // self.unit)
+                for index, units in zip(group, given, strict=True):
+                    won[index] = units * self.unit
 
 
 def _pro_rata(asked: Sequence[int], maximum: int) -> list[int]:

@@ -425,7 +425,8 @@ class Steps:
         command = VoidCoup(
             transaction=self._t(), reason=REASON, coup=coup_id(name) if name else None
         )
-        if self._ask(command, name) and coup is not None and coup.phase == "settled":
+        over = coup is not None and coup.phase in OVER
+        if self._ask(command, name) and coup is not None and over:
             self.model.void(coup.id)
 
     # ---- commission ----
