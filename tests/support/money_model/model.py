@@ -464,9 +464,11 @@ class Model:
             coup.phase = "settled"
             self._settle_all(coup)
         elif coup.phase == "voided":
-            if not coup.rulebook.reverses_all:
+            if coup.rulebook.reverses_all:
+                self._as_void(coup, _FIRST, again=True)
+            else:
                 self._first(coup)
-            self._void_last(coup)
+            self._as_void(coup, _LAST, again=True)
         elif coup.phase in _JUDGED:
             self._first(coup)
         if coup.closed:
@@ -508,14 +510,19 @@ class Model:
         winner = winner_of(player, banker) if phase == _LAST else None
         self._put(coup, phase, lines, stakes, (player, banker, winner))
 
-    def _as_void(self, coup: ModelCoup, phase: int) -> None:
-        """Every stake of the phase goes back."""
+    def _as_void(self, coup: ModelCoup, phase: int, *, again: bool = False) -> None:
+        """Every stake of the phase goes back.
+
+        Args:
+            coup: the coup.
+            phase: one of its phases.
+            again: they went back before: what is on record changes only if it was not so.
+        """
         there = coup.settlements.get(phase)
         if there is not None and (there.lines or phase == _LAST):
-            lines = {
-                name: Line("void", "void", 0, 0, there.stakes[name].chips) for name in there.lines
-            }
-            self._put(coup, phase, lines, there.stakes, there.cards, void=True)
+            stakes = {name: each for name, each in coup.wagers.items() if name in there.lines}
+            lines = {name: Line("void", "void", 0, 0, each.chips) for name, each in stakes.items()}
+            self._put(coup, phase, lines, stakes, there.cards, void=not again)
 
     def _put(
         self,
@@ -544,14 +551,6 @@ class Model:
                 self._first(coup)
         coup.returned |= coup.unsettled
         coup.laid = {}
-
-    def _void_last(self, coup: ModelCoup) -> None:
-        """The last phase of a void coup stays void, by whichever rulebook and wagers."""
-        there = coup.settlements.get(_LAST)
-        if there is not None:
-            stakes = {name: each for name, each in coup.wagers.items() if name in there.lines}
-            lines = {name: Line("void", "void", 0, 0, each.chips) for name, each in stakes.items()}
-            self._put(coup, _LAST, lines, stakes, there.cards)
 
     def _lay(self, coup: ModelCoup) -> None:
         """What lies in the circle: commission of the wagers that are not settled yet."""

@@ -30,6 +30,7 @@ from tests.support.machine.commands import here
 from tests.support.money_model.compare import Difference
 from tests.support.money_model.driver import texts
 from tests.support.money_model.model import OVER, Model, ModelCoup
+from tests.support.money_model.rulebook import Line, Stake
 from tests.support.money_model.steps import Steps, coup_id
 from tests.support.table.coups import shoe_event
 from tests.support.table.evidence import KEY, ORIGIN
@@ -38,7 +39,7 @@ __all__ = ["LoggedTable", "check_records", "logged"]
 
 USER: Final = "dealer"
 _ROLES: Final = {USER: frozenset().union(*(row.roles for row in ROWS))}
-_LAST: Final = 2
+_SIGNED_AFTER_S: Final = 300
 
 
 class LoggedTable:
@@ -64,7 +65,7 @@ class LoggedTable:
             roles=_ROLES,
             library=self._library,
         )
-        self._table.sign_checkpoints(CheckpointKeys(KEY, None, 300))
+        self._table.sign_checkpoints(CheckpointKeys(KEY, None, _SIGNED_AFTER_S))
 
     @property
     def state(self) -> TableState:
@@ -100,7 +101,8 @@ class LoggedTable:
         self._open()
 
     def close(self) -> None:
-        """Sign what is new, and end."""
+        """Sign what is new, if only because time has passed, and end."""
+        self._clock.now_us += _SIGNED_AFTER_S * 1_000_000
         self._table.make_due_checkpoint()
         self._log.close()
 
@@ -196,7 +198,14 @@ class _Records:
                 for each in in_force[phase]["wagers"]
             ]
             rights = [
-                (name, line.result, right.stakes[name].stake, line.winnings, line.commission, line.paid)
+                (
+                    name,
+                    line.result,
+                    right.stakes[name].stake,
+                    line.winnings,
+                    line.commission,
+                    _received(right.stakes[name], line),
+                )
                 for name, line in right.lines.items()
             ]
             self.same(f"lines told of {coup.id} phase {phase}", lines, rights)
@@ -229,9 +238,15 @@ def _sums(coup: ModelCoup) -> tuple[int, int, int]:
 
 
 def _net(coup: ModelCoup) -> Counter[int]:
-    """By seat what it won, after commission."""
+    """By seat what it won, after commission; a token counts where it is laid and goes back."""
     seats: Counter[int] = Counter()
     for each in coup.settlements.values():
         for name, line in each.lines.items():
-            seats[each.stakes[name].seat] += line.paid - each.stakes[name].chips
+            stake = each.stakes[name]
+            seats[stake.seat] += _received(stake, line) - stake.stake
     return Counter({seat: amount for seat, amount in seats.items() if amount})
+
+
+def _received(stake: Stake, line: Line) -> int:
+    """What a seat has in hand, tokens that go back among it."""
+    return line.paid + (stake.stake if (stake.kind, line.result) == ("promo", "void") else 0)
