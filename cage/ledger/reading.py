@@ -90,6 +90,7 @@ class BookedEntry(Struct, frozen=True, kw_only=True):
     rulebook: str
     reverses: str
     detail: str
+    currency: str
     postings: tuple[Posting, ...]
 
 

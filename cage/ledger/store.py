@@ -255,6 +255,7 @@ def _rows(
                 "rulebook": entry.rulebook,
                 "reverses": entry.reverses,
                 "detail": entry.detail,
+                "currency": entry.currency,
             }
         )
         lines += (

@@ -237,7 +237,7 @@ def _entries_differ(
         text = f"booked {', '.join(held) or 'nothing'}; by the log {', '.join(refs) or 'nothing'}"
         return Difference(position=position, coup=coup, text=text)
     for should, entry in zip(expected, booked, strict=True):
-        for name in ("kind", "coup", "shoe", "phase", "rulebook", "reverses", "detail"):
+        for name in ("kind", "coup", "shoe", "phase", "rulebook", "reverses", "detail", "currency"):
             is_, ought = getattr(entry, name), getattr(should, name)
             if is_ != ought:
                 text = f"entry {entry.ref}: {name} {is_!r} in the ledger and {ought!r} by the log"

@@ -82,7 +82,8 @@ def export(ledger: str, as_csv: bool, as_json: bool, **options: Any) -> None:
     if as_csv == as_json:
         raise click.UsageError("say --csv or --json")
     with open_ledger(parse_ledger_url(ledger)) as opened:
-        writer = csv.DictWriter(sys.stdout, _COLUMNS, lineterminator="\r\n")
+        # The columns are a contract: what entries have got since is in the JSON alone.
+        writer = csv.DictWriter(sys.stdout, _COLUMNS, extrasaction="ignore", lineterminator="\r\n")
         if as_csv:
             writer.writeheader()
         for entry in opened.entries(filter_of(options)):
