@@ -222,9 +222,21 @@ class Comparison:
             for coup, payer, debt in model.debts()
         }
         self._same("debts", {key: tuple(its) for key, its in self._debts.items()}, right)
-        owed = {key: (its[4], its[3]) for key, its in right.items() if its[3] or its[4]}
+        owed = {
+            (coup_id(coup), *payer): (
+                debt.outstanding,
+                debt.given_up,
+                model.coups[coup].rulebook.currency,
+            )
+            for coup, payer, debt in model.debts()
+            if debt.outstanding or debt.given_up
+        }
         told_owed = {
-            (debt.coup, debt.seat, debt.patron): (debt.outstanding, debt.uncollected)
+            (debt.coup, debt.seat, debt.patron): (
+                debt.outstanding,
+                debt.uncollected,
+                debt.currency,
+            )
             for debt in book.debts
             if debt.outstanding or debt.uncollected
         }

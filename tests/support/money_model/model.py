@@ -159,6 +159,11 @@ class Model:
         """Whether a coup is neither settled nor void."""
         return self.coup is not None and self.coup.phase not in OVER
 
+    @property
+    def may_begin(self) -> bool:
+        """Whether nothing is in progress and nothing is owed: the game goes on."""
+        return not self.in_progress and not self.owed("outstanding")
+
     def debts(self) -> Iterator[tuple[str, Payer, Debt]]:
         """Every debt, that which came up first before all others."""
         for coup, payer in self._owing:

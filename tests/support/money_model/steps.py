@@ -191,7 +191,7 @@ class Steps:
     def take(self, line: str) -> None:
         """Play a line; `code` says why the table refused it, `expected` what the model thought."""
         self.lines.append(line)
-        self.code, self.expected = None, None
+        self.code, self.expected, self.touched = None, None, None
         self.model_differences_done()
         word, *rest = line.split()
         if word in _PLACES:
@@ -199,6 +199,9 @@ class Steps:
         else:
             getattr(self, f"do_{word}")(rest)
         self._stand()
+        coup = self.model.coups.get(self.touched or "")
+        if coup is not None and coup.rulebook.currency != self.model.rulebook.currency:
+            self.expected = False  # amounts of another currency are not the table's to move
 
     def model_differences_done(self) -> None:
         """Forget what the last step was to change."""
@@ -230,12 +233,17 @@ class Steps:
             self.table = self.make(self.rulebooks[name], tuple(self.rulebooks.values()))
             self.model = Model(self.models, name)
             self.table.say(LinkOpen(transport="pty:test"), LinkUp())
-        elif not self.model.in_progress:
+        elif not self.model.in_progress and (
+            self.models[name].currency == self.model.rulebook.currency
+            or not self.model.owed("outstanding")
+        ):
             self.model.rulebook = self.models[name]
             self.table.play_by(self.rulebooks[name])
 
     def do_load(self, _: Sequence[str]) -> None:
         """Load the next shoe."""
+        if self.model.may_begin and self.shoe_ended:
+            self.expected = True
         if self._ask(LoadShoe(transaction=self._t(), shoe=shoe_id(self.model.shoe + 1))):
             self.model.load()
             self.table.say(FirstCard(face=Card.SA), BurnCard(face=Card.C4, left=0))
@@ -250,6 +258,8 @@ class Steps:
 
     def do_open(self, _: Sequence[str]) -> None:
         """Open betting."""
+        if self.model.may_begin and not self.shoe_ended:
+            self.expected = True
         if self._ask(OpenBetting(transaction=self._t())):
             self.model.open()
 
@@ -411,6 +421,8 @@ class Steps:
             rulebook_hash=found.hash,
             reason=REASON,
         )
+        if self.models[rulebook].currency != self.model.coups[name].rulebook.currency:
+            self.expected = False
         if self._ask(correct, name):
             self.model.played_by(name, rulebook)
 
