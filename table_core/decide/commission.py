@@ -92,7 +92,7 @@ def _parts(
         for debt in state.commission.debts
         if getattr(debt, what)
         and command.seat in {None, debt.seat}
-        and command.patron in {None, debt.patron}
+        and command.patron in {None, debt.patron or ""}
         and command.coup in {None, debt.coup}
     ]
     due = sum(getattr(debt, what) for debt in chosen)

@@ -6,7 +6,7 @@ import { listenForShortcuts } from "./key_presses.js";
 import { money } from "./money.js";
 import { Station } from "./station.js";
 import { drawHands, drawNext, drawStrip } from "./table_strip.js";
-import { commissionTiming, drawStanding, Laying, settlementTable } from "./wagers.js";
+import { commissionTiming, drawStanding, Laying, refundLines, settlementTable } from "./wagers.js";
 
 const OVER = ["settled", "voided"];
 
@@ -62,6 +62,7 @@ function drawOwed({ commission, rulebook }) {
     byId("commission"),
     row("commission.laid", commission.laid),
     row("commission.outstanding", commission.outstanding),
+    ...refundLines(commission, word),
   );
 }
 
