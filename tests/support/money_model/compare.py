@@ -17,16 +17,13 @@ from events.types.commission import (
     SeatAmount,
 )
 from events.types.table import (
-    BettingOpened,
     CoupSettled,
     CoupVoided,
     Settlement,
     SettlementLine,
     TableEvent,
-    WagersPlaced,
     WagersWithdrawn,
 )
-from events.types.corrections import WagerCorrected
 from events.types.wagers import WagersVoided
 from table_core.state.table import TableState
 from tests.support.cage.ledgers import MemoryLedger
@@ -38,7 +35,7 @@ __all__ = ["Comparison", "Difference"]
 _LAST: Final = 2
 
 
-class Difference(AssertionError):
+class Difference(AssertionError):  # noqa: N818 - what was found, told to people
     """The table and the model say different things.
 
     Args:
@@ -59,7 +56,7 @@ def _reversed(each: ReversedAmount) -> tuple[int, ...]:
     return -each.amount, -collected, -each.recovered, -each.uncollected, -each.outstanding, 0
 
 
-# What an amount adds to accrued less reversed, collected, recovered, given up, outstanding, refunded.
+# What an amount adds to what is accrued, collected, recovered, given up, outstanding, refunded.
 _CHANGES: Final[Mapping[type[TableEvent], Callable[[Any], tuple[int, ...]]]] = {
     CommissionAccrued: lambda it: (it.amount, 0, 0, 0, it.amount, 0),
     CommissionReversed: _reversed,
@@ -95,12 +92,17 @@ class Comparison:
         self.steps.take(line)
         expected, code = self.steps.expected, self.steps.code
         if expected is not None:
-            self._same(f"answer to {line.split()[0]}", code or "accepted", expected, ok=expected is (code is None))
+            self._same(
+                f"answer to {line.split(maxsplit=1)[0]}",
+                code or "accepted",
+                expected,
+                ok=expected is (code is None),
+            )
         new = self.steps.table.events[self._heard :]
         self._heard += len(new)
         try:
             self.ledger.hear(new)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the ledger cannot book it
+        except Exception as error:
             raise self._found("ledger cannot book", repr(error), "booked") from error
         revised = self._hear(new)
         model, state = self.steps.model, self.steps.table.state

@@ -62,14 +62,34 @@ GAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
     "NZD": {
         "nz-scale-one": ("nz-scale-one",),
         "nz-scale-two": ("nz-scale-two", "procedure.void_after_phase_one=reverse_all"),
-        "nz-marked": ("nz-scale-one", "commission.timing=per_shoe", "bets.perfect_pairs.variant=both"),
-        "nz-coup": ("nz-scale-two", "commission.timing=per_coup", "rounding.commission=up", "unit=5"),
+        "nz-marked": (
+            "nz-scale-one",
+            "commission.timing=per_shoe",
+            "bets.perfect_pairs.variant=both",
+        ),
+        "nz-coup": (
+            "nz-scale-two",
+            "commission.timing=per_coup",
+            "rounding.commission=up",
+            "unit=5",
+        ),
     },
     "USD": {
         "mini-lucky8": ("mini-lucky8",),
         "ez": ("ez", "options.allow_opposite=true"),
-        "capped": ("mini-lucky8", "caps.maximum=900", "options.max_options=4", "bets.lucky8_player.variant=no_suit", "unit=3"),
-        "by-patron": ("mini-lucky8", "caps.maximum=700", "caps.scope=patron", "commission.timing=per_shoe"),
+        "capped": (
+            "mini-lucky8",
+            "caps.maximum=900",
+            "options.max_options=4",
+            "bets.lucky8_player.variant=no_suit",
+            "unit=3",
+        ),
+        "by-patron": (
+            "mini-lucky8",
+            "caps.maximum=700",
+            "caps.scope=patron",
+            "commission.timing=per_shoe",
+        ),
         "first-placed": (
             "mini-lucky8",
             "caps.maximum=650",
@@ -83,7 +103,7 @@ GAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
         "usd": ("mini-lucky8", "commission.timing=per_shoe"),
     },
 }
-"""By name of a game the rulebooks that it is played by: shipped ones, and what sites make of them."""
+"""By game the rulebooks that it is played by: shipped ones, and what sites make of them."""
 
 _RANKS: Final = "A23456789TJQK"
 _SUITS: Final = "SHDC"
@@ -116,7 +136,9 @@ class Driver:
         self.without = without
         self.name = self.rng.choice(self.names)
         self.faces = [
-            rank + suit for rank in self.rng.sample(_RANKS, self.rng.choice((5, 9, 13))) for suit in _SUITS
+            rank + suit
+            for rank in self.rng.sample(_RANKS, self.rng.choice((5, 9, 13)))
+            for suit in _SUITS
         ]
 
     @property
@@ -135,7 +157,7 @@ class Driver:
             yield "void"
         if model.owed("outstanding"):
             yield "collect"
-        for seat, amount in model.owed("given_up").items():
+        for seat in model.owed("given_up"):
             for patron in {patron for _, (its, patron), _ in model.debts() if its == seat}:
                 yield from self._recovered(seat, patron)
             if model.owed("given_up")[seat]:
@@ -160,9 +182,8 @@ class Driver:
             return "restart" if rng.random() < 0.2 else self._anything()
         if model.coups and rng.random() < 0.12:
             return self._correct(self._some_coup())
-        if model.owed("outstanding") or model.owed("given_up"):
-            if rng.random() < 0.15:
-                return self._pay()
+        if (model.owed("outstanding") or model.owed("given_up")) and rng.random() < 0.15:
+            return self._pay()
         if model.in_progress:
             return self._go_on(self.steps.coup)
         return self._begin()
@@ -180,57 +201,64 @@ class Driver:
             return self._pay() if owed and rng.random() < 0.8 else "load"
         if model.played >= _COUPS or (model.played and rng.random() < 0.02):
             return "end"
-        return "free" if rng.random() < 0.05 else "open"
+        return "free" if self.steps.dummy_due or rng.random() < 0.05 else "open"
 
     def _pay(self) -> str:
         rng = self.rng
         owed = [each for each in self.model.debts() if each[2].outstanding or each[2].given_up]
         if not owed or rng.random() < 0.1:
-            return rng.choice(("collect", f"collect {rng.randint(1, 5)} 1", "giveup 2", "recover 1 3"))
+            return rng.choice(
+                ("collect", f"collect {rng.randint(1, 5)} 1", "giveup 2", "recover 1 3")
+            )
         _, (seat, patron), debt = rng.choice(owed)
         whose = f" {patron}" if patron and rng.random() < 0.7 else ""
         if debt.given_up and rng.random() < 0.6:
             part = rng.choice((1, debt.given_up, -(-debt.given_up // 2), debt.given_up + 1))
             return f"recover {seat} {part}{whose}"
-        part = rng.choice((1, debt.outstanding, -(-debt.outstanding // 2), debt.outstanding + 1)) or 1
+        part = (
+            rng.choice((1, debt.outstanding, -(-debt.outstanding // 2), debt.outstanding + 1)) or 1
+        )
         return rng.choice(
-            (f"collect {seat} {part}{whose}", f"collect {seat}{whose}", f"giveup {seat}{whose}", "collect")
+            (
+                f"collect {seat} {part}{whose}",
+                f"collect {seat}{whose}",
+                f"giveup {seat}{whose}",
+                "collect",
+            )
         )
 
     # ---- a coup's course ----
 
     def _go_on(self, coup: ModelCoup) -> str:
-        rng = self.rng
-        if rng.random() < 0.006:
+        ways = {
+            "betting": self._bet,
+            "misaligned": self._mend,
+            "complete": self._result,
+            "disputed": self._result,
+            "held": self._resolve,
+        }
+        draw = self.rng.random()
+        if draw < 0.006 or coup.id == self.steps.dummy:
             return "void"
-        if coup.phase == "betting":
-            return self._bet(coup)
-        if coup.phase == "misaligned":
-            return self._mend(coup)
-        if coup.phase in {"complete", "disputed"}:
-            return self._result(coup)
-        if coup.phase == "held":
-            return "void"
-        if rng.random() < 0.01:
+        if draw < 0.016 and coup.phase != "betting":
             return "lost"
+        return ways.get(coup.phase, self._deal)(coup)
+
+    def _deal(self, coup: ModelCoup) -> str:
+        """The next card of the coup, or the next face where some are withheld."""
+        rng = self.rng
         hidden = [place for place in _PLACES if place in coup.cards and coup.cards[place] is None]
-        if hidden and (self._squeezed(coup) is False or rng.random() < 0.5):
+        if hidden and (not self._hide(coup) or rng.random() < 0.5):
             return self._tell(hidden[0])
-        place = due(coup.hand("P"), coup.hand("B")) if not hidden else None
-        if hidden and len(coup.cards) < 4:
-            place = _PLACES[len(coup.cards)]
+        place = _PLACES[len(coup.cards)] if hidden else due(coup.hand("P"), coup.hand("B"))
         if place is None:
-            return self._tell(hidden[0]) if hidden else "void"
+            return "void"
         if coup.cards and rng.random() < 0.02 and "void" not in self.without:
             return f"mark {rng.choice(list(coup.cards))}"
-        face = "?" if self._hide(coup) else self._face()
-        return f"{place} {face}"
+        return f"{place} {'?' if self._hide(coup) else self._face()}"
 
     def _hide(self, coup: ModelCoup) -> bool:
         return int(coup.id.rpartition("/")[2]) % 4 == 3 and len(coup.cards) < 4
-
-    def _squeezed(self, coup: ModelCoup) -> bool:
-        return self._hide(coup)
 
     def _tell(self, place: str) -> str:
         word = "show" if self._was_drawn_hidden(place) else "enter"
@@ -244,12 +272,15 @@ class Driver:
         )
         return dealt.source == "shoe"
 
+    def _resolve(self, _: ModelCoup) -> str:
+        return self.rng.choice(("excess seen", "excess seen", "void"))
+
     def _result(self, coup: ModelCoup) -> str:
         draw = self.rng.random()
         if coup.phase == "disputed":
             return "confirm" if draw < 0.6 else "void" if draw < 0.8 else self._correct(coup)
         if draw < 0.08:
-            return "result wrong"
+            return self.rng.choice(("result wrong", "result wrong", "outside"))
         return "confirm" if draw < 0.15 else "result"
 
     def _mend(self, coup: ModelCoup) -> str:
@@ -259,15 +290,20 @@ class Driver:
         if draw < 0.65:
             return "void"
         place = due(coup.hand("P"), coup.hand("B")) or self.rng.choice(_PLACES)
-        return self.rng.choice((f"enter {place} {self._face()}", f"card {self._place()} {self._face()}"))
+        return self.rng.choice(
+            (f"enter {place} {self._face()}", f"card {self._place()} {self._face()}")
+        )
 
     def _bet(self, coup: ModelCoup) -> str:
         draw, count = self.rng.random(), len(coup.wagers)
         if coup.names and draw < 0.08:
-            numbers = {self.rng.randrange(len(coup.names)) for _ in range(self.rng.choice((1, 1, 2)))}
+            numbers = {
+                self.rng.randrange(len(coup.names)) for _ in range(self.rng.choice((1, 1, 2)))
+            }
             return f"withdraw {' '.join(map(str, sorted(numbers)))}"
         if count < 2 or draw < 0.6 - 0.05 * count:
-            return f"place {'; '.join(self._wager(coup) for _ in range(self.rng.choice((1, 1, 2, 3))))}"
+            wagers = (self._wager(coup) for _ in range(self.rng.choice((1, 1, 2, 3))))
+            return f"place {'; '.join(wagers)}"
         return "close" if draw < 0.9 else f"P1 {self._face()}"
 
     def _wager(self, coup: ModelCoup) -> str:
@@ -296,14 +332,20 @@ class Driver:
             kinds.append("card")
         kind = rng.choice(kinds)
         if kind == "card":
-            named = "" if coup.phase not in {"settled", "voided"} and rng.random() < 0.5 else f" {coup.id}"
+            named = (
+                ""
+                if coup.phase not in {"settled", "voided"} and rng.random() < 0.5
+                else f" {coup.id}"
+            )
             return f"card {self._place()} {self._face()}{named}"
         if coup.phase == "voided" and "void" in self.without:
             return f"void {coup.id}"
         if kind == "hands":
             return f"hands {coup.id} {self._hands(coup)}"
         if kind == "wager":
-            number = str(rng.randrange(len(coup.names))) if coup.names and rng.random() < 0.7 else "new"
+            number = (
+                str(rng.randrange(len(coup.names))) if coup.names and rng.random() < 0.7 else "new"
+            )
             to = "none" if number != "new" and rng.random() < 0.25 else self._wager(coup)
             return f"wager {coup.id} {number} {to}"
         if kind == "by":
@@ -358,5 +400,3 @@ def play(
     comparison.everything()
     assert driver.model.may_begin
     return comparison
-
-

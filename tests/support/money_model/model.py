@@ -340,9 +340,7 @@ class Model:
         owed = {
             payer[1]: getattr(debt, what)
             for _, payer, debt in self.debts()
-            if of.seat in {None, payer[0]}
-            and of.patron in {None, payer[1]}
-            and getattr(debt, what)
+            if of.seat in {None, payer[0]} and of.patron in {None, payer[1]} and getattr(debt, what)
         }
         total = sum(getattr(debt, what) for debt in self.chosen(of))
         return 0 < total >= (amount or 0) and (len(owed) == 1 or amount in {None, total})

@@ -6,7 +6,6 @@ Everything is asked by the command line, as a site asks it.
 import json
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,8 +15,7 @@ from events.commands.base import Command
 from events.commands.registry import ROWS
 from events.log.store import EventLog
 from events.mqtt.topics import Topics
-from events.types.envelope import decode_envelope, decode_data
-from events.log.reader import reading
+from events.types.envelope import decode_data, decode_envelope
 from events.types.shoe_reports import AnyReport
 from events.types.table import TableEvent
 from table_core.process.checkpoints import CheckpointKeys
@@ -29,9 +27,9 @@ from tests.support.clock import ticking_clock
 from tests.support.machine.commands import here
 from tests.support.money_model.compare import Difference
 from tests.support.money_model.driver import texts
-from tests.support.money_model.model import OVER, Model, ModelCoup
+from tests.support.money_model.model import OVER, ModelCoup
 from tests.support.money_model.rulebook import Line, Stake
-from tests.support.money_model.steps import Steps, coup_id
+from tests.support.money_model.steps import Steps, coup_id, shoe_id
 from tests.support.table.coups import shoe_event
 from tests.support.table.evidence import KEY, ORIGIN
 
@@ -107,12 +105,12 @@ class LoggedTable:
         self._log.close()
 
 
-def logged(lines: Sequence[str], currency: str, folder: Path) -> Steps:
+def logged(lines: Sequence[str], game: str, folder: Path) -> Steps:
     """Play a history on a table with a log in `folder`, and end it."""
-    for name, text in texts(currency).items():
+    for name, text in texts(game).items():
         (folder / f"{name}.toml").write_text(text, encoding="utf-8")
     made = type("Here", (LoggedTable,), {"folder": folder})
-    steps = Steps(texts(currency), made)
+    steps = Steps(texts(game), made)
     for line in lines:
         steps.take(line)
     steps.table.close()  # type: ignore[attr-defined]  # it is a logged one
@@ -131,7 +129,9 @@ class _Records:
         self.steps, self.model, self.folder = steps, steps.model, folder
         self.log = folder / "table.sqlite"
         self.found: list[Difference] = []
-        self.books = [word for each in sorted(folder.glob("*.toml")) for word in ("--rulebook", each)]
+        self.books = [
+            word for each in sorted(folder.glob("*.toml")) for word in ("--rulebook", each)
+        ]
 
     def same(self, what: str, told: object, right: object) -> None:
         if told != right:
@@ -172,6 +172,47 @@ class _Records:
             told = Counter({seat: n for seat, n in accounts.get(account, {}).items() if n})
             self.same(f"account {account}", told, self.model.owed(what))
 
+        done = here("cage", "report", "--ledger", url, "--by", "shoe", "--json")
+        self.same(f"exit code of report: {done.err}", done.code, 0)
+        reports = {each["key"]: each for each in map(json.loads, done.out.splitlines())}
+        for shoe in range(1, self.model.shoe + 1):
+            coups = [each for each in self.model.coups.values() if each.id.startswith(f"{shoe}/")]
+            if shoe_id(shoe) in reports:
+                self._report(reports[shoe_id(shoe)], coups)
+            else:
+                paid = [each.id for each in coups if any(each.settlements.values())]
+                self.same(f"report of shoe {shoe}", paid, [])
+
+    def _report(self, told: dict[str, Any], coups: Sequence[ModelCoup]) -> None:
+        """What the report of a shoe says, and that its patrons come to the whole."""
+        right = Counter[str]()
+        patrons: Counter[tuple[str, int]] = Counter()
+        for coup in coups:
+            right["coups"] += coup.phase == "settled"
+            right["voids"] += coup.phase == "voided"
+            for debt in coup.debts.values():
+                right["commission"] += debt.accrued
+                for what in ("outstanding", "collected", "recovered"):
+                    right[what] += getattr(debt, what)
+                right["uncollected"] += debt.given_up
+            for each in coup.settlements.values():
+                right["corrections"] += each.revision - 1
+                for name, line in each.lines.items():
+                    stake = each.stakes[name]
+                    right["handle"] += stake.chips if line.result != "void" else 0
+                    won = (stake.chips if line.result == "lose" else 0) - line.winnings
+                    right["win"] += won
+                    patrons[stake.patron or "", 0 if stake.patron else stake.seat] += won
+        right["house"] = right["win"] + right["commission"]
+        said = {what: told[what] for what in right}
+        self.same(f"report of {told['key']}", said, dict(right))
+        whose = Counter({(each["patron"], each["seat"]): each["win"] for each in told["patrons"]})
+        self.same(
+            f"patrons of {told['key']}",
+            {k: n for k, n in whose.items() if n},
+            {k: n for k, n in patrons.items() if n},
+        )
+
     def _line(self, coup: ModelCoup, told: dict[str, Any]) -> None:
         staked, paid, kept = _sums(coup)
         state = {"settled": "settled", "voided": "void"}.get(coup.phase, "in progress")
@@ -182,19 +223,24 @@ class _Records:
         self.same(f"listed revision of {coup.id}", told["revision"], newest)
 
     def _story(self, coup: ModelCoup) -> None:
-        told = self._json(
-            "replay", self.log, *self.books, "--coup", coup_id(coup.id), "--json"
-        )
+        told = self._json("replay", self.log, *self.books, "--coup", coup_id(coup.id), "--json")
         own = f"t1/{coup_id(coup.id)}/"
         alien = [each["id"] for each in told["settlements"] if not each["id"].startswith(own)]
-        self.same(f"settlements of others told of {coup.id}", alien, [])
+        self.same(f"alien settlements of {coup.id}", alien, [])
         in_force = {each["phase"]: each for each in told["settlements"] if each["in_force"]}
         self.same(f"phases told of {coup.id}", set(in_force), set(coup.settlements))
         for phase, right in coup.settlements.items():
             if phase not in in_force:
                 continue
             lines = [
-                (each["wager"], each["result"], each["stake"], each["winnings"], each["commission"], each["paid"])
+                (
+                    each["wager"],
+                    each["result"],
+                    each["stake"],
+                    each["winnings"],
+                    each["commission"],
+                    each["paid"],
+                )
                 for each in in_force[phase]["wagers"]
             ]
             rights = [

@@ -14,13 +14,13 @@ class Row(NamedTuple):
     """One of them.
 
     Args:
-        currency: names the rulebooks that it is played by.
+        game: names the rulebooks that it is played by.
         history: its lines.
         leaves_out: what a random history is not to do while it is known.
         kinds: of the differences that a log's readers show while it is known.
     """
 
-    currency: str
+    game: str
     history: str
     leaves_out: str = ""
     kinds: tuple[str, ...] = ()
@@ -51,14 +51,17 @@ _MARKED: Final = """
 
 ROWS: Final[Mapping[str, Row]] = {
     "a correction at the end of a shoe is told of another coup": Row(
-        "AUD", _PLAYED + "open\nP1 2S\nvoid\nend\nhands 1/1 9S,KH 2D,3C",
+        "AUD",
+        _PLAYED + "open\nP1 2S\nvoid\nend\nhands 1/1 9S,KH 2D,3C",
         "",
-        ("settlements", "phases told"),
+        ("alien settlements", "phases told"),
     ),
     "a pair wager is added to a settled coup": Row(
         "AUD", _MARKED + "wager 1/1 new 2 player_pair 10", "", ("evidence made",)
     ),
-    "a bet of a settled coup becomes a pair": Row("AUD", _MARKED + "wager 1/1 0 1 player_pair 10", "", ("evidence made",)),
+    "a bet of a settled coup becomes a pair": Row(
+        "AUD", _MARKED + "wager 1/1 0 1 player_pair 10", "", ("evidence made",)
+    ),
     "a pair was paid on a card that never lay there, and the coup is void": Row(
         "AUD",
         """

@@ -14,7 +14,7 @@ _SMALL_MARGIN: Final = 4
 _PLAYER_DRAWS: Final = range(6)
 # What Player's third card is worth for Banker to draw on so many points (seed 2, Banker's hand).
 _BANKER_DRAWS: Final = {
-    **dict.fromkeys((0, 1, 2), set(range(10))),
+    **{key: set(range(10)) for key in (0, 1, 2)},
     3: set(range(10)) - {8},
     4: {2, 3, 4, 5, 6, 7},
     5: {4, 5, 6, 7},

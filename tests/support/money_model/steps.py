@@ -1,20 +1,20 @@
 """A history as lines of text, each a step for a table and for the model.
 
-    rulebook NAME                   what is played by; first of all, and again between coups
-    load                            another shoe, its first card exposed and its burn done
-    open, free, close               a coup begins, without wagers where it is a free hand
-    place 1 banker 100 promo p-1; 2 tie 5
-    withdraw 0 2                    the coup's wagers by their numbers, from 0
-    P1 9S, P1 ?, show P1 9S         a card comes to its place, with or without its face
-    result, result wrong            the shoe's own result, as the cards lie or another
-    lost                            a report of the shoe never arrived
-    mark P1, enter P1 9S, realign, confirm
-    card P1 9S [1/3]                a face is corrected, of the coup in progress or of another
-    hands 1/3 9S,KH 2D,3C           the whole hands
-    wager 1/3 2 1 banker 100        a wager by its number, or `new`, as it stood; `none`: it did not
-    by 1/3 NAME                     a coup was played by another rulebook
-    void [1/3], end, restart
-    collect [3 [50]] [p-1], giveup 3 [p-1], recover 3 50 [p-1]
+rulebook NAME                   what is played by; first of all, and again between coups
+load                            another shoe, its first card exposed and its burn done
+open, free, close               a coup begins, without wagers where it is a free hand
+place 1 banker 100 promo p-1; 2 tie 5
+withdraw 0 2                    the coup's wagers by their numbers, from 0
+P1 9S, P1 ?, show P1 9S         a card comes to its place, with or without its face
+result, result wrong            the shoe's own result, as the cards lie or another
+lost                            a report of the shoe never arrived
+mark P1, enter P1 9S, realign, confirm
+card P1 9S [1/3]                a face is corrected, of the coup in progress or of another
+hands 1/3 9S,KH 2D,3C           the whole hands
+wager 1/3 2 1 banker 100        a wager by its number, or `new`, as it stood; `none`: it did not
+by 1/3 NAME                     a coup was played by another rulebook
+void [1/3], end, restart
+collect [3 [50]] [p-1], giveup 3 [p-1], recover 3 50 [p-1]
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,13 @@ from msgspec.structs import replace
 
 from events.cards import Card, Hand, parse_card
 from events.commands.base import Command, Refusal
-from events.commands.cards import CorrectCard, EnterCard, MarkUnreadable, Realign
+from events.commands.cards import (
+    CorrectCard,
+    EnterCard,
+    MarkUnreadable,
+    Realign,
+    ResolveIrregularity,
+)
 from events.commands.commission import CollectCommission, MarkUncollected, RecoverCommission
 from events.commands.corrections import CorrectHands, CorrectRulebook, CorrectWager
 from events.commands.coup import CloseBetting, ConfirmResult, FreeHand, OpenBetting, VoidCoup
@@ -34,6 +40,7 @@ from events.types.shoe_reports import (
     AnyReport,
     BurnCard,
     CardDrawn,
+    CardOutOfGame,
     CardRevealed,
     DeviceResult,
     FirstCard,
@@ -53,7 +60,7 @@ from tests.support.money_model.rulebook import ModelRulebook, Stake
 from tests.support.money_model.rules import points, winner_of
 from tests.support.table.coups import World
 
-__all__ = ["PureTable", "Steps", "Table", "coup_id"]
+__all__ = ["PureTable", "Steps", "Table", "coup_id", "shoe_id"]
 
 _DAY: Final = "20261127-"
 _HANDS: Final = {"P": Hand.PLAYER, "B": Hand.BANKER}
@@ -163,8 +170,7 @@ class Steps:
 
     def __init__(self, texts: Mapping[str, str], table: type[PureTable] = PureTable) -> None:
         self.rulebooks = {
-            name: parse_rulebook(f"{_id(text)}.toml", text.encode())
-            for name, text in texts.items()
+            name: parse_rulebook(f"{_id(text)}.toml", text.encode()) for name, text in texts.items()
         }
         self.models = {name: ModelRulebook.read(text) for name, text in texts.items()}
         self.make = table
@@ -173,6 +179,7 @@ class Steps:
         self.model: Model
         self._transactions = 0
         self.code: str | None = None
+        self.dummy_due, self.dummy = False, ""
         self.expected: bool | None = None
         self.touched: str | None = None
 
@@ -192,21 +199,17 @@ class Steps:
         """Play a line; `code` says why the table refused it, `expected` what the model thought."""
         self.lines.append(line)
         self.code, self.expected, self.touched = None, None, None
-        self.model_differences_done()
+        if hasattr(self, "model"):
+            self.model.differences.clear()
         word, *rest = line.split()
         if word in _PLACES:
             self._card(word, rest[0])
         else:
             getattr(self, f"do_{word}")(rest)
         self._stand()
-        coup = self.model.coups.get(self.touched or "")
+        coup = self.model.coups.get(str(self.touched))
         if coup is not None and coup.rulebook.currency != self.model.rulebook.currency:
             self.expected = False  # amounts of another currency are not the table's to move
-
-    def model_differences_done(self) -> None:
-        """Forget what the last step was to change."""
-        if hasattr(self, "model"):
-            self.model.differences.clear()
 
     def _stand(self) -> None:
         state = self.table.state
@@ -246,6 +249,7 @@ class Steps:
             self.expected = True
         if self._ask(LoadShoe(transaction=self._t(), shoe=shoe_id(self.model.shoe + 1))):
             self.model.load()
+            self.dummy_due = False
             self.table.say(FirstCard(face=Card.SA), BurnCard(face=Card.C4, left=0))
 
     def do_end(self, _: Sequence[str]) -> None:
@@ -258,7 +262,7 @@ class Steps:
 
     def do_open(self, _: Sequence[str]) -> None:
         """Open betting."""
-        if self.model.may_begin and not self.shoe_ended:
+        if self.model.may_begin and not self.shoe_ended and not self.dummy_due:
             self.expected = True
         if self._ask(OpenBetting(transaction=self._t())):
             self.model.open()
@@ -267,6 +271,8 @@ class Steps:
         """Begin a free hand."""
         if self._ask(FreeHand(transaction=self._t())):
             self.model.open()
+            self.dummy = self.coup.id if self.dummy_due else self.dummy
+            self.dummy_due = False
             self.model.close()
 
     def do_close(self, _: Sequence[str]) -> None:
@@ -290,7 +296,9 @@ class Steps:
         """Take wagers back."""
         names = [self._name(self.coup, int(number)) for number in rest]
         if self._betting() and all(name in self.coup.wagers for name in names):
-            self.expected = self.model.may_withdraw(names) if len(set(names)) == len(names) else None
+            self.expected = (
+                self.model.may_withdraw(names) if len(set(names)) == len(names) else None
+            )
         if self._ask(WithdrawWager(transaction=self._t(), wagers=tuple(names))):
             self.model.withdraw(names)
 
@@ -305,14 +313,20 @@ class Steps:
 
     def _card(self, place: str, face: str) -> None:
         known = None if face == "?" else face
-        self.table.say(CardDrawn(**_at(place), face=known and parse_card(known)))
-        self.model.card(place, known)
+        hand, number = _at(place)
+        self.table.say(
+            CardDrawn(hand=hand, number=number, face=parse_card(known) if known else None)
+        )
+        if place not in self.coup.cards and not self.coup.complete():
+            self.model.card(place, known)
 
     def do_show(self, rest: Sequence[str]) -> None:
         """Disclose a card."""
         place, face = rest
-        self.table.say(CardRevealed(**_at(place), face=parse_card(face)))
-        self.model.card(place, face)
+        hand, number = _at(place)
+        self.table.say(CardRevealed(hand=hand, number=number, face=parse_card(face)))
+        if self.coup.cards.get(place, face) is None:
+            self.model.card(place, face)
 
     def do_result(self, rest: Sequence[str]) -> None:
         """The shoe's own result."""
@@ -333,16 +347,31 @@ class Steps:
         """A report is lost."""
         self.table.say(ReportLost(expected="3", got="5"))
 
+    def do_outside(self, _: Sequence[str]) -> None:
+        """A card comes when none is due."""
+        self.table.say(CardOutOfGame(reason="drawn_outside_game"))
+
+    def do_excess(self, rest: Sequence[str]) -> None:
+        """A person says whether the table has seen it."""
+        resolve = ResolveIrregularity(
+            transaction=self._t(), kind="excess_card", reason=REASON, seen=rest[0] == "seen"
+        )
+        if self._ask(resolve) and rest[0] == "seen":
+            self.dummy_due = True
+
     def do_mark(self, rest: Sequence[str]) -> None:
         """A face is not trusted."""
-        if self._ask(MarkUnreadable(transaction=self._t(), **_at(rest[0]), reason=REASON)):
+        hand, number = _at(rest[0])
+        mark = MarkUnreadable(transaction=self._t(), hand=hand, number=number, reason=REASON)
+        if self._ask(mark):
             self.coup.cards[rest[0]] = None
 
     def do_enter(self, rest: Sequence[str]) -> None:
         """A face is entered."""
         place, face = rest
+        hand, number = _at(place)
         enter = EnterCard(
-            transaction=self._t(), **_at(place), face=parse_card(face), reason=REASON
+            transaction=self._t(), hand=hand, number=number, face=parse_card(face), reason=REASON
         )
         if self._ask(enter):
             self.model.card(place, face)
@@ -360,9 +389,11 @@ class Steps:
     def do_card(self, rest: Sequence[str]) -> None:
         """Another face."""
         place, face, *name = rest
+        hand, number = _at(place)
         correct = CorrectCard(
             transaction=self._t(),
-            **_at(place),
+            hand=hand,
+            number=number,
             face=parse_card(face),
             reason=REASON,
             coup=coup_id(name[0]) if name else None,
@@ -490,8 +521,8 @@ def _id(text: str) -> str:
     return ModelRulebook.read(text).id
 
 
-def _at(place: str) -> dict[str, object]:
-    return {"hand": _HANDS[place[0]], "number": int(place[1])}
+def _at(place: str) -> tuple[Hand, int]:
+    return _HANDS[place[0]], int(place[1])
 
 
 def _pair(hand: Sequence[str]) -> bool:
@@ -502,7 +533,8 @@ def _stake(words: Sequence[str]) -> Stake:
     seat, bet, stake, *more = words
     kinds = [word for word in more if word in {"promo", "toke"}]
     patrons = [word for word in more if word not in kinds]
-    return Stake(int(seat), bet, int(stake), (patrons or [None])[0], (kinds or ["chips"])[0])
+    patron = patrons[0] if patrons else None
+    return Stake(int(seat), bet, int(stake), patron, kinds[0] if kinds else "chips")
 
 
 def _request(stake: Stake) -> WagerRequest:
