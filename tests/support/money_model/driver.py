@@ -17,7 +17,12 @@ GAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
         "au-commission": ("au-commission",),
         "au-even-money": ("au-even-money",),
         "extras": ("extras",),
-        "prepaid": ("au-commission", "commission.timing=prepaid", "options.allow_opposite=true"),
+        "prepaid": (
+            "au-commission",
+            "procedure.excess=burn",
+            "commission.timing=prepaid",
+            "options.allow_opposite=true",
+        ),
         "prepaid-pairs": (
             "au-commission",
             "commission.timing=prepaid",
@@ -29,6 +34,7 @@ GAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
         "per-coup": ("au-commission", "commission.timing=per_coup", "unit=5"),
         "per-shoe": (
             "au-commission",
+            "procedure.excess=burn",
             "commission.timing=per_shoe",
             "commission.block=500",
             "bets.player_pair.phase=1",
@@ -201,7 +207,7 @@ class Driver:
             return self._pay() if owed and rng.random() < 0.8 else "load"
         if model.played >= _COUPS or (model.played and rng.random() < 0.02):
             return "end"
-        return "free" if self.steps.dummy_due or rng.random() < 0.05 else "open"
+        return "free" if rng.random() < 0.05 else "open"
 
     def _pay(self) -> str:
         rng = self.rng
@@ -238,7 +244,7 @@ class Driver:
             "held": self._resolve,
         }
         draw = self.rng.random()
-        if draw < 0.006 or coup.id == self.steps.dummy:
+        if draw < 0.006:
             return "void"
         if draw < 0.016 and coup.phase != "betting":
             return "lost"
@@ -273,14 +279,15 @@ class Driver:
         return dealt.source == "shoe"
 
     def _resolve(self, _: ModelCoup) -> str:
-        return self.rng.choice(("excess seen", "excess seen", "void"))
+        return self.rng.choice(("excess seen", "excess hidden", "void"))
 
     def _result(self, coup: ModelCoup) -> str:
         draw = self.rng.random()
         if coup.phase == "disputed":
             return "confirm" if draw < 0.6 else "void" if draw < 0.8 else self._correct(coup)
         if draw < 0.08:
-            return self.rng.choice(("result wrong", "result wrong", "outside"))
+            burned = coup.rulebook.procedure("excess", "carry") == "burn"
+            return self.rng.choice(("result wrong", "outside" if burned else "result wrong"))
         return "confirm" if draw < 0.15 else "result"
 
     def _mend(self, coup: ModelCoup) -> str:

@@ -179,7 +179,6 @@ class Steps:
         self.model: Model
         self._transactions = 0
         self.code: str | None = None
-        self.dummy_due, self.dummy = False, ""
         self.expected: bool | None = None
         self.touched: str | None = None
 
@@ -249,7 +248,6 @@ class Steps:
             self.expected = True
         if self._ask(LoadShoe(transaction=self._t(), shoe=shoe_id(self.model.shoe + 1))):
             self.model.load()
-            self.dummy_due = False
             self.table.say(FirstCard(face=Card.SA), BurnCard(face=Card.C4, left=0))
 
     def do_end(self, _: Sequence[str]) -> None:
@@ -262,7 +260,7 @@ class Steps:
 
     def do_open(self, _: Sequence[str]) -> None:
         """Open betting."""
-        if self.model.may_begin and not self.shoe_ended and not self.dummy_due:
+        if self.model.may_begin and not self.shoe_ended:
             self.expected = True
         if self._ask(OpenBetting(transaction=self._t())):
             self.model.open()
@@ -271,8 +269,6 @@ class Steps:
         """Begin a free hand."""
         if self._ask(FreeHand(transaction=self._t())):
             self.model.open()
-            self.dummy = self.coup.id if self.dummy_due else self.dummy
-            self.dummy_due = False
             self.model.close()
 
     def do_close(self, _: Sequence[str]) -> None:
@@ -356,8 +352,7 @@ class Steps:
         resolve = ResolveIrregularity(
             transaction=self._t(), kind="excess_card", reason=REASON, seen=rest[0] == "seen"
         )
-        if self._ask(resolve) and rest[0] == "seen":
-            self.dummy_due = True
+        self._ask(resolve)
 
     def do_mark(self, rest: Sequence[str]) -> None:
         """A face is not trusted."""
