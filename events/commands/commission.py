@@ -1,8 +1,8 @@
 """Commands about commission that seats owe: collect, give up, recover.
 
 Each takes the debts of a seat, oldest first; `patron` and `coup` narrow them to those of one patron
-(an empty text for wagers without one) or of one coup. A part of what several patrons owe is nobody's
-in particular, and is refused until one is named.
+(an empty text for wagers without one) or of one coup. A part of what several patrons owe is refused
+until one is named.
 """
 
 from events.commands.base import Command

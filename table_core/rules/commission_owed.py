@@ -19,7 +19,7 @@ and never more than the seat owes.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -82,6 +82,9 @@ class Part(Enum):
     UNCOLLECTED = "uncollected"
     RECOVERED = "recovered"
     REFUNDABLE = "refundable"
+
+    # Faster than Enum's own, which is written in Python: a coup may have thousands of payers.
+    __hash__ = object.__hash__
 
 
 MOVES: Final[dict[tuple[Part, str], Part]] = {
@@ -286,7 +289,7 @@ def settlement_commission(
         facts += _owed_now(now, settlement, timing, _amounts(more), over=over)
     # Only the last phase settles Banker wagers; prepaid commission that was not taken is
     # returned with it.
-    if not over and settlement.winner is not None:
+    if not over and book.laid and settlement.winner is not None:
         back = _off_laid(book.laid, _amounts(after))
         if back:
             facts.append(
@@ -441,28 +444,70 @@ class _Change:
         self.coup: str = event.coup
         self.currency: str = event.currency
         self.debts = {_key(debt): debt for debt in book.debts}
+        self._moved: dict[tuple[str, Part, Part], int] = {}
         self._sums: dict[tuple[str, str], int] = {}
 
-    def move(self, seat: int, patron: str | None, source: Part, amount: int) -> None:
-        """Move an amount of a debt of `coup` out of a part of it, by `MOVES`."""
+    def move(self, amounts: Iterable[PayerAmount], source: Part) -> None:
+        """Move amounts of debts of `coup` out of a part of them, by `MOVES`."""
+        coup, debts, whole = self.coup, self.debts, dict[str, int]()
+        ends = MOVES.get((source, self.type)) not in _KEPT
+        for each in amounts:
+            key = (coup, each.seat, each.patron)
+            debt = debts.get(key)
+            if ends and source is Part.OUTSTANDING and _is_all(debt, each.amount):
+                del debts[key]
+                whole[debt.currency] = whole.get(debt.currency, 0) + each.amount
+            else:
+                self.move_one(each.seat, each.patron, source, each.amount)
+        for currency, amount in whole.items():
+            self._count(currency, source, MOVES[source, self.type], amount)
+
+    def begin(self, amounts: Sequence[PayerAmount]) -> None:
+        """As `move` out of nothing; of a coup in which nothing is owed yet, in one go."""
+        if self.debts:
+            self.move(amounts, Part.NONE)
+            return
+        coup, currency, total = self.coup, self.currency, 0
+        for each in amounts:
+            self.debts[coup, each.seat, each.patron] = Debt(
+                coup=coup,
+                seat=each.seat,
+                patron=each.patron,
+                currency=currency,
+                outstanding=each.amount,
+            )
+            total += each.amount
+        if len(self.debts) != len(amounts):
+            raise OurBug(f"{self.type} of coup {coup}: a payer comes twice")
+        self._moved[currency, Part.NONE, MOVES[Part.NONE, self.type]] = total
+
+    def move_one(self, seat: int, patron: str | None, source: Part, amount: int) -> None:
+        """Move an amount of one debt of `coup` out of a part of it, by `MOVES`."""
         target = MOVES.get((source, self.type))
         if target is None:
             raise OurBug(f"{self.type} of commission that is {source.value}")
-        key = (self.coup, seat, patron)
+        key, changes = (self.coup, seat, patron), {}
         debt = self.debts.get(key)
-        if debt is None:
-            debt = Debt(coup=self.coup, seat=seat, patron=patron, currency=self.currency)
-        changes = {}
         # What was collected is not kept, and neither is what is owed no longer.
-        if source.value in _KEPT:
-            changes[source.value] = getattr(debt, source.value) - amount
+        if source in _KEPT:
+            changes[source.value] = (getattr(debt, source.value) if debt else 0) - amount
             if changes[source.value] < 0:
                 raise OurBug(f"{self.type}: seat {seat}, coup {self.coup}: {amount} is too much")
-        if target.value in _KEPT:
-            changes[target.value] = getattr(debt, target.value) + amount
-        self.debts[key] = replace(debt, **changes)
-        for name, sign in _SUMS[source, target]:
-            self.add(name, sign * amount, debt.currency)
+        if target in _KEPT:
+            changes[target.value] = (getattr(debt, target.value) if debt else 0) + amount
+        if debt is None:
+            debt = Debt(coup=self.coup, seat=seat, patron=patron, currency=self.currency, **changes)
+        else:
+            debt = replace(debt, **changes)
+        if debt.outstanding or debt.uncollected or debt.recovered or debt.refundable:
+            self.debts[key] = debt
+        else:
+            self.debts.pop(key, None)
+        self._count(debt.currency, source, target, amount)
+
+    def _count(self, currency: str, source: Part, target: Part, amount: int) -> None:
+        moved = currency, source, target
+        self._moved[moved] = self._moved.get(moved, 0) + amount
 
     def add(self, name: str, amount: int, currency: str) -> None:
         """Add to a currency's totals."""
@@ -470,15 +515,28 @@ class _Change:
 
     def done(self, **changes: Any) -> CommissionBook:
         """Return the book with all moves."""
+        for (currency, source, target), amount in self._moved.items():
+            for name, sign in _SUMS[source, target]:
+                self.add(name, sign * amount, currency)
         totals = {each.currency: each for each in self.book.totals}
         for (currency, name), amount in self._sums.items():
             was = totals.get(currency, CommissionTotals(currency=currency))
             totals[currency] = replace(was, **{name: getattr(was, name) + amount})
-        debts = tuple([debt for debt in self.debts.values() if debt.open])
+        if sum(each.collected for each in totals.values()) < 0:
+            raise OurBug(f"{self.type}: more than was ever collected is given back")
+        debts = tuple(self.debts.values())
         return replace(self.book, totals=tuple(totals.values()), debts=debts, **changes)
 
 
-_KEPT: Final = frozenset(Debt.__struct_fields__)
+def _is_all(debt: Debt | None, outstanding: int) -> TypeGuard[Debt]:
+    """Return whether this is outstanding of a debt, and nothing else of it is anywhere."""
+    return debt is not None and (
+        (debt.outstanding, debt.uncollected, debt.recovered, debt.refundable)
+        == (outstanding, 0, 0, 0)
+    )
+
+
+_KEPT: Final = frozenset(part for part in Part if part.value in Debt.__struct_fields__)
 _SUMS: Final[dict[tuple[Part, Part], tuple[tuple[str, int], ...]]] = {
     (Part.NONE, Part.OUTSTANDING): (("accrued", 1),),
     (Part.OUTSTANDING, Part.COLLECTED): (("collected", 1),),
@@ -495,8 +553,7 @@ _SUMS: Final[dict[tuple[Part, Part], tuple[tuple[str, int], ...]]] = {
 
 def _accrued(book: CommissionBook, event: CommissionAccrued) -> CommissionBook:
     change = _Change(book, event)
-    for each in event.amounts:
-        change.move(each.seat, each.patron, Part.NONE, each.amount)
+    change.begin(event.amounts)
     return change.done()
 
 
@@ -517,10 +574,10 @@ def _recovered(book: CommissionBook, event: CommissionRecovered) -> CommissionBo
 
 def _paid(book: CommissionBook, event: Any, source: Part, **changes: Any) -> CommissionBook:
     change = _Change(book, event)
-    for each in event.amounts:
-        if event.currency:
-            change.move(each.seat, each.patron, source, each.amount)
-        else:
+    if event.currency:
+        change.move(event.amounts, source)
+    else:
+        for each in event.amounts:
             _take_off_seat(change, each.seat, source, each.amount)
     return change.done(**changes)
 
@@ -539,14 +596,13 @@ def _reversed(book: CommissionBook, event: CommissionReversed) -> CommissionBook
             (Part.COLLECTED, taken),
         ):
             if amount:
-                change.move(each.seat, each.patron, source, amount)
+                change.move_one(each.seat, each.patron, source, amount)
     return change.done()
 
 
 def _refunded(book: CommissionBook, event: CommissionRefunded) -> CommissionBook:
     change = _Change(book, event)
-    for each in event.amounts:
-        change.move(each.seat, each.patron, Part.REFUNDABLE, each.amount)
+    change.move(event.amounts, Part.REFUNDABLE)
     if event.method != "paid":  # no chips of their own: they are paid, or lie, with the wager
         return change.done()
     told = [
@@ -597,7 +653,7 @@ def _take_off_seat(change: _Change, seat: int, source: Part, amount: int) -> int
         off = min(amount, getattr(change.debts[key], source.value))
         if off:
             change.coup = key[0]
-            change.move(seat, key[2], source, off)
+            change.move_one(seat, key[2], source, off)
             amount -= off
     change.coup = coup
     return amount
@@ -612,8 +668,10 @@ def _reversed_balances(change: _Change, event: CommissionReversed) -> Commission
                 left = _take_off_seat(change, each.seat, source, left)
         debt = change.debts.get((event.coup, each.seat, None))
         if debt is not None:
-            rest = debt.recovered - min(left, debt.recovered)
-            change.debts[_key(debt)] = replace(debt, recovered=rest)
+            rest = replace(debt, recovered=debt.recovered - min(left, debt.recovered))
+            change.debts[_key(debt)] = rest
+            if not rest.open:
+                del change.debts[_key(debt)]
         back += left
     kept = next((each.collected for each in change.book.totals if not each.currency), 0)
     recovered = max(0, back - kept)
