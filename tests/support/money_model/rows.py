@@ -150,7 +150,43 @@ ROWS: Final[Mapping[str, Row]] = {
     void 1/1
 """,
         "",
-        ("seats told",),
+        ("seats told", "lines told"),
+    ),
+    "a patron wagers tokens alone, and a void is taken back": Row(
+        "AUD",
+        """
+    rulebook au-commission
+    load
+    open
+    place 1 banker 1000 promo p-1; 2 player 500 p-2
+    P1 2S
+    B1 9D
+    P2 3S
+    B2 KC
+    result
+    void 1/1
+    hands 1/1 2S,3S 9D,KC
+""",
+        "",
+        ("report", "patrons", "seats told"),
+    ),
+    "a coup is corrected after the table went over to another currency": Row(
+        "mixed",
+        """
+    rulebook aud
+    load
+    open
+    place 1 player 1000
+    P1 2S
+    B1 9D
+    P2 3S
+    B2 KC
+    result
+    rulebook nzd
+    wager 1/1 0 1 banker 1000
+    hands 1/1 2S,3S 9D,QC
+    collect 1
+""",
     ),
     "wagers of both sides are laid together, within the differential": Row(
         "AUD",
@@ -166,7 +202,7 @@ KNOWN: Final = frozenset(
         "a pair was paid on a card that never lay there, and the coup is void",
         "a void coup's first phase is taken back",
         "a token is returned by a void after the settlement",
-        "wagers of both sides are laid together, within the differential",
+        "a patron wagers tokens alone, and a void is taken back",
     }
 )
 
