@@ -32,7 +32,10 @@ from tests.support.money_model.steps import Steps, coup_id
 
 __all__ = ["Comparison", "Difference"]
 
-_LAST: Final = 2
+_ACCOUNTS: Final = (
+    *("seat", "tokes", "pool", "win", "commission"),
+    *("outstanding", "collected", "uncollected", "recovered"),
+)
 
 
 class Difference(AssertionError):  # noqa: N818 - what was found, told to people
@@ -78,7 +81,8 @@ class Comparison:
     def __init__(self, steps: Steps, known: frozenset[str] = frozenset()) -> None:
         self.steps, self.known = steps, known
         self.ledger = MemoryLedger()
-        self._heard = 0
+        self._heard = self._booked = 0
+        self._accounts: Counter[tuple[str, int]] = Counter()
         self._in_force: dict[tuple[str, int], Settlement] = {}
         self._returned: dict[str, set[str]] = {}
         self._debts: dict[tuple[str, int, str | None], list[int]] = {}
@@ -243,6 +247,11 @@ class Comparison:
             if debt.outstanding or debt.uncollected
         }
         self._same("debts of the state", told_owed, owed)
+        back: Counter[tuple[str, int, str | None]] = Counter()
+        for each in book.refunds:
+            back[each.coup, each.seat, each.patron] += each.amount
+        hand_back = {(coup_id(its), *payer): n for (its, payer), n in model.refunds.items() if n}
+        self._same("refunds by hand", dict(back), hand_back)
 
     def _owe(self, event: TableEvent) -> None:
         """Move a debt as an event says."""
@@ -255,13 +264,19 @@ class Comparison:
                     debt[:] = (was + by for was, by in zip(debt, change(each), strict=True))
 
     def _ledger(self, model: Model) -> None:
-        for account, what in (
-            ("outstanding", "outstanding"),
-            ("uncollected", "given_up"),
-            ("collected", "collected"),
-            ("recovered", "recovered"),
-        ):
-            self._same(f"ledger {account}", self.ledger.by_seat(account), model.owed(what))
+        for entry in self.ledger.entries[self._booked :]:
+            for posting in entry.postings:
+                self._accounts[posting.account, posting.seat] += posting.amount
+        self._booked = len(self.ledger.entries)
+        told: dict[str, Counter[int]] = {name: Counter() for name in _ACCOUNTS}
+        for (account, seat), amount in self._accounts.items():
+            if account in _ACCOUNTS and amount:
+                told[account][seat] = amount
+        told["seat"].update(told.pop("tokes"))
+        told["seat"].subtract(_by_seat(self.steps.table.state.commission.laid))
+        told["seat"] = Counter({seat: n for seat, n in told["seat"].items() if n})
+        for account, right in model.accounts().items():
+            self._same(f"ledger {account}", told[account], right)
 
 
 def _told_line(line: SettlementLine) -> tuple[object, ...]:

@@ -149,6 +149,7 @@ class Model:
         self.coup: ModelCoup | None = None
         self.shoe = 0
         self.played = 0
+        self.refunds: Counter[tuple[str, Payer]] = Counter()
         self._owing: list[tuple[str, Payer]] = []
         self.differences: dict[tuple[str, int], dict[int, tuple[int, int, int]]] = {}
 
@@ -195,6 +196,27 @@ class Model:
                 seats[stake.seat] += max(laid - line.commission, 0)
         return +seats
 
+    def accounts(self) -> dict[str, Counter[int]]:
+        """Return by account of a ledger and seat what should stand there, debits positive."""
+        names = {"outstanding": "outstanding", "uncollected": "given_up"}
+        names |= {name: name for name in ("collected", "recovered")}
+        made = {account: self.owed(what) for account, what in names.items()}
+        seat, pool, win, owed = (Counter[int]() for _ in range(4))
+        for coup in self.coups.values():
+            for each in coup.settlements.values():
+                for name, line in each.lines.items():
+                    stake = each.stakes[name]
+                    seat[stake.seat] += stake.chips - line.paid - line.commission
+                    lost = stake.chips if line.result == "lose" else 0
+                    win[stake.seat] -= lost - line.winnings
+                    owed[stake.seat] -= line.commission
+        for stake in self.coup.unsettled.values() if self.coup and self.in_progress else ():
+            seat[stake.seat] += stake.chips
+            pool[stake.seat] -= stake.chips
+        for account, seats in (("seat", seat), ("pool", pool), ("win", win), ("commission", owed)):
+            made[account] = Counter({its: amount for its, amount in seats.items() if amount})
+        return made
+
     def totals(self) -> tuple[int, int, int]:
         """Return what is staked, paid and kept in all settlements in force."""
         staked = paid = kept = 0
@@ -214,6 +236,7 @@ class Model:
     def open(self) -> None:
         """The next coup of the shoe begins."""
         self.played += 1
+        self.refunds.clear()
         self.coup = ModelCoup(f"{self.shoe}/{self.played}", self.rulebook)
         self.coups[self.coup.id] = self.coup
 
@@ -522,7 +545,7 @@ class Model:
             again: they went back before: what is on record changes only if it was not so.
         """
         there = coup.settlements.get(phase)
-        if there is not None and (there.lines or phase == _LAST):
+        if there is not None and (there.lines or phase == _LAST or again):
             stakes = {name: each for name, each in coup.wagers.items() if name in there.lines}
             lines = {name: Line("void", "void", 0, 0, each.chips) for name, each in stakes.items()}
             self._put(coup, phase, lines, stakes, there.cards, void=not again)
@@ -573,7 +596,10 @@ class Model:
             debt = coup.debts.setdefault(payer, Debt())
             if due_[payer] and not debt.ever:
                 self._owing.append((coup.id, payer))
+            before = debt.refunded
             debt.become(due_[payer], timing, lies_again=lies_again)
+            if timing != "deduct":
+                self.refunds[coup.id, payer] += debt.refunded - before
 
 
 def _difference(
