@@ -46,6 +46,7 @@ GAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
             "procedure.void_after_phase_one=reverse_all",
         ),
         "differential": ("au-commission", "limits.differential=900", "limits.table_maximum=2000"),
+        "face-down": ("extras", "procedure.betting_closes=before_reveal"),
         "form-one": ("au-commission", "form=1", "bets.banker.maximum=300", "bets.tie.minimum=20"),
         "limits": (
             "au-commission",
@@ -115,6 +116,7 @@ _RANKS: Final = "A23456789TJQK"
 _SUITS: Final = "SHDC"
 _PLACES: Final = ("P1", "B1", "P2", "B2", "P3", "B3")
 _COUPS: Final = 7  # of a shoe
+_INITIAL: Final = 4
 
 
 def texts(game: str) -> dict[str, str]:
@@ -185,7 +187,7 @@ class Driver:
         """Return the next line."""
         rng, model = self.rng, self.model
         if rng.random() < 0.04:
-            return "restart" if rng.random() < 0.2 else self._anything()
+            return rng.choice(("restart", self._anything(), self._anything(), "replace"))
         if model.coups and rng.random() < 0.12:
             return self._correct(self._some_coup())
         if (model.owed("outstanding") or model.owed("given_up")) and rng.random() < 0.15:
@@ -264,7 +266,7 @@ class Driver:
         return f"{place} {'?' if self._hide(coup) else self._face()}"
 
     def _hide(self, coup: ModelCoup) -> bool:
-        return int(coup.id.rpartition("/")[2]) % 4 == 3 and len(coup.cards) < 4
+        return int(coup.id.rpartition("/")[2]) % 4 == 3 and len(coup.cards) < _INITIAL
 
     def _tell(self, place: str) -> str:
         word = "show" if self._was_drawn_hidden(place) else "enter"
@@ -311,6 +313,10 @@ class Driver:
         if count < 2 or draw < 0.6 - 0.05 * count:
             wagers = (self._wager(coup) for _ in range(self.rng.choice((1, 1, 2, 3))))
             return f"place {'; '.join(wagers)}"
+        if coup.rulebook.procedure("betting_closes", "") == "before_reveal":
+            if coup.cards and draw < 0.8:
+                return f"show {next(iter(coup.cards))} {self._face()}"
+            return f"{_PLACES[len(coup.cards)]} ?" if len(coup.cards) < _INITIAL else "close"
         return "close" if draw < 0.9 else f"P1 {self._face()}"
 
     def _wager(self, coup: ModelCoup) -> str:

@@ -34,7 +34,7 @@ from events.commands.cards import (
 from events.commands.commission import CollectCommission, MarkUncollected, RecoverCommission
 from events.commands.corrections import CorrectHands, CorrectRulebook, CorrectWager
 from events.commands.coup import CloseBetting, ConfirmResult, FreeHand, OpenBetting, VoidCoup
-from events.commands.shoe import EndShoe, LoadShoe
+from events.commands.shoe import EndShoe, LoadShoe, ReplaceShoe
 from events.commands.wagers import PlaceWager, WagerRequest, WithdrawWager
 from events.types.shoe_reports import (
     AnyReport,
@@ -253,6 +253,16 @@ class Steps:
     def do_end(self, _: Sequence[str]) -> None:
         """End the shoe."""
         self._ask(EndShoe(transaction=self._t()))
+
+    def do_replace(self, _: Sequence[str]) -> None:
+        """Another shoe takes the place of this one; a coup in progress is void."""
+        replace_shoe = ReplaceShoe(
+            transaction=self._t(), shoe=shoe_id(self.model.shoe + 1), reason=REASON
+        )
+        if self._ask(replace_shoe):
+            self._stand()
+            self.model.load()
+            self.table.say(FirstCard(face=Card.SA), BurnCard(face=Card.C4, left=0))
 
     def do_restart(self, _: Sequence[str]) -> None:
         """End the table and begin again."""
