@@ -7,6 +7,7 @@ from typing import Final
 from tests.support.cage.books import source
 from tests.support.money_model.compare import Comparison
 from tests.support.money_model.model import OVER, Model, ModelCoup
+from tests.support.money_model.rulebook import MARKED
 from tests.support.money_model.rules import due
 from tests.support.money_model.steps import Steps
 
@@ -140,7 +141,8 @@ class Driver:
         self.rng = random.Random(f"money/{seed}")
         self.game = game
         self.steps = Steps(texts(game))
-        self.names = list(GAMES[game])
+        marked = {name for name, book in self.steps.models.items() if book.timing in MARKED}
+        self.names = [name for name in GAMES[game] for _ in range(3 if name in marked else 1)]
         self.without = without
         self.name = self.rng.choice(self.names)
         self.faces = [
@@ -187,7 +189,7 @@ class Driver:
         """Return the next line."""
         rng, model = self.rng, self.model
         if rng.random() < 0.04:
-            return rng.choice(("restart", self._anything(), self._anything(), "replace"))
+            return rng.choice(("restart", *(self._anything() for _ in range(9)), "replace"))
         if model.coups and rng.random() < 0.12:
             return self._correct(self._some_coup())
         if (model.owed("outstanding") or model.owed("given_up")) and rng.random() < 0.15:
@@ -340,7 +342,7 @@ class Driver:
 
     def _correct(self, coup: ModelCoup) -> str:
         rng = self.rng
-        kinds = ["hands", "hands", "hands", "wager", "wager", "wager", "by", "by", "void"]
+        kinds = [*["hands", "wager"] * 5, "by", "by", "by", "void"]
         if coup.phase in OVER or "void" not in self.without:
             kinds.append("card")
         kind = rng.choice(kinds)
@@ -385,7 +387,7 @@ class Driver:
         """Something that may well be refused."""
         rng = self.rng
         return rng.choice(
-            ("open", "close", "confirm", "realign", "collect", self._pay(), "load", "void")
+            ("open", "close", "confirm", "realign", "collect", self._pay(), "load")
         )  # fmt: skip
 
 
