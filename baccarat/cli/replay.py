@@ -17,11 +17,13 @@ from events.log.reader import LogReader, reading
 from table_core.history.what_if import parse_change, what_if
 from table_core.narrative.coup import narrate_coup
 from table_core.projections.table_document import encode_state_view
+from table_core.replay.commission_in_doubt import CommissionInDoubt
 from table_core.replay.coup_events import CoupCollector, CoupList, CoupRecord
 from table_core.rules.rulebook import Rulebook
 
 __all__ = ["replay_command"]
 
+_IN_DOUBT = "an earlier build may have told the commission of these coups wrong; look at them"
 _LISTED_MOST = 12  # coups listed in the error when the requested one does not exist
 
 
@@ -95,9 +97,10 @@ def _print_coup(
 
 
 def _list(source: LogReader, *, as_json: bool) -> None:
-    found, head = CoupList(), ""
+    found, doubt, head = CoupList(), CommissionInDoubt(), ""
     for moment in replay(source):
         found.take(moment)
+        doubt.take(moment.before.commission, moment.fact.event)
         head = moment.fact.digest
     if as_json:
         document = {
@@ -105,10 +108,13 @@ def _list(source: LogReader, *, as_json: bool) -> None:
             "events": source.end,
             "head": head,
             "coups": found.lines,
+            "commission_in_doubt": doubt.coups,
         }
         _print(msgspec.json.encode(document))
     else:
         _print(list_text(found.lines, source.end, head))
+        if doubt.coups:
+            click.echo(f"{_IN_DOUBT}: {', '.join(doubt.coups)}", err=True)
 
 
 def _record(source: LogReader, coup: str) -> CoupRecord:

@@ -46,10 +46,10 @@ from table_core.rules.rulebook import CommissionTiming, Rulebook
 __all__ = [
     "MOVES",
     "CommissionBook",
+    "CommissionRefund",
     "CommissionTotals",
     "Debt",
     "Part",
-    "Refund",
     "amount_changes",
     "commission_of",
     "commission_on",
@@ -135,7 +135,7 @@ class Debt(Struct, frozen=True, gc=False, kw_only=True):
         return bool(self.outstanding or self.uncollected or self.recovered or self.refundable)
 
 
-class Refund(Struct, frozen=True, gc=False, kw_only=True):
+class CommissionRefund(Struct, frozen=True, gc=False, kw_only=True):
     """Commission that the dealer hands back to a payer after a correction, and why."""
 
     coup: str
@@ -179,7 +179,7 @@ class CommissionBook(Struct, frozen=True, gc=False, kw_only=True):
     totals: tuple[CommissionTotals, ...] = ()
     debts: tuple[Debt, ...] = ()
     laid: tuple[PayerAmount, ...] = ()
-    refunds: tuple[Refund, ...] = ()
+    refunds: tuple[CommissionRefund, ...] = ()
 
     @property
     def outstanding(self) -> tuple[SeatAmount, ...]:
@@ -606,7 +606,7 @@ def _refunded(book: CommissionBook, event: CommissionRefunded) -> CommissionBook
     if event.method != "paid":  # no chips of their own: they are paid, or lie, with the wager
         return change.done()
     told = [
-        Refund(
+        CommissionRefund(
             coup=event.coup,
             seat=each.seat,
             patron=each.patron,

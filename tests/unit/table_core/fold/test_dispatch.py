@@ -370,7 +370,7 @@ def kept(*totals: int, **parts: int) -> CommissionBook:
 
 BACK = ReversedAmount(seat=2, amount=100, patron="p-1", recovered=100)
 OF_COUP: dict[str, Any] = {"coup": COUP, "currency": "AUD"}
-REFUND = commission_owed.Refund(
+REFUND = commission_owed.CommissionRefund(
     coup=COUP, seat=2, patron="p-1", currency="AUD", amount=100, reason="r"
 )
 # a fact of commission -> the book that began with nothing, each after the one before

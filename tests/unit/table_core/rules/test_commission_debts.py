@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from events.errors import OurBug
 from events.types import commission
 from events.types.commission import PayerAmount, ReversedAmount
+from table_core.replay.commission_in_doubt import CommissionInDoubt
 from table_core.rules.commission_owed import (
     MOVES,
     CommissionBook,
@@ -140,3 +141,66 @@ def test_a_log_of_old_comes_to_the_balances_that_its_build_had() -> None:
         book = fold_commission(book, event_)
         assert balances(book) == expected
         assert book.reconciles
+
+
+A, R = commission.CommissionAccrued, commission.CommissionReversed
+MARKED, DEDUCTED = ({"settlement_id": "s", "timing": timing} for timing in ("per_shoe", "deduct"))
+# Events of 0.1.0, and the coups whose commission it told wrong by them.
+DOUBTFUL: dict[str, tuple[list[Any], tuple[str, ...]]] = {
+    "an ordinary reversal": ([old(A, 1, 9, "c/1", **MARKED), old(R, 1, 9, "c/1", **MARKED)], ()),
+    "a void cancels what the seat owes for another coup": (
+        [
+            old(A, 1, 100, "c/1", **MARKED),
+            old(commission.CommissionUncollected, 1, 100, reason="r"),
+            old(A, 1, 100, "c/2", **MARKED),
+            old(R, 1, 100, "c/1", **MARKED),
+        ],
+        ("c/1", "c/2"),
+    ),
+    "what is owed becomes deducted": (
+        [
+            old(A, 1, 50, "c/1", **MARKED),
+            old(R, 1, 50, "c/1", **MARKED),
+            old(A, 1, 50, "c/1", **DEDUCTED),
+        ],
+        ("c/1",),
+    ),
+    "what is paid becomes deducted": (
+        [
+            old(A, 1, 50, "c/1", **MARKED),
+            old(commission.CommissionCollected, 1, 50, method="paid"),
+            old(R, 1, 50, "c/1", **MARKED),
+            old(A, 1, 50, "c/1", **DEDUCTED),
+        ],
+        (),
+    ),
+    "what was deducted becomes owed": (
+        [
+            old(A, 1, 50, "c/1", **DEDUCTED),
+            old(commission.CommissionCollected, 1, 50, "c/1", method="deducted"),
+            old(R, 1, 50, "c/1", **DEDUCTED),
+            old(A, 1, 50, "c/1", **MARKED),
+        ],
+        ("c/1",),
+    ),
+    "what was recovered goes back out of another seat's payment": (
+        [
+            old(A, 1, 50, "c/1", **MARKED),
+            old(commission.CommissionUncollected, 1, 50, reason="r"),
+            old(commission.CommissionRecovered, 1, 50),
+            old(A, 2, 50, "c/2", **MARKED),
+            old(commission.CommissionCollected, 2, 50, method="paid"),
+            old(R, 1, 50, "c/1", **MARKED),
+        ],
+        ("c/1",),
+    ),
+}
+
+
+@pytest.mark.parametrize(("events", "coups"), DOUBTFUL.values(), ids=DOUBTFUL)
+def test_what_an_earlier_build_told_wrong_is_named(events: list[Any], coups: tuple[str]) -> None:
+    book, doubt = CommissionBook(), CommissionInDoubt()
+    for each in events:
+        doubt.take(book, each)
+        book = fold_commission(book, each)
+    assert doubt.coups == coups
