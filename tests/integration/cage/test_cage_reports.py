@@ -260,21 +260,25 @@ def test_reconcile_finds_what_was_changed_about_chips_and_patrons(
 def test_a_ledger_of_the_first_version_is_brought_up_and_goes_on(
     ledger: str, tmp_path: Path
 ) -> None:
-    """Half the day was booked before postings had patrons; nothing of it is touched."""
+    """Half the day was booked before postings had patrons; nothing of it is touched.
+
+    No commission: a ledger of that time never booked any that has a currency.
+    """
     log = tmp_path / "table.sqlite"
-    events = play_log(log, seed=3, coups=20)
+    events = play_log(log, seed=3, coups=20, book="au-even-money")
     facts = facts_of(log)
     with closing(LedgerStore.open(parse_ledger_url(ledger), STREAM)) as store:
         store.book(facts[: len(facts) // 2])
     with create_ledger_engine(parse_ledger_url(ledger), create=True).begin() as connection:
         for statement in (
+            "ALTER TABLE entry DROP COLUMN currency",
             "ALTER TABLE entry DROP COLUMN detail",
             "ALTER TABLE posting DROP COLUMN patron",
             "UPDATE alembic_version SET version_num = '0001'",
         ):
             connection.execute(text(statement))
     with (
-        pytest.raises(LedgerError, match="is at version 0001, and this build reads 0002"),
+        pytest.raises(LedgerError, match="is at version 0001, and this build reads 0003"),
         open_ledger(parse_ledger_url(ledger)),
     ):
         pass
