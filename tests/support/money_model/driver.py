@@ -47,6 +47,18 @@ GAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
             "procedure.void_after_phase_one=reverse_all",
         ),
         "differential": ("au-commission", "limits.differential=900", "limits.table_maximum=2000"),
+        "marked-pairs": (
+            "au-commission",
+            "commission.timing=per_shoe",
+            "bets.tiger_pair.phase=1",
+            "bets.tiger_pair.commission=true",
+            "bets.player_pair.commission=true",
+        ),
+        "late-pairs": (
+            "au-commission",
+            "commission.timing=per_coup",
+            "bets.tiger_pair.commission=true",
+        ),
         "face-down": ("extras", "procedure.betting_closes=before_reveal"),
         "form-one": ("au-commission", "form=1", "bets.banker.maximum=300", "bets.tie.minimum=20"),
         "limits": (
@@ -143,6 +155,8 @@ class Driver:
         self.steps = Steps(texts(game))
         marked = {name for name, book in self.steps.models.items() if book.timing in MARKED}
         self.names = [name for name in GAMES[game] for _ in range(3 if name in marked else 1)]
+        if "pairs" in without:
+            self.names = [name for name in self.names if not name.endswith("-pairs")]
         self.without = without
         self.name = self.rng.choice(self.names)
         self.faces = [
