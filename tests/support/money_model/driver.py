@@ -181,23 +181,19 @@ class Driver:
             yield "void"
         if model.owed("outstanding"):
             yield "collect"
-        for seat in model.owed("given_up"):
-            for patron in {patron for _, (its, patron), _ in model.debts() if its == seat}:
-                yield from self._recovered(seat, patron)
-            if model.owed("given_up")[seat]:
-                yield f"recover {seat} {model.owed('given_up')[seat]}"
+        for named in (True, False):
+            yield from self._recovered(named=named)
         if not self.steps.shoe_ended:
             yield "end"
         yield "load"
         yield "open"
         yield "void"
 
-    def _recovered(self, seat: int, patron: str | None) -> Iterator[str]:
-        amount = sum(
-            debt.given_up for _, payer, debt in self.model.debts() if payer == (seat, patron)
-        )
-        if patron and amount:
-            yield f"recover {seat} {amount} {patron}"
+    def _recovered(self, *, named: bool) -> Iterator[str]:
+        """What was given up is paid: of each patron who is named, then of the others."""
+        for coup, (seat, patron), debt in list(self.model.debts()):
+            if debt.given_up and bool(patron) is named:
+                yield f"recover {seat} {debt.given_up} {patron or ''} {coup}"
 
     def next(self) -> str:
         """Return the next line."""
@@ -234,8 +230,10 @@ class Driver:
             return rng.choice(
                 ("collect", f"collect {rng.randint(1, 5)} 1", "giveup 2", "recover 1 3")
             )
-        _, (seat, patron), debt = rng.choice(owed)
+        coup, (seat, patron), debt = rng.choice(owed)
         whose = f" {patron}" if patron and rng.random() < 0.7 else ""
+        if rng.random() < 0.4 or (self.game == "mixed" and "currencies" in self.without):
+            whose += f" {coup}"
         if debt.given_up and rng.random() < 0.6:
             part = rng.choice((1, debt.given_up, -(-debt.given_up // 2), debt.given_up + 1))
             return f"recover {seat} {part}{whose}"

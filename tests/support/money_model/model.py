@@ -65,10 +65,11 @@ class Debt:
 
 
 class Payers(NamedTuple):
-    """Whose debts are meant: of a seat, and of a patron where one is named."""
+    """Whose debts are meant: of a seat, and of a patron and a coup where they are named."""
 
     seat: int | None
     patron: str | None = None
+    coup: str | None = None
 
 
 @dataclass(frozen=True)
@@ -354,19 +355,25 @@ class Model:
 
     def chosen(self, of: Payers) -> Iterator[Debt]:
         """Return the debts that a command is about, the oldest first."""
-        for _, (seat, patron), debt in self.debts():
-            if of.seat in {None, seat} and of.patron in {None, patron}:
-                yield debt
+        return (debt for _, _, debt in self._chosen(of))
+
+    def _chosen(self, of: Payers) -> Iterator[tuple[str, Payer, Debt]]:
+        for coup, (seat, patron), debt in self.debts():
+            if of.seat in {None, seat} and of.patron in {None, patron} and of.coup in {None, coup}:
+                yield coup, (seat, patron), debt
 
     def may_pay(self, of: Payers, what: str, amount: int | None) -> bool:
-        """Whether so much can be paid; a part of what several patrons owe must be said whose."""
-        owed = {
-            payer[1]: getattr(debt, what)
-            for _, payer, debt in self.debts()
-            if of.seat in {None, payer[0]} and of.patron in {None, payer[1]} and getattr(debt, what)
-        }
-        total = sum(getattr(debt, what) for debt in self.chosen(of))
-        return 0 < total >= (amount or 0) and (len(owed) == 1 or amount in {None, total})
+        """Whether so much can be paid.
+
+        A part of what several patrons owe must be said whose, and no amount adds up currencies.
+        """
+        owed = [each for each in self._chosen(of) if getattr(each[2], what)]
+        total = sum(getattr(debt, what) for _, _, debt in owed)
+        patrons = {patron for _, (_, patron), _ in owed}
+        currencies = {self.coups[coup].rulebook.currency for coup, _, _ in owed}
+        if amount is not None and len(currencies) > 1:
+            return False
+        return 0 < total >= (amount or 0) and (len(patrons) == 1 or amount in {None, total})
 
     # ---- what the rules allow ----
 

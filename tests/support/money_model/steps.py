@@ -486,7 +486,7 @@ class Steps:
         if of.seat is None and not self.expected:
             self.expected = None
         collect = CollectCommission(
-            transaction=self._t(), seat=of.seat, amount=amount, patron=of.patron
+            transaction=self._t(), seat=of.seat, amount=amount, patron=of.patron, coup=_coup(of)
         )
         if self._ask(collect):
             self.model.collect(of, amount)
@@ -497,7 +497,7 @@ class Steps:
         assert of.seat is not None
         self.expected = self.model.may_pay(of, "outstanding", None)
         give_up = MarkUncollected(
-            transaction=self._t(), seat=of.seat, reason=REASON, patron=of.patron
+            transaction=self._t(), seat=of.seat, reason=REASON, patron=of.patron, coup=_coup(of)
         )
         if self._ask(give_up):
             self.model.give_up(of)
@@ -509,17 +509,23 @@ class Steps:
         assert amount is not None
         self.expected = self.model.may_pay(of, "given_up", amount)
         recover = RecoverCommission(
-            transaction=self._t(), seat=of.seat, amount=amount, patron=of.patron
+            transaction=self._t(), seat=of.seat, amount=amount, patron=of.patron, coup=_coup(of)
         )
         if self._ask(recover):
             self.model.recover(of, amount)
 
 
+def _coup(of: Payers) -> str | None:
+    return coup_id(of.coup) if of.coup else None
+
+
 def _payers(words: Sequence[str]) -> tuple[Payers, int | None]:
     numbers = [int(word) for word in words if word.isdecimal()]
-    patrons = [word for word in words if not word.isdecimal()]
+    coups = [word for word in words if "/" in word]
+    patrons = [word for word in words if not word.isdecimal() and word not in coups]
     seat, amount = (*numbers, None, None)[:2]
-    return Payers(seat, patrons[0] if patrons else None), amount
+    of = Payers(seat, patrons[0] if patrons else None, coups[0] if coups else None)
+    return of, amount
 
 
 def _id(text: str) -> str:
