@@ -13,16 +13,18 @@ from events.commands.base import Refusal
 from events.commands.wagers import PlaceWager, WagerRequest, WithdrawWager
 from events.types.table import Wager
 from table_core.decide.decision import DecisionContext
+from table_core.rules.rulebook import Rulebook
 from table_core.rules.rulebook_file import parse_rulebook
 from table_core.rules.wager_checks import check_wagers
 from table_core.state.coup import Phase
 from tests.support.cage.books import source
 from tests.support.table.coups import USER, World, world_in
 
-__all__ = ["Splitting", "play_splitting"]
+__all__ = ["Splitting", "play_splittings"]
 
 _LARGE: Final = 10**15
 _WITHDRAWS: Final = 0.3
+_SAME_LIMITS: Final = 10  # splittings in a row
 _MAINS: Final = ("player", "banker")
 _OPTIONS: Final = {"player": 0, "banker": 0, "tie": 1, "lucky8_player": 2, "lucky8_banker": 3}
 
@@ -139,15 +141,23 @@ class Model:
         return [each for each in left if each not in too_little]
 
 
-def play_splitting(book: str, rng: random.Random) -> Splitting:
+def play_splittings(book: str, rng: random.Random, times: int) -> Iterator[Splitting]:
     """Split stakes over wagers, boxes, commands and withdrawals, under limits that come by chance.
 
     Args:
         book: the id of a shipped rulebook.
         rng: makes the limits and the wagers.
+        times: how often.
     """
-    text = _limited(book, rng)
-    model, rulebook = Model(text), parse_rulebook("split.toml", text.encode())
+    for number in range(times):
+        if number % _SAME_LIMITS == 0:
+            text = _limited(book, rng)
+            model, rulebook = Model(text), parse_rulebook("split.toml", text.encode())
+        played = _play(model, rulebook, rng)
+        yield played._replace(faults=tuple(f"{line}\n{text}" for line in played.faults))
+
+
+def _play(model: Model, rulebook: Rulebook, rng: random.Random) -> Splitting:
     context = DecisionContext(table="t1", rulebook=rulebook)
     world = world_in(Phase.BETTING, wagers=False, context=context)
     lying: list[Lying] = []
@@ -180,7 +190,7 @@ def play_splitting(book: str, rng: random.Random) -> Splitting:
     stands = [Lying(w.id, w.seat, w.bet, w.stake, w.patron) for w, no in judged if no is None]
     if not model.within(stands) or model.lonely(stands):
         faults.append(f"{stands} stand of {every}")
-    return Splitting(steps, refused, tuple(f"{line}\n{text}" for line in faults))
+    return Splitting(steps, refused, tuple(faults))
 
 
 def _otherwise(world: World, lying: list[Lying]) -> Iterator[str]:

@@ -11,13 +11,14 @@ from events.types.table import ShoeReported, TableEvent
 from table_core.decide.decision import DecisionContext
 from table_core.narrative.coup import CoupNarrative, narrate_coup
 from table_core.replay.coup_events import CoupCollector, CoupRecord, LoggedEvent, moments
-from table_core.rulebooks.shipped import load_rulebook, shipped_ids
+from table_core.rulebooks.shipped import shipped_sources
 from table_core.rules.rulebook import Rulebook
+from table_core.rules.rulebook_file import parse_rulebook
 from tests.support.log.logs import ORIGIN, stored_bytes, to_append
 from tests.support.table.coups import CONTEXT, COUP, World
 from tests.support.table.histories import play_history
 
-BOOKS = {book.hash: book for book in map(load_rulebook, shipped_ids())}
+BOOKS = {book.hash: book for book in (parse_rulebook("", each) for each in shipped_sources())}
 
 # The shoe says another result, a supervisor confirms, and later corrects a face: from Player 9
 # against 5, 1,000 on Player and 2,000 on Banker, to a tie.

@@ -1,6 +1,7 @@
 """Wagers beside placing and settling: kinds, limits, lonely side bets, the aggregate."""
 
 from collections.abc import Sequence
+from importlib.resources import files
 
 import pytest
 
@@ -8,7 +9,9 @@ from events.commands.base import Refusal
 from events.commands.wagers import SetLimits
 from events.types.table import CoupSettled
 from events.types.wagers import AggregateCapped, BetLimits, LimitsSet
+from table_core.projections.table_document import project_table
 from table_core.rulebooks.shipped import load_rulebook
+from table_core.rules.rulebook_file import parse_rulebook
 from table_core.rules.table_limits import apply_limits, limit_faults
 from table_core.state.coup import Phase
 from table_core.state.table import TableState
@@ -212,6 +215,28 @@ def test_the_rulebooks_hash_stays_the_files() -> None:
     limited = apply_limits(rulebook, world.state.limits)
     assert limited.hash == rulebook.hash
     assert apply_limits(rulebook, TableState().limits) is rulebook
+
+
+def test_what_limits_bind_stands_in_the_state() -> None:
+    first = book("ez", "limits.seat_maximum=900", "bets.tie.table_maximum=500")
+    own = BetLimits(bet="banker", maximum=70, per="seat")
+    shown = project_table(
+        TableState(limits=LimitsSet(bets=(own,), patron_maximum=800)),
+        table="t1", rulebook=first, catching_up=False,
+    ).rulebook  # fmt: skip
+    assert (shown.patron_maximum, shown.seat_maximum) == (800, 900)
+    bets = {bet.id: (bet.maximum, bet.per, bet.table_maximum) for bet in shown.bets}
+    assert (bets["banker"], bets["tie"]) == ((70, "seat", None), (None, "patron", 500))
+
+
+def test_a_form_1_spot_keeps_its_minimum_a_wager() -> None:
+    text = (files("table_core") / "rulebooks" / "ez.toml").read_text("utf-8")
+    bet = '[bets.tie]\nper = "spot"'
+    first = parse_rulebook("site.toml", text.replace("[bets.tie]", bet).encode())
+    for per, minimum_per in ((None, "wager"), ("spot", "wager"), ("seat", "seat")):
+        limits = LimitsSet(bets=(BetLimits(bet="tie", per=per),))  # type: ignore[arg-type]  # literals
+        limited = apply_limits(first, limits).bets["tie"]
+        assert (limited.per, limited.minimum_per) == (per or "spot", minimum_per)
 
 
 def test_a_step_of_an_older_version_never_lets_a_stake_in_that_cannot_be_paid() -> None:
