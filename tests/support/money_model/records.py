@@ -180,7 +180,9 @@ class _Records:
             if shoe_id(shoe) in reports:
                 self._report(reports[shoe_id(shoe)], coups)
             else:
-                paid = [each.id for each in coups if any(each.settlements.values())]
+                paid = [
+                    each.id for each in coups if any(its.lines for its in each.settlements.values())
+                ]
                 self.same(f"report of shoe {shoe}", paid, [])
 
     def _report(self, told: dict[str, Any], coups: Sequence[ModelCoup]) -> None:
