@@ -232,7 +232,7 @@ class Driver:
             )
         coup, (seat, patron), debt = rng.choice(owed)
         whose = f" {patron}" if patron and rng.random() < 0.7 else ""
-        if rng.random() < 0.4 or (self.game == "mixed" and "currencies" in self.without):
+        if rng.random() < 0.4:
             whose += f" {coup}"
         if debt.given_up and rng.random() < 0.6:
             part = rng.choice((1, debt.given_up, -(-debt.given_up // 2), debt.given_up + 1))

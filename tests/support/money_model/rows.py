@@ -187,32 +187,6 @@ ROWS: Final[Mapping[str, Row]] = {
         "",
         ("report", "patrons", "seats told"),
     ),
-    "what was given up in two currencies is paid by one amount": Row(
-        "mixed",
-        """
-    rulebook aud
-    load
-    open
-    place 1 banker 1000
-    P1 2S
-    B1 9D
-    P2 3S
-    B2 KC
-    result
-    giveup 1
-    rulebook usd
-    open
-    place 1 banker 2000
-    P1 2S
-    B1 9D
-    P2 3S
-    B2 KC
-    result
-    giveup 1
-    recover 1 150
-""",
-        "currencies",
-    ),
     "a coup is corrected after the table went over to another currency": Row(
         "mixed",
         """
@@ -246,7 +220,6 @@ KNOWN: Final = frozenset(
         "a void coup's first phase is taken back",
         "a token is returned by a void after the settlement",
         "a pair with paid commission is judged in the other phase",
-        "what was given up in two currencies is paid by one amount",
         "a patron wagers tokens alone, and a void is taken back",
     }
 )

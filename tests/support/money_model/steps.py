@@ -237,7 +237,7 @@ class Steps:
             self.table.say(LinkOpen(transport="pty:test"), LinkUp())
         elif not self.model.in_progress and (
             self.models[name].currency == self.model.rulebook.currency
-            or not self.model.owed("outstanding")
+            or not (self.model.owed("outstanding") or self.model.owed("given_up"))
         ):
             self.model.rulebook = self.models[name]
             self.table.play_by(self.rulebooks[name])
