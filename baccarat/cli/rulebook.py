@@ -109,6 +109,7 @@ def _bet_document(bet: Bet) -> dict[str, object]:
         "maximum": bet.maximum,
         "step": bet.step,
         "per": bet.per,
+        "table_maximum": bet.table_maximum,
         "requirement": bet.requirement,
         "commission": bet.commission,
     }
@@ -144,6 +145,8 @@ def _as_text(book: Rulebook) -> str:
         f"{cap.allocation}"
         for cap in book.caps
     ]
+    limits = msgspec.structs.asdict(book.limits).items()
+    lines += [f"limits.{name} {most}" for name, most in limits if most is not None]
     return "\n".join([*lines, f"hash {book.hash}"])
 
 
@@ -156,4 +159,5 @@ def _bet_as_text(bet: Bet) -> str:
     parts += [f"needs {bet.requirement.value}"] * (bet.requirement is not Requirement.NONE)
     parts += [f"from {bet.minimum}"] * (bet.minimum > 1)
     parts += [f"up to {bet.maximum} a {bet.per}"] * (bet.maximum is not None)
+    parts += [f"all together up to {bet.table_maximum}"] * (bet.table_maximum is not None)
     return "; ".join(parts)

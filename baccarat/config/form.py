@@ -23,7 +23,7 @@ from displays.auth.accounts import load_accounts
 from events.errors import ConfigError
 from events.mqtt.bus import BusSettings
 from events.mqtt.topics import Topics
-from events.types.wagers import BetLimits, LimitsSet
+from events.types.wagers import BetLimits, LimitsSet, Per
 from table_core.process.options import RotationPolicy
 
 __all__ = [
@@ -65,14 +65,18 @@ class BetLimitsConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Limits of one bet, minor units; those left out are the rulebook's.
 
     Args:
-        minimum: the smallest stake.
+        minimum: the smallest amount that may stand.
         maximum: the largest.
         step: stakes are multiples of it.
+        per: what minimum and maximum bind: `patron`, `seat`, `spot` or `wager`.
+        table_maximum: all patrons' stakes on the bet together.
     """
 
     minimum: _Amount | None = None
     maximum: _Amount | None = None
     step: _Amount | None = None
+    per: Per | None = None
+    table_maximum: _Amount | None = None
 
 
 class LimitsConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -84,11 +88,15 @@ class LimitsConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     differential: Annotated[
         _Amount | None, ConfigKey("Between all Player and all Banker stakes.", "5000000")
     ] = None
+    patron_maximum: Annotated[_Amount | None, ConfigKey("All stakes of one patron.", "2000000")] = (
+        None
+    )
+    seat_maximum: Annotated[_Amount | None, ConfigKey("All stakes in one box.", "2000000")] = None
     bets: Annotated[
         dict[str, BetLimitsConfig],
         ConfigKey(
             "By bet; what is left out is the rulebook's.",
-            "{ banker = { minimum = 2500, maximum = 1000000, step = 500 } }",
+            '{ banker = { minimum = 2500, maximum = 1000000, step = 500, per = "patron" } }',
         ),
     ] = {}
 
@@ -101,6 +109,8 @@ class LimitsConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             ),
             table_maximum=self.table_maximum,
             differential=self.differential,
+            patron_maximum=self.patron_maximum,
+            seat_maximum=self.seat_maximum,
         )
 
 

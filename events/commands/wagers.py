@@ -53,3 +53,5 @@ class SetLimits(Command, frozen=True, kw_only=True):
     bets: tuple[BetLimits, ...] = ()
     table_maximum: int | None = None
     differential: int | None = None
+    patron_maximum: int | None = None
+    seat_maximum: int | None = None

@@ -1,10 +1,20 @@
 """Events about wagers besides placing and settling: limits, voided wagers, aggregate maxima."""
 
+from typing import Literal
+
 from msgspec import Struct
 
 from events.types.table import Refund, TableEvent
 
-__all__ = ["AggregateCapped", "BetLimits", "CappedWager", "LimitsSet", "WagersVoided"]
+__all__ = ["AggregateCapped", "BetLimits", "CappedWager", "LimitsSet", "Per", "WagersVoided"]
+
+Per = Literal["patron", "seat", "spot", "wager"]
+"""What a minimum and a maximum of a bet bind.
+
+`patron`: the sum of one patron reference over all seats, or of one seat where there is no
+reference. `seat`: the sum of a box, whoever laid it. `spot`: the sum of one patron in one box.
+`wager`: each wager by itself.
+"""
 
 
 class BetLimits(
@@ -14,15 +24,19 @@ class BetLimits(
 
     Args:
         bet: the bet's id.
-        minimum: the smallest stake.
+        minimum: the smallest amount that may stand.
         maximum: the largest.
         step: stakes are multiples of it.
+        per: what minimum and maximum bind.
+        table_maximum: all patrons' stakes on the bet together.
     """
 
     bet: str
     minimum: int | None = None
     maximum: int | None = None
     step: int | None = None
+    per: Per | None = None
+    table_maximum: int | None = None
 
 
 class LimitsSet(TableEvent, frozen=True, kw_only=True):
@@ -32,12 +46,17 @@ class LimitsSet(TableEvent, frozen=True, kw_only=True):
         bets: limits of single bets; one that is not named has the rulebook's.
         table_maximum: all stakes of a coup together; None leaves the rulebook's.
         differential: between all Player and all Banker stakes; None leaves the rulebook's.
+        patron_maximum: all stakes of one patron; None leaves the rulebook's.
+        seat_maximum: all stakes in one box; None leaves the rulebook's.
     """
 
     TYPE = "limits_set"
+    VERSION = 2
     bets: tuple[BetLimits, ...] = ()
     table_maximum: int | None = None
     differential: int | None = None
+    patron_maximum: int | None = None
+    seat_maximum: int | None = None
 
 
 class WagersVoided(TableEvent, frozen=True, kw_only=True):

@@ -12,6 +12,7 @@ from typing import Final
 from events.commands.wagers import PlaceWager, WagerRequest
 from simulators.shoe.dealing import shoe_number
 from table_core.rules.rulebook import Bet, Requirement, Rulebook
+from table_core.rules.wager_checks import mains_for
 
 __all__ = ["SEATS", "STAKES", "wagers"]
 
@@ -27,7 +28,6 @@ _BANKER: Final = 0.5
 
 _SIDES: Final = frozenset({"player", "banker"})
 _MAIN: Final = frozenset({*_SIDES, "tie"})
-_SUPPORT: Final = {Requirement.ANY_MAIN: _MAIN, Requirement.SAME_SEAT: _SIDES}
 # Seed 3's betting options, of which a house may allow a patron a number; Player and Banker are one.
 _OPTION: Final = {
     "player": "main",
@@ -67,18 +67,24 @@ def wagers(seed: int, shoe: str, coup: int, rulebook: Rulebook) -> list[PlaceWag
 
 def _stakes(whims: random.Random, rulebook: Rulebook) -> Mapping[str, int]:
     """Return stakes by bet, in the order of placing: bets that support others come first."""
-    table, gap = rulebook.limits.table_maximum, rulebook.limits.differential
+    limits = rulebook.limits
+    table, gap = _share(limits.table_maximum), _share(limits.differential)
     placed: dict[str, int] = {}
     for bet in _wanted(whims, rulebook):
-        rooms = [bet.maximum]
-        if table is not None:
-            rooms.append(table // len(SEATS) - sum(placed.values()))
-        if gap is not None and bet.id in _SIDES:
-            rooms.append(gap // len(SEATS))
+        rooms = [bet.maximum, _share(bet.table_maximum)]
+        of_all = (table, limits.patron_maximum, limits.seat_maximum)
+        rooms += [most - sum(placed.values()) for most in of_all if most is not None]
+        if bet.id in _SIDES:
+            rooms.append(gap)
         stake = _stake(whims, bet, min((room for room in rooms if room is not None), default=None))
         if stake is not None and _allowed(bet, placed, rulebook):
             placed[bet.id] = stake
     return placed
+
+
+def _share(most: int | None) -> int | None:
+    """Return a seat's share of a limit of the whole table."""
+    return None if most is None else most // len(SEATS)
 
 
 def _wanted(whims: random.Random, rulebook: Rulebook) -> Iterator[Bet]:
@@ -114,7 +120,8 @@ def _stake(whims: random.Random, bet: Bet, most: int | None) -> int | None:
 
 def _allowed(bet: Bet, placed: Mapping[str, int], rulebook: Rulebook) -> bool:
     """Return whether the patron has what this bet needs, and may play it with the others."""
-    if bet.requirement in _SUPPORT and not _SUPPORT[bet.requirement] & placed.keys():
+    needs = mains_for(rulebook, bet)
+    if needs and placed.keys().isdisjoint(needs):
         return False
     most = rulebook.options.max_options
     options = {_OPTION[name] for name in (*placed, bet.id) if name in _OPTION}

@@ -42,7 +42,7 @@ from table_core.rules.commission_owed import (
 from table_core.rules.rulebook import INITIAL_PHASE, LAST_PHASE, Rulebook
 from table_core.rules.settlement import CapApplied, Result, settle_with_caps
 from table_core.rules.table_limits import apply_limits
-from table_core.rules.wager_checks import MAX_SEAT, MIN_SEAT, check_wagers
+from table_core.rules.wager_checks import MAX_SEAT, MIN_SEAT, below_minimum, check_wagers
 from table_core.rules.wager_totals import WagerTotals, add_wagers, bounds_refusal
 from table_core.state.corrected_coup import (
     TAKEN_BACK,
@@ -89,6 +89,8 @@ _BREACHES: Final = frozenset(
         "not_a_step",
         "above_maximum",
         "below_minimum",
+        "patron_maximum",
+        "seat_maximum",
         "table_maximum",
         "differential",
         "opposite_sides",
@@ -719,13 +721,16 @@ def _never_a_wager(rulebook: Rulebook, others: Sequence[Wager], wager: Wager) ->
 def _record_breach(
     draft: DecisionBuilder, coup: Coup, rulebook: Rulebook, event: WagerCorrected
 ) -> None:
-    """Record a limit that the wager broke: it is paid or lost in full (house rule 19)."""
-    if event.wager is None:
-        return
+    """Record a limit that the correction broke: all is paid or lost in full (house rule 19)."""
     others = with_wager(coup, event.was, None).wagers if event.was else coup.wagers
-    (breach,) = check_wagers(rulebook, others, (event.wager,))
-    if breach is not None:
-        text = f"wager {event.wager.id}: {breach.text}"
+    breach, wager = None, event.wager or event.was
+    if event.wager is not None:
+        (breach,) = check_wagers(rulebook, others, (event.wager,))
+    if breach is None and event.was is not None:
+        left = add_wagers(WagerTotals(), filter(None, (*others, event.wager)))
+        (breach,) = below_minimum(rulebook, (event.was,), left)
+    if breach is not None and wager is not None:
+        text = f"wager {wager.id}: {breach.text}"
         draft.emit(IrregularityRecorded(coup=coup.id, kind="limit_breach", reason=text))
 
 

@@ -27,7 +27,8 @@ from table_core.refusals import Decision
 from table_core.rules.commission_owed import prepaid_commission, settlement_commission
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.settlement import CapApplied, settle_with_caps
-from table_core.rules.wager_checks import unsupported_side_bets
+from table_core.rules.table_limits import apply_limits
+from table_core.rules.wager_checks import below_minimum, unsupported_side_bets
 from table_core.state.corrected_coup import (
     first_phase_revision,
     known_faces,
@@ -207,15 +208,25 @@ class DecisionBuilder:
             )
 
     def _void_unsupported(self, context: DecisionContext) -> None:
-        """Return each side bet without the wager it needs; the set of wagers is complete now."""
-        coup = self.coup
-        lacks = unsupported_side_bets(context.rulebook, coup.wagers, coup.standing)
-        needs = zip(coup.wagers, lacks, strict=True)
-        lacking = [(wager, refusal) for wager, refusal in needs if refusal is not None]
-        if lacking:
-            refunds = tuple(_refund(wager) for wager, _ in lacking)
-            code = lacking[0][1].code
-            self.emit(WagersVoided(coup=coup.id, code=code, refunds=refunds))
+        """Return each side bet without the wager it needs; the set of wagers is complete now.
+
+        What that leaves below the minimum of its bet goes back as well.
+        """
+        coup, rulebook = self.coup, apply_limits(context.rulebook, self.state.limits)
+        lacks = unsupported_side_bets(rulebook, coup.wagers, coup.standing)
+        lacking = [w for w, lack in zip(coup.wagers, lacks, strict=True) if lack is not None]
+        if not lacking:
+            return
+        self._void_wagers("main_wager_required", lacking)
+        coup, bets = self.coup, {wager.bet for wager in lacking}
+        left = [wager for wager in coup.wagers if wager.bet in bets]
+        below = zip(left, below_minimum(rulebook, left, coup.standing), strict=True)
+        if too_little := [wager for wager, refusal in below if refusal is not None]:
+            self._void_wagers("below_minimum", too_little)
+
+    def _void_wagers(self, code: str, wagers: Sequence[Wager]) -> None:
+        refunds = tuple(_refund(wager) for wager in wagers)
+        self.emit(WagersVoided(coup=self.coup.id, code=code, refunds=refunds))
 
     def void(self, context: DecisionContext, reason: str) -> None:
         """Void the coup: unsettled stakes and prepaid commission go back."""

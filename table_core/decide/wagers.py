@@ -22,9 +22,9 @@ from table_core.rules.wager_checks import (
     withdrawal_refusal,
 )
 from table_core.rules.wager_totals import WagerTotals, add_wagers, bounds_refusal, remove_wagers
-from table_core.rules.wagers import patron_of
+from table_core.rules.wagers import BET_KINDS, patron_of
 from table_core.state.coup import Phase, allows
-from table_core.state.table import TableState
+from table_core.state.table import Coup, TableState
 
 __all__ = ["HANDLERS", "OFFERS", "place_wager", "set_limits", "withdraw_wager"]
 
@@ -51,7 +51,9 @@ def place_wager(state: TableState, command: PlaceWager, context: DecisionContext
         for index, wager in enumerate(command.wagers)
     )
     rulebook = apply_limits(context.rulebook, state.limits)
-    refusal = _wager_refusal(rulebook, state.coup.standing, asked)
+    refusal = _wager_refusal(rulebook, state.coup.standing, asked) or _closed_refusal(
+        state.coup, asked
+    )
     return refusal or (WagersPlaced(coup=state.coup.id, wagers=asked),)
 
 
@@ -77,7 +79,11 @@ def set_limits(state: TableState, command: SetLimits, context: DecisionContext) 
     if state.in_progress:
         return refuse("coup_in_progress", "limits change between coups")
     limits = LimitsSet(
-        bets=command.bets, table_maximum=command.table_maximum, differential=command.differential
+        bets=command.bets,
+        table_maximum=command.table_maximum,
+        differential=command.differential,
+        patron_maximum=command.patron_maximum,
+        seat_maximum=command.seat_maximum,
     )
     faults = "; ".join(limit_faults(context.rulebook, limits))
     if faults:
@@ -99,20 +105,27 @@ def withdraw_wager(state: TableState, command: WithdrawWager, context: DecisionC
     rulebook = apply_limits(context.rulebook, state.limits)
     withdrawn = [wager for wager in coup.wagers if wager.id in named]
     left = remove_wagers(standing, withdrawn)
-    refusal = withdrawal_refusal(rulebook, standing, left)
-    if refusal:
-        return refusal
     # Withdrawing a main wager withdraws the side bets that need it, but not a side bet that
     # still waits for its own main wager.
     patrons = {patron_of(wager) for wager in withdrawn}
     theirs = [wager for wager in coup.wagers if patron_of(wager) in patrons]
     waiting = _lonely(rulebook, theirs, standing)
     gone = named | (_lonely(rulebook, theirs, left) - waiting)
+    withdrawn = [wager for wager in coup.wagers if wager.id in gone]
+    left = remove_wagers(standing, withdrawn)
     return (
-        WagersWithdrawn(
-            coup=coup.id, wagers=tuple(wager.id for wager in coup.wagers if wager.id in gone)
-        ),
+        _closed_refusal(coup, withdrawn)
+        or withdrawal_refusal(rulebook, standing, left, withdrawn)
+        or (WagersWithdrawn(coup=coup.id, wagers=tuple(wager.id for wager in withdrawn)),)
     )
+
+
+def _closed_refusal(coup: Coup, wagers: Sequence[Wager]) -> Refusal | None:
+    """Return `betting_closed` where cards lie and a bet has closed with the first; else None."""
+    closed = {wager.bet for wager in wagers if BET_KINDS[wager.bet].before_first_card}
+    if not coup.cards or not closed:
+        return None
+    return refuse("betting_closed", f"{', '.join(sorted(closed))}: closed by the first card")
 
 
 def _lonely(rulebook: Rulebook, wagers: Sequence[Wager], standing: WagerTotals) -> set[str]:

@@ -15,6 +15,7 @@ from events.commands.base import Refusal
 from events.types.chips import ChipMove, amount_of
 from events.types.commission import SeatAmount
 from events.types.table import DrawRule, Wager
+from events.types.wagers import Per
 from table_core.decide.available_commands import current_refusals
 from table_core.decide.decision import DecisionContext
 from table_core.narrative.formatting import DRAW_WORDS
@@ -158,13 +159,25 @@ class LinkStatusView(Struct, frozen=True, kw_only=True):
 
 
 class BetView(Struct, frozen=True, kw_only=True):
-    """A bet as the sign shows it: what it pays to one, and its limits in minor units."""
+    """A bet as the sign shows it: what it pays to one, and its limits in minor units.
+
+    Args:
+        id: the bet's id.
+        pays: category to odds to one, or `push`.
+        minimum: the smallest amount that may stand, of what `per` says.
+        maximum: the largest; null for no limit.
+        step: stakes are multiples of it.
+        per: what the maximum binds.
+        table_maximum: all patrons' stakes on the bet together; null for no limit.
+    """
 
     id: str
     pays: dict[str, str]
     minimum: int
     maximum: int | None
     step: int
+    per: Per
+    table_maximum: int | None
 
 
 class RulebookView(Struct, frozen=True, kw_only=True):
@@ -180,6 +193,8 @@ class RulebookView(Struct, frozen=True, kw_only=True):
     commission: str | None
     table_maximum: int | None
     differential: int | None
+    patron_maximum: int | None
+    seat_maximum: int | None
 
 
 class TotalsView(Struct, frozen=True, kw_only=True):
@@ -413,6 +428,8 @@ def _rulebook_view(rulebook: Rulebook) -> RulebookView:
                 minimum=bet.minimum,
                 maximum=bet.maximum,
                 step=bet.step,
+                per=bet.per,
+                table_maximum=bet.table_maximum,
             )
             for bet in rulebook.bets.values()
             if bet.offered
@@ -420,6 +437,8 @@ def _rulebook_view(rulebook: Rulebook) -> RulebookView:
         commission=_commission(rulebook),
         table_maximum=rulebook.limits.table_maximum,
         differential=rulebook.limits.differential,
+        patron_maximum=rulebook.limits.patron_maximum,
+        seat_maximum=rulebook.limits.seat_maximum,
     )
 
 

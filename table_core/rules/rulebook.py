@@ -11,6 +11,7 @@ from typing import Annotated, Final, Literal
 from msgspec import Meta, Struct
 
 from events.money import MAX_AMOUNT, Odds, Rounding
+from events.types.wagers import Per
 from table_core.rules.wagers import Judge
 
 __all__ = [
@@ -85,10 +86,12 @@ class Bet(Struct, frozen=True, kw_only=True):
         judge: names the categories of an outcome, the most special first.
         schedule: category to odds to one, None for a push. A category that is not listed loses.
         offered: whether the table takes it.
-        minimum: the smallest stake.
-        maximum: the largest stake, None for no limit of its own.
-        step: stakes are multiples of it.
-        per: whether the maximum is for one wager or for all of one patron's on the spot.
+        minimum: the smallest amount that may stand, by `minimum_per`.
+        maximum: the largest that may stand, by `per`; None for no limit of its own.
+        step: the stake of every wager is a multiple of it.
+        per: what the maximum binds.
+        minimum_per: what the minimum binds.
+        table_maximum: all patrons' stakes on this bet together, None for no limit.
         requirement: the wager that must be placed as well.
         commission: whether the house keeps its commission out of the winnings.
     """
@@ -101,7 +104,9 @@ class Bet(Struct, frozen=True, kw_only=True):
     minimum: int
     maximum: int | None
     step: int
-    per: Literal["wager", "spot"]
+    per: Per
+    minimum_per: Per
+    table_maximum: int | None
     requirement: Requirement
     commission: bool
 
@@ -129,10 +134,16 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         allow_opposite: Player and Banker at once.
         max_options: the maximum number out of main, tie, Lucky 8 Player and Lucky 8 Banker; None
             for all.
+        tie_is_main: whether a tie is the main wager that a side bet needs; None as the bet's
+            requirement has it: for `any_main` it is, for `same_seat` it is not.
+        side_bet_first: whether a side bet may be placed before its main wager while betting is
+            open, so that the close of betting judges it; else the command that places it does.
     """
 
     allow_opposite: bool = False
     max_options: Amount | None = None
+    tie_is_main: bool | None = None
+    side_bet_first: bool = True
 
 
 class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -141,10 +152,14 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     Args:
         table_maximum: all stakes together.
         differential: between all Player and all Banker stakes.
+        patron_maximum: all stakes of one patron, on whatever bets.
+        seat_maximum: all stakes in one box, on whatever bets.
     """
 
     table_maximum: Amount | None = None
     differential: Amount | None = None
+    patron_maximum: Amount | None = None
+    seat_maximum: Amount | None = None
 
 
 class Procedure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

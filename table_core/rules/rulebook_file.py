@@ -1,10 +1,10 @@
 """Reads a rulebook file strictly: each fault names the file, the key and the reason. Pure.
 
-The form is TOML. At the top come `form`, `id`, `title`, `decks`, `currency`, `unit`; then the
+The file is TOML. At the top come `form`, `id`, `title`, `decks`, `currency`, `unit`; then the
 sections `rounding`, `commission`, `options`, `limits`, a section `bets.ID` for each wager, and
-`caps`, a list. The shipped files under `table_core/rulebooks/` are examples. A conversion stops at
-its first fault, so the reader converts each section by itself and reports the faults of all
-sections at once.
+`caps`, a list. `form` says which keys a section may hold (`table_core.rules.rulebook_forms`). The
+shipped files under `table_core/rulebooks/` are examples. A conversion stops at its first fault, so
+the reader converts each section by itself and reports the faults of all sections at once.
 
 The composition of a shoe: how many copies of each face are left. The file is a JSON object that
 maps a card to its count: `{"9D": 8, "TH": 7}`. The shoe has no copy left of a face that is not
@@ -15,10 +15,11 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Struct
+from msgspec.structs import replace
 
 from events.cards import Card, parse_card
 from events.errors import ConfigError, InputError
@@ -28,22 +29,28 @@ from table_core.rules.rulebook import (
     INITIAL_PHASE,
     LAST_PHASE,
     PUSH,
-    Amount,
     Bet,
-    Cap,
     Commission,
-    CommissionTiming,
     Limits,
     Options,
-    Procedure,
-    Requirement,
-    RoundingRules,
     Rulebook,
     Sign,
 )
+from table_core.rules.rulebook_forms import (
+    FORMS,
+    NEWEST_FORM,
+    BetForm1,
+    BetForm2,
+    CommissionForm,
+    FileForm1,
+    FileForm2,
+    FormNumber,
+    RulebookForm,
+    whole,
+)
 from table_core.rules.wagers import BET_KINDS, BetKind
 
-__all__ = ["DECKS", "FORM", "MAX_ODDS", "full_shoe", "parse_rulebook", "read_composition"]
+__all__ = ["DECKS", "MAX_ODDS", "full_shoe", "parse_rulebook", "read_composition"]
 
 DECKS: Final = (4, 6, 8)
 """The numbers of decks that a shoe can begin with."""
@@ -97,31 +104,10 @@ class _Pairs(list[tuple[str, object]]):
     """The members of a JSON object in order; a dictionary would drop all but the last of a name."""
 
 
-FORM: Final = 1
-"""The version of the form that this build reads."""
 MAX_ODDS: Final = 1000
 """To one. The largest stake (2^53 - 1) at these odds still fits the 64 bits of a JSON writer."""
 _MAX_RATIO_TEXT: Final = 16  # far beyond any odds, far below where reading an integer gets slow
 _S = TypeVar("_S", bound=Struct)
-
-
-class _CommissionForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    rate: str
-    timing: CommissionTiming
-    block: Amount = 1
-
-
-class _BetForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    pays: dict[str, object]
-    variant: str | None = None
-    phase: Literal[1, 2] = LAST_PHASE
-    offered: bool = True
-    minimum: Amount = 1
-    maximum: Amount | None = None
-    step: Amount | None = None
-    per: Literal["wager", "spot"] = "wager"
-    requirement: Requirement = Requirement.NONE
-    commission: bool = False
 
 
 # A category that a schedule omits loses, and nobody means that of a tie on Player and Banker.
@@ -129,22 +115,6 @@ _MUST_NAME: Final[Mapping[str, frozenset[str]]] = {
     "player": frozenset({"win", PUSH}),
     "banker": frozenset({"win", PUSH}),
 }
-
-
-class _FileForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    form: Literal[1]
-    id: Annotated[str, Meta(pattern=r"\A[a-z0-9][a-z0-9-]*\Z")]
-    title: Annotated[str, Meta(min_length=1)]
-    decks: Literal[4, 6, 8]
-    currency: Annotated[str, Meta(pattern=r"\A[A-Z]{3}\Z")]
-    unit: Amount
-    rounding: RoundingRules = RoundingRules()
-    commission: _CommissionForm | None = None
-    options: Options = Options()
-    limits: Limits = Limits()
-    procedure: Procedure = Procedure()
-    sign: Sign = Sign()
-    caps: tuple[Cap, ...] = ()
 
 
 class _Faults:
@@ -194,9 +164,12 @@ def parse_rulebook(name: str, source: bytes) -> Rulebook:
         raise ConfigError(f"{name}: not a TOML file: {error}") from error
     faults = _Faults()
     sections = tree.pop("bets", None)
-    form = faults.convert(_FileForm, tree, "")
+    named = {"form": tree.pop("form")} if "form" in tree else {}
+    number = faults.convert(FormNumber, named, "")
+    known = FORMS[number.form if number else NEWEST_FORM]
+    form = faults.convert(known.file, tree, "")
     unit = form.unit if form else 1
-    bets = dict(_bets(sections, unit, faults))
+    bets = dict(_bets(sections, known, unit, faults))
     commission = None
     if form:
         commission = _commission(form.commission, faults)
@@ -216,17 +189,17 @@ def parse_rulebook(name: str, source: bytes) -> Rulebook:
         unit=form.unit,
         rounding=form.rounding,
         commission=commission,
-        options=form.options,
-        limits=form.limits,
+        options=whole(Options, form.options),
+        limits=whole(Limits, form.limits),
         procedure=form.procedure,
-        sign=form.sign,
+        sign=whole(Sign, form.sign),
         bets=MappingProxyType(bets),
         caps=form.caps,
         hash=hashlib.sha256(source).hexdigest(),
     )
 
 
-def _commission(form: _CommissionForm | None, faults: _Faults) -> Commission | None:
+def _commission(form: CommissionForm | None, faults: _Faults) -> Commission | None:
     if form is None:
         return None
     rate = faults.ratio(form.rate, "commission.rate", most=1)
@@ -235,7 +208,9 @@ def _commission(form: _CommissionForm | None, faults: _Faults) -> Commission | N
     return Commission(rate=rate, timing=form.timing, block=form.block)
 
 
-def _bets(sections: object, unit: int, faults: _Faults) -> Iterator[tuple[str, Bet]]:
+def _bets(
+    sections: object, known: RulebookForm, unit: int, faults: _Faults
+) -> Iterator[tuple[str, Bet]]:
     if not isinstance(sections, dict) or not sections:
         faults.add("bets", "write a section for each wager, such as [bets.player]")
         return
@@ -245,14 +220,17 @@ def _bets(sections: object, unit: int, faults: _Faults) -> Iterator[tuple[str, B
         if kind is None:
             faults.add(key, f"no such wager; known are {', '.join(BET_KINDS)}")
             continue
-        form = faults.convert(_BetForm, section, key)
+        form = faults.convert(known.bet, section, key)
         if form is not None:
-            bet = _bet(name, kind, form, unit, faults)
+            judges = {v: judge for v, judge in kind.judges.items() if v not in known.without}
+            bet = _bet(name, replace(kind, judges=judges), form, unit, faults)
             if bet is not None:
                 yield name, bet
 
 
-def _bet(name: str, kind: BetKind, form: _BetForm, unit: int, faults: _Faults) -> Bet | None:
+def _bet(
+    name: str, kind: BetKind, form: BetForm1 | BetForm2, unit: int, faults: _Faults
+) -> Bet | None:
     key, before = f"bets.{name}", len(faults.found)
     judge = kind.judges.get(next(iter(kind.judges)) if form.variant is None else form.variant)
     if judge is None:
@@ -278,13 +256,15 @@ def _bet(name: str, kind: BetKind, form: _BetForm, unit: int, faults: _Faults) -
         maximum=form.maximum,
         step=step,
         per=form.per,
+        minimum_per=form.minimum_per,
+        table_maximum=form.table_maximum,
         requirement=form.requirement,
         commission=form.commission,
     )
 
 
 def _schedule(
-    name: str, kind: BetKind, form: _BetForm, key: str, faults: _Faults
+    name: str, kind: BetKind, form: BetForm1 | BetForm2, key: str, faults: _Faults
 ) -> dict[str, Odds | None]:
     # A tie is not known yet when phase 1 is settled, so nothing there can push on it.
     known = (*kind.categories, PUSH) if form.phase == LAST_PHASE else kind.categories
@@ -309,7 +289,7 @@ def _schedule(
     return schedule
 
 
-def _check_caps(form: _FileForm, bets: Mapping[str, Any], faults: _Faults) -> None:
+def _check_caps(form: FileForm1 | FileForm2, bets: Mapping[str, Any], faults: _Faults) -> None:
     capped: set[str] = set()
     for index, cap in enumerate(form.caps):
         key = f"caps[{index}]"

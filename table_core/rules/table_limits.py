@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from types import MappingProxyType
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -11,6 +12,10 @@ from table_core.rules.rulebook import Bet, Rulebook
 from table_core.rules.wager_checks import SIDES
 
 __all__ = ["apply_limits", "limit_faults"]
+
+
+_WHOLE: Final = ("table_maximum", "differential", "patron_maximum", "seat_maximum")
+"""The limits over several bets, by their names in a rulebook and in `LimitsSet`."""
 
 
 def apply_limits(rulebook: Rulebook, limits: LimitsSet) -> Rulebook:
@@ -26,9 +31,7 @@ def apply_limits(rulebook: Rulebook, limits: LimitsSet) -> Rulebook:
         rulebook,
         bets=MappingProxyType({**rulebook.bets, **bets}),
         limits=replace(
-            table,
-            table_maximum=limits.table_maximum or table.table_maximum,
-            differential=limits.differential or table.differential,
+            table, **{name: getattr(limits, name) or getattr(table, name) for name in _WHOLE}
         ),
     )
 
@@ -56,10 +59,10 @@ def _senseless(rulebook: Rulebook, limits: LimitsSet) -> Iterator[str]:
             yield f"{each.bet}: maximum {limited.maximum} is below minimum {limited.minimum}"
         elif step % rulebook.unit:
             yield f"{each.bet}: step {step} is no multiple of {rulebook.unit}"
-    for name, value in (
-        ("table_maximum", limits.table_maximum),
-        ("differential", limits.differential),
-    ):
+        elif each.table_maximum is not None and each.table_maximum < 1:
+            yield f"{each.bet}: table_maximum {each.table_maximum} is less than 1"
+    for name in _WHOLE:
+        value = getattr(limits, name)
         if value is not None and value < 1:
             yield f"{name}: {value} is less than 1"
 
@@ -71,18 +74,18 @@ def _out_of_reach(rulebook: Rulebook) -> Iterator[str]:
         if _least(bet) > (most := bet.maximum or MAX_STAKE):
             reach = f"from minimum {bet.minimum} to {most}"
             yield f"{bet.id}: no multiple of step {bet.step} lies {reach}"
+        elif bet.table_maximum is not None and bet.table_maximum < _least(bet):
+            yield f"{bet.id}: table_maximum {bet.table_maximum} is below {_least(bet)}"
     sides = [bet for bet in offered if bet.id in SIDES]
-    for name, value, bets in (
-        ("table_maximum", rulebook.limits.table_maximum, offered),
-        ("differential", rulebook.limits.differential, sides),
-    ):
-        least = min(map(_least, bets), default=0)
+    for name in _WHOLE:
+        value = getattr(rulebook.limits, name)
+        least = min(map(_least, sides if name == "differential" else offered), default=0)
         if value is not None and value < least:
             yield f"{name}: {value} is below {least}, the least that may be wagered"
 
 
 def _least(bet: Bet) -> int:
-    """Return the smallest stake that is a multiple of the step."""
+    """Return the smallest amount that may stand and is a multiple of the step."""
     return -(-bet.minimum // bet.step) * bet.step
 
 
@@ -94,12 +97,16 @@ def _known(rulebook: Rulebook, limits: LimitsSet) -> Iterator[BetLimits]:
 def _limited(bet: Bet, limits: BetLimits, unit: int) -> Bet:
     """Return a bet with the table's limits applied.
 
+    What the limits bind is the same for minimum and maximum, unless the rulebook has it so already.
     A step that was set under another version of the rulebook may be no multiple of the unit. The
     winnings of such a stake could not be paid, so the rulebook's own step stays.
     """
     step = limits.step
     return replace(
         bet,
+        per=limits.per or bet.per,
+        minimum_per=bet.minimum_per if limits.per in {None, bet.per} else limits.per,
+        table_maximum=limits.table_maximum or bet.table_maximum,
         minimum=bet.minimum if limits.minimum is None else limits.minimum,
         maximum=bet.maximum if limits.maximum is None else limits.maximum,
         step=bet.step if step is None or step < 1 or step % unit else step,

@@ -4,26 +4,35 @@ Each wager passes the checks in the order of their codes, against the wagers acc
 first check that fails refuses the wager, and later checks ignore a refused wager.
 `main_wager_required` comes last and considers the whole set, because a side bet may be placed
 before the wager it needs.
+
+A bet's minimum and maximum bind what its rulebook says (`Bet.per`). A maximum counts in the order
+of the wagers. A minimum counts once all wagers of the call are there, so two wagers that are below
+it by themselves may reach it together.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from events.commands.base import Refusal
 from events.money import MAX_STAKE
 from events.types.table import Wager
+from events.types.wagers import Per
 from table_core.refusals import refuse
-from table_core.rules.rulebook import Requirement, Rulebook
+from table_core.rules.rulebook import Bet, Requirement, Rulebook
 from table_core.rules.wager_totals import WagerTotals, WagerTotalsBuilder, add_wagers
 from table_core.rules.wagers import BET_KINDS, patron_of
 
 __all__ = [
+    "MAIN",
     "MAX_SEAT",
     "MIN_SEAT",
+    "OPTIONS",
     "SIDES",
+    "below_minimum",
     "check_further_wagers",
     "check_wagers",
     "differential_refusal",
+    "mains_for",
     "unsupported_side_bets",
     "withdrawal_refusal",
 ]
@@ -33,9 +42,9 @@ MAX_SEAT: Final = 99
 
 SIDES: Final = {"player": "banker", "banker": "player"}
 _NOTHING: Final = WagerTotals()
-_MAIN: Final = frozenset({"player", "banker", "tie"})
+MAIN: Final = frozenset({"player", "banker", "tie"})
 # The four betting options of seed 3; Player and Banker are the two sides of one.
-_OPTION: Final = {
+OPTIONS: Final = {
     "player": "main",
     "banker": "main",
     "tie": "tie",
@@ -47,9 +56,18 @@ _OPTION: Final = {
 class _AcceptedWagers:
     """The wagers accepted so far, under one rulebook. It never leaves one call."""
 
-    def __init__(self, rulebook: Rulebook, standing: WagerTotals) -> None:
+    def __init__(
+        self, rulebook: Rulebook, standing: WagerTotals, asked: Iterable[Wager] = ()
+    ) -> None:
         self.rulebook = rulebook
         self.tally = WagerTotalsBuilder(standing)
+        # What would stand with all that is asked, of everything that a minimum binds.
+        self.reached: dict[_Bound, int] = {}
+        for wager in asked:
+            if wager.stake > 0 and (bet := _with_minimum(rulebook, wager)) is not None:
+                bound = _bound(bet.minimum_per, wager)
+                before = self.reached.get(bound, _held(self.tally, bet.minimum_per, wager))
+                self.reached[bound] = before + wager.stake
 
     def has(self, wager: Wager, *bets: str) -> bool:
         """Return whether the patron of `wager` has one of `bets`."""
@@ -71,22 +89,39 @@ def check_wagers(
     Returns:
         For each new wager its refusal, or None where it is accepted. Codes, in the order of the
         checks: `unknown_bet` `not_offered` `invalid_stake` `not_a_step` `above_maximum`
-        `below_minimum` `table_maximum` `differential` `invalid_seat` `duplicate_wager`
-        `opposite_sides` `too_many_options` `main_wager_required`.
+        `below_minimum` `patron_maximum` `seat_maximum` `table_maximum` `differential`
+        `invalid_seat` `duplicate_wager` `opposite_sides` `too_many_options`
+        `main_wager_required`. A wager that stood alone with another that is refused may be
+        `below_minimum` as well.
     """
-    so_far = _AcceptedWagers(
-        rulebook, add_wagers(WagerTotals(), standing) if standing else _NOTHING
-    )
+    before = add_wagers(WagerTotals(), standing) if standing else _NOTHING
+    so_far = _AcceptedWagers(rulebook, before, asked)
     refusals = _each(asked, so_far)
-    judged = zip(asked, refusals, strict=True)
-    return tuple([refusal or _main_wager_required(w, so_far) for w, refusal in judged])
+    no_minimum = (_main_wager_required,)
+    for check in (_still_below, *no_minimum, _still_below) if so_far.reached else no_minimum:
+        fails = [
+            check(wager, so_far) if refusal is None else None
+            for wager, refusal in zip(asked, refusals, strict=True)
+        ]
+        so_far.tally.remove(*[w for w, no in zip(asked, fails, strict=True) if no is not None])
+        refusals = [refusal or no for refusal, no in zip(refusals, fails, strict=True)]
+    return tuple(refusals)
 
 
 def check_further_wagers(
     rulebook: Rulebook, standing: WagerTotals, asked: Sequence[Wager]
 ) -> tuple[Refusal | None, ...]:
-    """Check as `check_wagers` does, against known totals, and before more wagers come."""
-    return tuple(_each(asked, _AcceptedWagers(rulebook, standing)))
+    """Check as `check_wagers` does, against known totals, and before more wagers come.
+
+    A side bet without its main wager is left to the close of betting, where the rulebook lets it
+    come first.
+    """
+    so_far = _AcceptedWagers(rulebook, standing, asked)
+    refusals = _each(asked, so_far)
+    if not rulebook.options.side_bet_first:
+        each = zip(asked, refusals, strict=True)
+        refusals = [refusal or _main_wager_required(wager, so_far) for wager, refusal in each]
+    return tuple(refusals)
 
 
 def unsupported_side_bets(
@@ -107,15 +142,41 @@ def unsupported_side_bets(
     return tuple(_main_wager_required(wager, so_far) for wager in wagers)
 
 
+def below_minimum(
+    rulebook: Rulebook, wagers: Sequence[Wager], standing: WagerTotals
+) -> tuple[Refusal | None, ...]:
+    """Return `below_minimum` for each wager of which too little stands.
+
+    Args:
+        rulebook: the one in force.
+        wagers: some that stand, or that were removed; nothing left is not too little.
+        standing: totals of all wagers placed.
+    """
+    so_far = _AcceptedWagers(rulebook, standing)
+    return tuple(_still_below(wager, so_far) for wager in wagers)
+
+
+def mains_for(rulebook: Rulebook, bet: Bet) -> Collection[str]:
+    """Return the main wagers of which a bet needs one; none where it needs none."""
+    if bet.requirement is Requirement.NONE:
+        return ()
+    tie = rulebook.options.tie_is_main
+    with_tie = bet.requirement is Requirement.ANY_MAIN if tie is None else tie
+    return MAIN if with_tie else SIDES
+
+
 def withdrawal_refusal(
-    rulebook: Rulebook, before: WagerTotals, after: WagerTotals
+    rulebook: Rulebook, before: WagerTotals, after: WagerTotals, withdrawn: Sequence[Wager]
 ) -> Refusal | None:
-    """Return `differential` where a withdrawal would leave one side too far ahead; else None.
+    """Return `differential` or `below_minimum` where a withdrawal would leave too much or little.
 
     Others have wagered against the wagers on the table, and those wagers bound the house's risk. So
     a withdrawal may not leave a difference that a placement could not create. A withdrawal from the
-    side that is ahead is always allowed.
+    side that is ahead is always allowed. Nor may it leave less than a bet's minimum, unless it
+    leaves nothing.
     """
+    for left in filter(None, below_minimum(rulebook, withdrawn, after)):
+        return refuse(left.code, f"{left.text}; take all of it back")
     return differential_refusal(rulebook, before, after)
 
 
@@ -174,28 +235,84 @@ def _wrong_wager(wager: Wager, rulebook: Rulebook) -> Refusal | None:
     return None
 
 
+# ---- what a limit binds ----
+
+
+_Bound = tuple[str, str, int | None]
+"""A patron or a box, a bet, and a seat: what one minimum or maximum binds together."""
+
+
+def _bound(per: Per, wager: Wager) -> _Bound:
+    owner = "" if per == "seat" else patron_of(wager)
+    return owner, wager.bet, None if per == "patron" else wager.seat
+
+
+def _held(tally: WagerTotalsBuilder, per: Per, wager: Wager) -> int:
+    """Return what stands already of that which a limit binds together with this wager."""
+    if per == "wager":
+        return 0
+    if per == "seat":
+        return tally.box(wager.seat).get(wager.bet, 0)
+    boxes = tally.spots(patron_of(wager)).get(wager.bet, {})
+    return sum(boxes.values()) if per == "patron" else boxes.get(str(wager.seat), 0)
+
+
+def _with_minimum(rulebook: Rulebook, wager: Wager) -> Bet | None:
+    """Return the wager's bet where its minimum binds more than a wager and a step may miss it."""
+    bet = rulebook.bets.get(wager.bet)
+    if bet is None or bet.minimum_per == "wager" or bet.minimum <= bet.step:
+        return None
+    return bet
+
+
 # ---- limits ----
 
 
 def _beyond_its_limits(wager: Wager, so_far: _AcceptedWagers) -> Refusal | None:
-    """Check for `above_maximum` `below_minimum`."""
-    bet, stake = so_far.rulebook.bets[wager.bet], wager.stake
+    """Check for `above_maximum` `below_minimum` `patron_maximum` `seat_maximum`."""
+    bet, tally, limits = so_far.rulebook.bets[wager.bet], so_far.tally, so_far.rulebook.limits
     if bet.maximum is not None:
-        if bet.per == "spot":
-            spots = so_far.tally.spots(patron_of(wager))
-            stake += spots.get(wager.bet, {}).get(str(wager.seat), 0)
+        stake = wager.stake + _held(tally, bet.per, wager)
         if stake > bet.maximum:
             text = f"{stake} on {wager.bet} is above its maximum of {bet.maximum} for a {bet.per}"
             return refuse("above_maximum", text)
     if wager.stake < bet.minimum:
-        text = f"{wager.stake} on {wager.bet} is below its minimum of {bet.minimum}"
-        return refuse("below_minimum", text)
+        reached = so_far.reached.get(_bound(bet.minimum_per, wager), wager.stake)
+        if reached < bet.minimum:
+            text = f"{reached} on {wager.bet} is below its minimum of {bet.minimum}"
+            return refuse("below_minimum", text)
+    if limits.patron_maximum is not None:
+        bets = tally.spots(patron_of(wager)).values()
+        stake = wager.stake + sum(sum(boxes.values()) for boxes in bets)
+        if stake > limits.patron_maximum:
+            text = f"{stake} of one patron is above the maximum of {limits.patron_maximum}"
+            return refuse("patron_maximum", text)
+    if limits.seat_maximum is not None:
+        stake = wager.stake + sum(tally.box(wager.seat).values())
+        if stake > limits.seat_maximum:
+            text = f"{stake} in box {wager.seat} is above the maximum of {limits.seat_maximum}"
+            return refuse("seat_maximum", text)
     return None
+
+
+def _still_below(wager: Wager, so_far: _AcceptedWagers) -> Refusal | None:
+    """Check for `below_minimum` once it is known what else stands."""
+    bet = _with_minimum(so_far.rulebook, wager)
+    held = 0 if bet is None else _held(so_far.tally, bet.minimum_per, wager)
+    if bet is None or held == 0 or held >= bet.minimum:
+        return None
+    text = f"{held} on {wager.bet} is below its minimum of {bet.minimum}"
+    return refuse("below_minimum", text)
 
 
 def _beyond_the_tables_limits(wager: Wager, so_far: _AcceptedWagers) -> Refusal | None:
     """Check for `table_maximum`, and for `differential` where the wager widens the gap."""
     limits, tally = so_far.rulebook.limits, so_far.tally
+    of_bet = so_far.rulebook.bets[wager.bet].table_maximum
+    on_bet = tally.by_bet.get(wager.bet, 0) + wager.stake
+    if of_bet is not None and on_bet > of_bet:
+        text = f"all stakes on {wager.bet} would be {on_bet}, above its maximum of {of_bet}"
+        return refuse("table_maximum", text)
     maximum, staked = limits.table_maximum, tally.staked + wager.stake
     if maximum is not None and staked > maximum:
         text = f"all stakes together would be {staked}, above the table's maximum of {maximum}"
@@ -222,29 +339,28 @@ def _at_odds_with_others(wager: Wager, so_far: _AcceptedWagers) -> Refusal | Non
     if other is not None and not options.allow_opposite and so_far.has(wager, other):
         return refuse("opposite_sides", f"the patron has {other} already")
     if options.max_options is not None and _too_many_options(wager, so_far, options.max_options):
-        names = ", ".join(dict.fromkeys(_OPTION.values()))
+        names = ", ".join(dict.fromkeys(OPTIONS.values()))
         return refuse("too_many_options", f"a patron may play {options.max_options} of {names}")
     return None
 
 
 def _too_many_options(wager: Wager, so_far: _AcceptedWagers, most: int) -> bool:
-    if wager.bet not in _OPTION:
+    if wager.bet not in OPTIONS:
         return False
     bets = {wager.bet, *so_far.tally.spots(patron_of(wager))}
-    return len({_OPTION[bet] for bet in bets if bet in _OPTION}) > most
+    return len({OPTIONS[bet] for bet in bets if bet in OPTIONS}) > most
 
 
 def _main_wager_required(wager: Wager, so_far: _AcceptedWagers) -> Refusal | None:
     bet = so_far.rulebook.bets.get(wager.bet)
     if bet is None or bet.requirement is Requirement.NONE:
         return None
-    if bet.requirement is Requirement.ANY_MAIN:
-        if so_far.has(wager, *_MAIN):
-            return None
-        text = f"{wager.bet} needs Player, Banker or tie of the same patron beside it"
-    else:
-        spots = so_far.tally.spots(patron_of(wager))
-        if any(str(wager.seat) in spots.get(side, {}) for side in SIDES):
-            return None
-        text = f"{wager.bet} needs Player or Banker of the same patron in its box"
+    any_box = bet.requirement is Requirement.ANY_MAIN
+    mains = mains_for(so_far.rulebook, bet)
+    spots = so_far.tally.spots(patron_of(wager))
+    if any((any_box or str(wager.seat) in spots[main]) for main in mains if main in spots):
+        return None
+    names = "Player, Banker or tie" if len(mains) > len(SIDES) else "Player or Banker"
+    where = "beside it" if any_box else "in its box"
+    text = f"{wager.bet} needs {names} of the same patron {where}"
     return Refusal(code="main_wager_required", text=text)

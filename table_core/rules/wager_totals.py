@@ -45,6 +45,7 @@ _encoder: Final = msgspec.json.Encoder()
 # Bet to seat to stake; seats as text, because that is what JSON has for keys.
 _Spots = dict[str, dict[str, int]]
 _NONE: Final[_Spots] = {}
+_EMPTY: Final[dict[str, int]] = {}
 
 
 class WagerTotals(Struct, frozen=True, gc=False, kw_only=True):
@@ -54,6 +55,7 @@ class WagerTotals(Struct, frozen=True, gc=False, kw_only=True):
         count: the number of wagers.
         ids: of the wagers.
         spots: patron, bet and seat to the stake there.
+        boxes: seat and bet to all stakes there, whoever laid them.
         by_bet: bet to all stakes on it.
         staked: all stakes together.
         line_bytes: the maximum size of their lines in a settlement, bytes.
@@ -62,6 +64,7 @@ class WagerTotals(Struct, frozen=True, gc=False, kw_only=True):
     count: int = 0
     ids: frozenset[str] = frozenset()
     spots: dict[Patron, _Spots] = msgspec.field(default_factory=dict)
+    boxes: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
     by_bet: dict[str, int] = msgspec.field(default_factory=dict)
     staked: int = 0
     line_bytes: int = 0
@@ -72,10 +75,12 @@ class WagerTotalsBuilder:
 
     __slots__ = (
         "_before",
+        "_boxes",
         "_came",
         "_gone",
         "_new",
         "_own",
+        "_own_boxes",
         "_spots",
         "_went",
         "by_bet",
@@ -94,6 +99,8 @@ class WagerTotalsBuilder:
         self._gone: set[str] = set()
         self._spots = dict(before.spots)
         self._own: set[Patron] = set()  # patrons whose bets are copied; seats are shared
+        self._boxes = dict(before.boxes)
+        self._own_boxes: set[str] = set()
 
     def add(self, *wagers: Wager) -> None:
         """Add wagers."""
@@ -102,9 +109,11 @@ class WagerTotalsBuilder:
             # Wagers of one command are mostly of one patron at one seat.
             if last is None or wager.seat != last.seat or wager.patron != last.patron:
                 bets, seat = self._bets(patron_of(wager)), str(wager.seat)
+                box = self._box(seat)
             bet, stake, last = wager.bet, wager.stake, wager
             seats = bets.get(bet)
             bets[bet] = {**seats, seat: seats.get(seat, 0) + stake} if seats else {seat: stake}
+            box[bet] = box.get(bet, 0) + stake
             by_bet[bet] = by_bet.get(bet, 0) + stake
             staked += stake
         self.staked = staked
@@ -122,6 +131,7 @@ class WagerTotalsBuilder:
                 del seats[seat]
             if not seats:
                 del bets[bet]
+            self._box(seat)[bet] -= stake
             self.by_bet[bet] -= stake
             self.staked -= stake
         self.count -= len(wagers)
@@ -142,17 +152,25 @@ class WagerTotalsBuilder:
         """Return the stakes of a patron: bet and seat (as text) to stake."""
         return self._spots.get(patron, _NONE)
 
+    def box(self, seat: int) -> Mapping[str, int]:
+        """Return all stakes in a box: bet to stake."""
+        return self._boxes.get(str(seat), _EMPTY)
+
     def standing(self) -> WagerTotals:
         """Return the totals as they are now; the tally may not be used any more."""
         ids, spots, by_bet = self._before.ids | self._new, self._spots, self.by_bet
+        boxes = self._boxes
         if self._gone:
             ids -= self._gone
             spots = {patron: bets for patron, bets in spots.items() if bets}
             by_bet = {bet: stake for bet, stake in by_bet.items() if stake}
+            left = {seat: {b: n for b, n in box.items() if n} for seat, box in boxes.items()}
+            boxes = {seat: box for seat, box in left.items() if box}
         return WagerTotals(
             count=self.count,
             ids=ids,
             spots=spots,
+            boxes=boxes,
             by_bet=by_bet,
             staked=self.staked,
             line_bytes=self.line_bytes,
@@ -165,6 +183,13 @@ class WagerTotalsBuilder:
         self._own.add(patron)
         bets = self._spots[patron] = dict(self._spots.get(patron, _NONE))
         return bets
+
+    def _box(self, seat: str) -> dict[str, int]:
+        """Return a box's stakes as a copy that may be changed."""
+        if seat not in self._own_boxes:
+            self._own_boxes.add(seat)
+            self._boxes[seat] = dict(self._boxes.get(seat, _EMPTY))
+        return self._boxes[seat]
 
 
 def add_wagers(standing: WagerTotals, wagers: Iterable[Wager]) -> WagerTotals:

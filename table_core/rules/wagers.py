@@ -49,6 +49,8 @@ class BetKind(Struct, frozen=True, kw_only=True):
         judges: by variant name; the first is the default. A rulebook's `variant` picks one.
         initial: its judges use the first two cards of each hand only, so a rulebook may settle
             it after the initial deal (seed 1, 11A.6).
+        before_first_card: it closes with the first card of the initial deal, also where a house
+            takes other wagers longer (seed 1, 11A.3).
         looks: what its judges use of a deal; the exact odds count deals by it. `totals`: the
             hands' totals and numbers of cards; `pairs`: also the pairs among the first two cards
             of each; `suits`: the totals, and whether hands of three cards are of one suit.
@@ -60,6 +62,7 @@ class BetKind(Struct, frozen=True, kw_only=True):
     categories: Mapping[str, str]
     judges: Mapping[str, Judge]
     initial: bool = False
+    before_first_card: bool = False
     looks: JudgeScope = "totals"
 
 
@@ -212,6 +215,11 @@ def _bet_hand(own: Sequence[Card], other: Sequence[Card]) -> bool:
     return _suited(own) and len(other) == _THREE_CARDS
 
 
+def _no_suit(own: Sequence[Card], other: Sequence[Card]) -> bool:
+    """Seed 3 to the letter, "consists of 3 cards each": whatever their suits."""
+    return len(own) == _THREE_CARDS and len(other) == _THREE_CARDS
+
+
 def _lucky8(
     outcome: Outcome,
     hand: Hand,
@@ -244,6 +252,7 @@ def _kind(
     *,
     by: Judge | None = None,
     initial: bool = False,
+    before_first_card: bool = False,
     looks: JudgeScope = "totals",
     **variants: Judge,
 ) -> BetKind:
@@ -254,6 +263,7 @@ def _kind(
         categories=MappingProxyType(categories),
         judges=MappingProxyType({"": by} if by else variants),
         initial=initial,
+        before_first_card=before_first_card,
         looks=looks,
     )
 
@@ -273,6 +283,7 @@ def _lucky8_kind(name: str, hand: Hand) -> BetKind:
         each_hand=lambda outcome: _lucky8(outcome, hand, _each_hand),
         all_six=lambda outcome: _lucky8(outcome, hand, _all_six),
         bet_hand=lambda outcome: _lucky8(outcome, hand, _bet_hand),
+        no_suit=lambda outcome: _lucky8(outcome, hand, _no_suit),
         looks="suits",
     )
 
@@ -387,6 +398,7 @@ BET_KINDS: Final[Mapping[str, BetKind]] = MappingProxyType(
             banker=lambda o: _perfect_pairs(o.banker),
             both=lambda o: _perfect_pairs(o.player, o.banker),
             initial=True,
+            before_first_card=True,
             looks="pairs",
         ),
         "lucky8_player": _lucky8_kind("Lucky 8 Player", Hand.PLAYER),

@@ -217,15 +217,19 @@ def test_limits_are_set_between_coups_and_an_amount_that_is_none_is_not_sent(
     pit.fill(**{"banker-minimum": "10.00", "banker-maximum": "5,000", "tie-maximum": "lots"})
     page.locator("dialog .go").click()
     assert pit.commands("set_limits") == []
-    pit.fill(**{"tie-maximum": "", "table_maximum": "20000"})
+    pit.fill(**{"tie-maximum": "", "table_maximum": "20000", "patron_maximum": "9000"})
+    page.locator("dialog [name=banker-per]").select_option("seat")
     pit.go("set_limits")
     sent = pit.commands("set_limits")[0]
     banker = next(bet for bet in sent["bets"] if bet["bet"] == "banker")
-    assert banker == {"bet": "banker", "minimum": 1000, "maximum": 500_000, "step": 1}
+    own = {"minimum": 1000, "maximum": 500_000, "step": 1, "table_maximum": None}
+    assert banker == {"bet": "banker", "per": "seat", **own}
     assert (sent["table_maximum"], sent["differential"]) == (2_000_000, None)
+    assert (sent["patron_maximum"], sent["seat_maximum"]) == (900_000, None)
     assert table.events("limits_set") == 1
     until_blocking(lambda: _opens_with(limits, "banker-minimum", "10.00"), "they are in force")
     expect(page.locator("dialog [name=table_maximum]")).to_have_value("20000.00")
+    expect(page.locator("dialog [name=banker-per]")).to_have_value("seat")
     pit.fill(**{"banker-minimum": "9000"})
     page.locator("dialog .go").click()
     expect(page.locator("dialog p.said")).to_contain_text("(invalid_limits)")

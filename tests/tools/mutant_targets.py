@@ -100,7 +100,7 @@ TARGETS: Final = (
     Target(
         "rulebooks",
         tuple(
-            f"table_core/rulebooks/{name}.toml"
+            f"table_core/rulebooks/{name}.2.toml"
             for name in (
                 "au-commission",
                 "au-even-money",

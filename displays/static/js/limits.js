@@ -5,7 +5,9 @@ import { askFor } from "./forms.js";
 import { parseMoney, typed } from "./money.js";
 import { betName } from "./wagers.js";
 
-const OF_A_BET = ["minimum", "maximum", "step"];
+const OF_A_BET = ["minimum", "maximum", "step", "table_maximum"];
+const OF_ALL = ["table_maximum", "differential", "patron_maximum", "seat_maximum"];
+const PER = ["patron", "seat", "spot", "wager"];
 
 /**
  * Ask for all limits at once; an empty field keeps the rulebook's limit.
@@ -14,18 +16,19 @@ const OF_A_BET = ["minimum", "maximum", "step"];
  */
 export function askForLimits(station) {
   const { word, state } = station;
-  const { currency, bets, table_maximum, differential } = state.rulebook;
+  const { currency, bets } = state.rulebook;
   const amount = (name, label, value) => moneyInput({ name, label, value, currency, word });
   const rows = bets.map((bet) => ({
     bet: bet.id,
     inputs: OF_A_BET.map((name) =>
       amount(`${bet.id}-${name}`, `${betName(bet.id, word)}: ${word(LABELS[name])}`, bet[name]),
     ),
+    per: perInput(bet, word),
   }));
-  const whole = [
-    ["table_maximum", table_maximum],
-    ["differential", differential],
-  ].map(([name, value]) => ({ name, input: amount(name, word(`field.${name}`), value) }));
+  const whole = OF_ALL.map((name) => ({
+    name,
+    input: amount(name, word(`field.${name}`), state.rulebook[name]),
+  }));
   askFor(station, {
     command: "set_limits",
     about: `${word("limits.about")} (${currency})`,
@@ -34,7 +37,7 @@ export function askForLimits(station) {
         name: "bets",
         kind: "own",
         element: betTable(rows, word),
-        read: () => rows.map(({ bet, inputs }) => limitsOf(bet, inputs, currency)).filter(Boolean),
+        read: () => rows.map((row) => limitsOf(row, currency)),
       },
       ...whole.map(({ name, input }) => ({
         name,
@@ -46,10 +49,15 @@ export function askForLimits(station) {
   });
 }
 
-const LABELS = { minimum: "limits.minimum", maximum: "limits.maximum", step: "field.step" };
+const LABELS = {
+  minimum: "limits.minimum",
+  maximum: "limits.maximum",
+  step: "field.step",
+  table_maximum: "limits.of_table",
+};
 
 function betTable(rows, word) {
-  const heads = ["field.bet", ...OF_A_BET.map((name) => LABELS[name])];
+  const heads = ["field.bet", ...OF_A_BET.map((name) => LABELS[name]), "field.per"];
   return el(
     "div.limits",
     {},
@@ -60,19 +68,28 @@ function betTable(rows, word) {
       el(
         "tbody",
         {},
-        ...rows.map(({ bet, inputs }) =>
-          el("tr", {}, el("th", { scope: "row" }, betName(bet, word)), ...inputs.map((input) => el("td", {}, input))),
-        ),
+        ...rows.map(({ bet, inputs, per }) => {
+          const cells = [...inputs, per].map((input) => el("td", {}, input));
+          return el("tr", {}, el("th", { scope: "row" }, betName(bet, word)), ...cells);
+        }),
       ),
     ),
   );
 }
 
-/** Return one bet's limits for the command; null if all are the rulebook's. */
-function limitsOf(bet, inputs, currency) {
-  const values = inputs.map((input) => parseMoney(input.value, currency));
-  if (values.every((value) => value === null)) return null;
-  return { bet, ...Object.fromEntries(OF_A_BET.map((name, n) => [name, values[n]])) };
+/** Return one bet's limits for the command. */
+function limitsOf({ bet, inputs, per }, currency) {
+  const amounts = inputs.map((input, n) => [OF_A_BET[n], parseMoney(input.value, currency)]);
+  return { bet, ...Object.fromEntries(amounts), per: per.value };
+}
+
+/** Create the choice of what a bet's minimum and maximum bind. */
+function perInput({ id, per }, word) {
+  const options = PER.map((value) => el("option", { value }, word(`per.${value}`)));
+  const label = `${betName(id, word)}: ${word("field.per")}`;
+  const input = el("select", { name: `${id}-per`, aria: { label } }, ...options);
+  input.value = per;
+  return input;
 }
 
 /** Create a field for an amount; it may be empty, and the form refuses anything else. */

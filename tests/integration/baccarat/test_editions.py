@@ -99,7 +99,7 @@ log = "log/table.sqlite"
 [checkpoints]
 key = "t1.key"
 """
-_BOOK: Final = "table_core/rulebooks/au-commission.toml"
+_BOOK: Final = "table_core/rulebooks/au-commission.2.toml"  # the newest edition
 _PROFILE: Final = "shoe_driver/profiles/enq-bcc.toml"
 # Every commission of the past would come out otherwise by this one.
 _DEARER: Final = (b'rate = "1/20"', b'rate = "3/50"')
@@ -176,7 +176,7 @@ async def test_a_build_that_ships_both_editions_finds_the_older_one_by_its_hash(
     config: Path, tmp_path: Path
 ) -> None:
     build = Build.next(tmp_path / "next")
-    build.add(_BOOK.replace(".toml", ".2.toml"), _BOOK, _DEARER)
+    build.add(_BOOK.replace(".2.", ".3."), _BOOK, _DEARER)
     log = config.parent / "log" / "table.sqlite"
     told = THIS.said("replay", log, "--coup", COUP, "--json")
     shutil.rmtree(log.parent / RULEBOOKS)  # as of a log that an older build has left

@@ -215,7 +215,8 @@ def test_a_rulebook_is_shown_as_a_json_document() -> None:
     found = document("rulebook", "show", "mini-lucky8", "--json")
     assert (found["id"], found["decks"], found["currency"]) == ("mini-lucky8", 8, "USD")
     assert found["commission"] == {"rate": "1/20", "timing": "prepaid", "block": 1}
-    assert found["options"] == {"allow_opposite": False, "max_options": 3}
+    options = {"allow_opposite": False, "max_options": 3}
+    assert found["options"] == options | {"tie_is_main": None, "side_bet_first": True}
     assert found["bets"]["banker"]["pays"] == {"win": "1", "push": "push"}
     lucky = found["bets"]["lucky8_player"]
     assert lucky["pays"]["double_suited_8"] == "200"

@@ -331,7 +331,7 @@ def test_reconcile_compares_the_tables_own_totals(ledger: str, tmp_path: Path) -
         assert own is not None
         found = reconcile(reader, opened, {reader.end: own}.get)
         assert (found.difference, found.totals) == (None, True)
-        for name in TableFigures.__struct_fields__:
+        for name in set(TableFigures.__struct_fields__) - {"debts"}:
             other = replace(own, **{name: getattr(own, name) + 1})
             difference = reconcile(reader, opened, {reader.end: other}.get).difference
             assert difference is not None

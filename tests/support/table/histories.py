@@ -259,7 +259,10 @@ def _wager(text: str) -> dict[str, str]:
 
 
 def _limits(text: str) -> list[dict[str, str]]:
-    return [dict(zip(("bet", "minimum", "maximum", "step"), text.split(), strict=True))]
+    words = [word.split("=", 1) for word in text.split()]
+    named = {key: value for key, *values in words for value in values}
+    plain = [key for key, *values in words if not values]
+    return [named | dict(zip(("bet", "minimum", "maximum", "step"), plain, strict=False))]
 
 
 def _pieces(text: str) -> dict[str, str]:
@@ -366,7 +369,7 @@ def _report(told: _Told, words: list[str]) -> None:
 
 
 def _fold(told: _Told, words: list[str]) -> None:
-    made_of = TABLE_EVENTS[words[0], 1]
+    made_of = next(kind for (name, _), kind in TABLE_EVENTS.items() if name == words[0])
     wanted = {field.name for field in fields(made_of) if field.required}
     given = {k: v for k, v in {"reason": "r", "coup": COUP}.items() if k in wanted}
     event = msgspec.convert(given | _fields(told.world, words[1:]), made_of, strict=False)

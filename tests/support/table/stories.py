@@ -20,13 +20,14 @@ from table_core.replay.coup_events import (
     LoggedEvent,
     moments,
 )
-from table_core.rulebooks.shipped import load_rulebook, shipped_ids
+from table_core.rulebooks.shipped import shipped_sources
 from table_core.rules.rulebook import Rulebook
+from table_core.rules.rulebook_file import parse_rulebook
 from tests.support.log.logs import ORIGIN, stored_bytes, to_append
 from tests.support.table.coups import CONTEXT, COUP, World
 from tests.support.table.histories import play_history
 
-BOOKS = {book.hash: book for book in map(load_rulebook, shipped_ids())}
+BOOKS = {book.hash: book for book in (parse_rulebook("", each) for each in shipped_sources())}
 
 # The shoe says another result, a supervisor confirms, and later corrects a face: from Player 9
 # against 5, 1,000 on Player and 2,000 on Banker, to a tie.

@@ -52,6 +52,48 @@ SHIPPED = (
         "a273a53294fd66dda38e1f89ea000b48971615b4e35b3c10425cd1efc26e1cfc",
     ),
     (
+        "rulebook",
+        "au-commission",
+        2,
+        "1c588c2003dff85fa013f6bbc4452bd8e2649ef63de7d7abba27ab3327283d19",
+    ),
+    (
+        "rulebook",
+        "au-even-money",
+        2,
+        "b6f050aed3c157189906a12c136a499131c8c758db7e1b2015888927e44fd65d",
+    ),
+    (
+        "rulebook",
+        "extras",
+        2,
+        "e8f89dccb52b1358fd463853d6e19063b84f6677b32bfba1e433342a514f580c",
+    ),
+    (
+        "rulebook",
+        "ez",
+        2,
+        "9d6863f16f849f67f0a37d02a2fbf2e1d8f647b9e00ed4d50c54fb50fbf46032",
+    ),
+    (
+        "rulebook",
+        "mini-lucky8",
+        2,
+        "f42f17bb50c71d493c392e4ff9c399fb19cc29686ad30ee4f9d1c0370ae7013d",
+    ),
+    (
+        "rulebook",
+        "nz-scale-one",
+        2,
+        "ffe8209650265a5112b608072e597780e02cb7754ae3a852d5a7ebbb5833aa86",
+    ),
+    (
+        "rulebook",
+        "nz-scale-two",
+        2,
+        "e9a0209e20be6e043e3f8e38b8dccea10b36727c6ab55bf306d6498736f6b9a2",
+    ),
+    (
         "profile",
         "enq-bcc",
         1,

@@ -166,6 +166,17 @@ def test_a_patron_reference_joins_seats() -> None:
     assert lines[1]["code"] == "opposite_sides"
 
 
+def test_a_maximum_binds_the_sum_in_the_order_of_the_list() -> None:
+    stakes = {"player": [500], "lucky8_player": [10_000, 20_000, 1, 30_000]}
+    asked = [
+        {"id": f"{bet}/{n}", "seat": 1, "bet": bet, "stake": stake}
+        for bet, row in stakes.items()
+        for n, stake in enumerate(row)
+    ]
+    lines = answer(case(rules="mini-lucky8", wagers=asked))["settlements"]
+    assert [line.get("code", "-") for line in lines] == ["-", "-", "-", *["above_maximum"] * 2]
+
+
 @pytest.mark.parametrize(
     "name", ['"11-4"', "7", "null", "1e400", '{"a":[1]}', '"\\u00e9"', "123456789012345678901"]
 )

@@ -15,6 +15,18 @@ hidden cards leave betting open and the first face closes it
     place_wager wagers="3 tie 500" -> refused betting_closed
     reveal B1 2D P2 KH B2 3C
     result player         -> settlement(1).lines.paid=2000,0
+Perfect Pairs close with the first card all the same
+    # Seed 1, 11A.3: before any cards in the round of play are dealt.
+    rules nz-scale-one procedure.betting_closes=before_reveal
+    in none
+    open
+    place_wager transaction=a wagers="1 player 500,1 perfect_pairs 500,2 player 500"
+    P1 B1 P2 B2
+    place_wager wagers="2 perfect_pairs 500"   -> refused betting_closed
+    withdraw_wager wagers=dealer/a/1           -> refused betting_closed
+    withdraw_wager wagers=dealer/a/0           -> refused betting_closed    # they need it
+    place_wager wagers="2 player 100"
+    withdraw_wager wagers=dealer/a/2           -> betting
 an open face closes betting as ever
     {table}
     P1 4D                 -> made betting_closed card_dealt; betting_closed: by=first_card

@@ -168,7 +168,7 @@ def test_a_credential_is_read_where_the_service_manager_laid_it(
 def test_show_prints_what_holds_as_toml_that_loads(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = f"{GOOD}\n[limits]\ndifferential = 7\n[limits.bets.tie]\nminimum = 5"
+    text = f"{GOOD}\n[limits]\ndifferential = 7\n[limits.bets.tie]\nminimum = 5\nper = 'spot'"
     path = written(tmp_path, text)
     assert main(["config", "show", str(path)]) == 0
     shown = capsys.readouterr().out

@@ -1,6 +1,7 @@
 """Wagers beside placing and settling: kinds, limits, lonely side bets, the aggregate."""
 
 from collections.abc import Sequence
+from importlib.resources import files
 
 import pytest
 
@@ -8,7 +9,9 @@ from events.commands.base import Refusal
 from events.commands.wagers import SetLimits
 from events.types.table import CoupSettled
 from events.types.wagers import AggregateCapped, BetLimits, LimitsSet
+from table_core.projections.table_document import project_table
 from table_core.rulebooks.shipped import load_rulebook
+from table_core.rules.rulebook_file import parse_rulebook
 from table_core.rules.table_limits import apply_limits, limit_faults
 from table_core.state.coup import Phase
 from table_core.state.table import TableState
@@ -115,13 +118,71 @@ a table's limits lie over the rulebook's
     place_wager wagers="2 player 500"  -> refused differential
     place_wager wagers="3 banker 1000"
     place_wager wagers="4 tie 3100"    -> refused table_maximum
+a maximum binds a patron however the stake is split
+    # Four wagers of 300 on one spot, by one command and by several.
+    rules mini-lucky8
+    in none
+    open
+    place_wager wagers="1 player 500,1 lucky8_player 30000"
+    place_wager wagers="1 lucky8_player 30000" -> refused above_maximum
+    place_wager wagers="2 player 500,{four}"    -> refused above_maximum
+    # One reference in two boxes; a box without one is another patron.
+    place_wager wagers="3 player 500 patron=p,3 lucky8_player 20000 patron=p"
+    place_wager wagers="4 lucky8_player 10001 patron=p" -> refused above_maximum
+    place_wager wagers="4 lucky8_player 10000 patron=p"
+    place_wager wagers="4 player 500,4 lucky8_player 30000"
+    # What was taken back is free again.
+    withdraw_wager wagers=@2
+    place_wager wagers="1 lucky8_player 30000"
+a maximum that the table has set binds a patron as well
+    # Three of 20,000 where the maximum is 20,000.
+    in none
+    set_limits bets="banker 1 2000000 1"
+    open
+    place_wager wagers="1 banker 2000000,1 banker 2000000,1 banker 2000000" -> refused above_maximum
+    place_wager wagers="1 banker 2000000"
+    place_wager wagers="1 banker 2000000"      -> refused above_maximum
+a table may have its limits bind something else
+    in none
+    set_limits bets="tie 1 100 1 per=seat table_maximum=250" patron_maximum=300 seat_maximum=400
+    open
+    place_wager wagers="1 tie 60 patron=p,2 tie 60 patron=p"
+    place_wager wagers="1 tie 41 patron=q"     -> refused above_maximum
+    place_wager wagers="3 tie 100,4 tie 31"    -> refused table_maximum
+    place_wager wagers="3 player 181 patron=p" -> refused patron_maximum
+    place_wager wagers="3 player 180 patron=p"
+    place_wager wagers="3 player 221"          -> refused seat_maximum
+    place_wager wagers="3 player 220"
+a withdrawal leaves the minimum or nothing
+    in none
+    set_limits bets="tie 100 500 1"
+    open
+    place_wager wagers="1 tie 60"              -> refused below_minimum
+    place_wager transaction=a wagers="1 tie 60,1 tie 60"
+    place_wager transaction=b wagers="1 tie 10"
+    withdraw_wager wagers=dealer/a/0           -> refused below_minimum
+    withdraw_wager wagers=dealer/b/0
+    withdraw_wager wagers=dealer/a/0,dealer/a/1 -> coup.wagers=none
+what a lonely side bet leaves below the minimum goes back with it
+    rules nz-scale-one bets.perfect_pairs.minimum=100
+    in none
+    open
+    place_wager transaction=a wagers="1 player 500 patron=p,2 player 500 patron=p"
+    place_wager transaction=b wagers="1 perfect_pairs 50 patron=p,2 perfect_pairs 50 patron=p"
+    withdraw_wager wagers=dealer/a/0           -> refused below_minimum
+    withdraw_wager wagers=dealer/a/0,dealer/b/1
+                             -> wagers_withdrawn: wagers=dealer/a/0,dealer/b/0,dealer/b/1
+    place_wager transaction=c wagers="2 perfect_pairs 50 patron=p,3 perfect_pairs 50 patron=p"
+    close_betting                              -> made wagers_voided wagers_voided betting_closed
+                                               -> coup.wagers.bet=player
 the same limits again hold already
     in none
     set_limits table_maximum=6000      -> made limits_set
     set_limits table_maximum=6000      -> made nothing
 """
 TWENTY = ",".join(f"{seat} player 1000,{seat} lucky8_player 30000" for seat in range(1, 21))
-STEPS = {"nz": "rules nz-scale-one\nin none\nopen", "twenty": TWENTY}
+FOUR = ",".join(["2 lucky8_player 30000"] * 4)
+STEPS = {"nz": "rules nz-scale-one\nin none\nopen", "twenty": TWENTY, "four": FOUR}
 
 
 def lucky(world: World, what: str) -> object:
@@ -154,6 +215,28 @@ def test_the_rulebooks_hash_stays_the_files() -> None:
     limited = apply_limits(rulebook, world.state.limits)
     assert limited.hash == rulebook.hash
     assert apply_limits(rulebook, TableState().limits) is rulebook
+
+
+def test_what_limits_bind_stands_in_the_state() -> None:
+    first = book("ez", "limits.seat_maximum=900", "bets.tie.table_maximum=500")
+    own = BetLimits(bet="banker", maximum=70, per="seat")
+    shown = project_table(
+        TableState(limits=LimitsSet(bets=(own,), patron_maximum=800)),
+        table="t1", rulebook=first, catching_up=False,
+    ).rulebook  # fmt: skip
+    assert (shown.patron_maximum, shown.seat_maximum) == (800, 900)
+    bets = {bet.id: (bet.maximum, bet.per, bet.table_maximum) for bet in shown.bets}
+    assert (bets["banker"], bets["tie"]) == ((70, "seat", None), (None, "patron", 500))
+
+
+def test_a_form_1_spot_keeps_its_minimum_a_wager() -> None:
+    text = (files("table_core") / "rulebooks" / "ez.toml").read_text("utf-8")
+    bet = '[bets.tie]\nper = "spot"'
+    first = parse_rulebook("site.toml", text.replace("[bets.tie]", bet).encode())
+    for per, minimum_per in ((None, "wager"), ("spot", "wager"), ("seat", "seat")):
+        limits = LimitsSet(bets=(BetLimits(bet="tie", per=per),))  # type: ignore[arg-type]  # literals
+        limited = apply_limits(first, limits).bets["tie"]
+        assert (limited.per, limited.minimum_per) == (per or "spot", minimum_per)
 
 
 def test_a_step_of_an_older_version_never_lets_a_stake_in_that_cannot_be_paid() -> None:
@@ -198,6 +281,12 @@ def test_a_step_of_an_older_version_never_lets_a_stake_in_that_cannot_be_paid() 
             "differential: 599 is below 600",
         ),
         (SetLimits(transaction="s", table_maximum=0), "table_maximum"),
+        (SetLimits(transaction="s", patron_maximum=0), "patron_maximum: 0 is less than 1"),
+        (SetLimits(transaction="s", bets=(BetLimits(bet="tie", table_maximum=0),)), "tie: table_m"),
+        (
+            SetLimits(transaction="s", bets=(BetLimits(bet="tie", minimum=9, table_maximum=8),)),
+            "tie: table_maximum 8 is below 9",
+        ),
         (SetLimits(transaction="s", differential=-1), "differential"),
     ],
 )

@@ -84,10 +84,12 @@ def _refusals(rules: Rulebook, seed: int, coup: int) -> list[str]:
 def _narrow(rules: Rulebook) -> Rulebook:
     """The same bets under every kind of limit at once."""
     bets = {
-        name: replace(bet, minimum=700, maximum=6_000, step=150, per="spot")
+        name: replace(bet, minimum=700, maximum=6_000, step=150, per="spot", table_maximum=30_000)
         for name, bet in rules.bets.items()
     }
-    limits = Limits(table_maximum=60_000, differential=21_000)
+    limits = Limits(
+        table_maximum=60_000, differential=21_000, patron_maximum=7_000, seat_maximum=6_500
+    )
     return replace(rules, bets=bets, limits=limits, options=Options(max_options=2))
 
 
@@ -102,7 +104,12 @@ def _supported(rules: Rulebook) -> Rulebook:
     return replace(rules, bets=bets)
 
 
-@pytest.mark.parametrize("alter", [lambda rules: rules, _narrow, _supported])
+def _without_tie(rules: Rulebook) -> Rulebook:
+    """The same bets, where a tie supports no other and no side bet comes first."""
+    return replace(rules, options=Options(tie_is_main=False, side_bet_first=False))
+
+
+@pytest.mark.parametrize("alter", [lambda rules: rules, _narrow, _supported, _without_tie])
 @pytest.mark.parametrize("rulebook", shipped_ids())
 def test_no_table_refuses_any_of_it(rulebook: str, alter: Callable[[Rulebook], Rulebook]) -> None:
     rules = alter(load_rulebook(rulebook))

@@ -45,6 +45,14 @@ a limit that a late wager breaks is recorded and it is paid in full
                              -> irregularity_recorded: kind=limit_breach
                              -> irregularity_recorded: "reason~the patron has player already"
                              -> settlement(-1).lines.-1.stake=100
+a stake that a patron has split is a breach where its sum is
+    rules au-commission bets.player.maximum=1500 bets.player.minimum=1000
+    {played}
+    correct_wager to="1 player 600"
+                             -> irregularity_recorded: "reason~1600 on player is above its maximum"
+    correct_wager to="3 player 500 patron=p"
+                             -> irregularity_recorded: "reason~500 on player is below its minimum"
+    correct_wager to="4 player 500 patron=p"   -> count(irregularity_recorded)=2
 
 a wrong rulebook is judged again by the right one
     library au-even-money

@@ -23,6 +23,7 @@ from table_core.rules.draw import Outcome, deal_cards, hand_due, judge_hands
 from table_core.rules.rulebook_file import full_shoe, read_composition
 from table_core.rules.settlement import settle
 from table_core.rules.wagers import BET_KINDS, JudgeScope
+from tests.support.cage.books import book
 from tests.support.machine.files import vector
 from tests.support.table.deals import cards, trimmed
 from tests.support.table.every_wager import every_wager
@@ -100,6 +101,12 @@ def test_every_outside_figure_is_used() -> None:
 def test_the_house_edge_is_what_seed_2_tells_its_patrons(book: str, bet: str, percent: str) -> None:
     edge = odds_of(book)[0][bet].edge
     assert abs(edge * 100 - Fraction(percent)) <= Fraction(1, 200)
+
+
+def test_the_literal_double_suited_8_gives_the_patron_a_quarter() -> None:
+    rulebook = book("mini-lucky8", "bets.lucky8_player.variant=no_suit")
+    edge = exact_odds(rulebook, full_shoe(8))["lucky8_player"].edge
+    assert round(edge * 100) == -26
 
 
 # Other houses publish these for eight decks, in per cent: EZ Banker, Dragon 7, Panda 8; Dragon

@@ -22,7 +22,12 @@ from tests.unit.baccarat.config.test_table import GOOD, written
 from tests.unit.table_core.test_commands_and_reports import ROLES_OF, ask
 
 A = LimitsSet(table_maximum=1000)
-B = LimitsSet(bets=(BetLimits(bet="banker", minimum=50),), differential=700)
+B = LimitsSet(
+    bets=(BetLimits(bet="banker", minimum=50, per="seat", table_maximum=900),),
+    differential=700,
+    patron_maximum=800,
+    seat_maximum=600,
+)
 PEOPLES = SetLimits(transaction="mine", table_maximum=400)
 
 
@@ -120,8 +125,12 @@ def test_a_log_that_is_not_trusted_gets_no_limits(path: Path) -> None:
 LIMITS = """
 [limits]
 differential = 700
+patron_maximum = 800
+seat_maximum = 600
 [limits.bets.banker]
 minimum = 50
+per = "seat"
+table_maximum = 900
 """
 
 
@@ -140,6 +149,8 @@ def test_the_file_says_them_by_bet(tmp_path: Path) -> None:
         ("minimum = 5", "limits.minimum", "no such key"),
         ("bets = { banker = { least = 5 } }", "limits.bets.banker.least", "no such key"),
         ("bets = { banker = { minimum = '5' } }", "limits.bets.banker.minimum", "int"),
+        ("bets = { banker = { per = 'hand' } }", "limits.bets.banker.per", "'hand'"),
+        ("patron_maximum = 0", "limits.patron_maximum", ">= 1"),
         ("bets = { bankr = { minimum = 5 } }", "limits", "'bankr' is not in rulebook"),
         ("bets = { tie = { minimum = 9, maximum = 8 } }", "limits", "below minimum"),
     ],

@@ -1,6 +1,7 @@
 """Rulebook files: the shipped ones hold what the seeds print, and a bad one names its fault."""
 
 import hashlib
+from importlib.resources import files
 
 import pytest
 from hypothesis import given
@@ -114,7 +115,7 @@ def test_the_lucky_8_maxima_are_the_seeds() -> None:
         "table",
     )
     assert [rulebook.bets[bet].maximum for bet in cap.bets] == [30_000, 30_000]
-    assert [rulebook.bets[bet].per for bet in cap.bets] == ["wager", "wager"]
+    assert [rulebook.bets[bet].per for bet in cap.bets] == ["patron", "patron"]
     assert rulebook.options.max_options == 3
 
 
@@ -136,9 +137,29 @@ def test_a_site_may_play_with_fewer_decks_and_bigger_chips() -> None:
     assert rulebook.hash != load_rulebook("au-commission").hash
 
 
+FIRST = (files("table_core") / "rulebooks" / "mini-lucky8.toml").read_text("utf-8")
+LATER = {
+    "limits.patron_maximum": "[limits]\npatron_maximum = 5\n",
+    "limits.seat_maximum": "[limits]\nseat_maximum = 5\n",
+    "options": FIRST.replace("[options]", "[options]\ntie_is_main = true"),
+    "bets.lucky8_player": FIRST.replace("each_hand", "no_suit"),
+    "bets.banker": FIRST.replace("commission = true", 'commission = true\nper = "patron"'),
+    "bets.tie": FIRST.replace("[bets.tie]", "[bets.tie]\ntable_maximum = 5"),
+}
+
+
+@pytest.mark.parametrize("key", LATER)
+def test_form_1_is_read_as_it_always_was(key: str) -> None:
+    first = parse_rulebook("mini-lucky8.toml", FIRST.encode())
+    bound = {(bet.per, bet.minimum_per, bet.table_maximum) for bet in first.bets.values()}
+    assert bound == {("wager", "wager", None)}
+    with pytest.raises(ConfigError, match=key.partition(".")[0]):
+        parse_rulebook("site.toml", (FIRST + LATER[key] if key[0] == "l" else LATER[key]).encode())
+
+
 # change -> the key and part of the reason
 FAULTS = """
-form=2                            -> form: Invalid enum value 2
+form=3                            -> form: Invalid enum value 3
 id=Bad_Name                       -> id: Expected `str` matching regex
 title=                            -> title: Expected `str` of length >= 1
 decks=7                           -> decks: Invalid enum value 7
@@ -192,7 +213,7 @@ mini-lucky8 caps.scope=seat            -> caps[0].scope: Invalid enum value 'sea
 mini-lucky8 unit=7                     -> caps[0].maximum: no multiple of the unit of 7
 mini-lucky8 bets.lucky8_player.step=5 unit=4 -> bets.lucky8_player.step: 5 is no multiple
 mini-lucky8 bets.lucky8_player.minimum=30001 -> bets.lucky8_player.maximum: 30000 is below
-mini-lucky8 bets.lucky8_player.variant=x -> known are each_hand, all_six, bet_hand
+mini-lucky8 bets.lucky8_player.variant=x -> known are each_hand, all_six, bet_hand, no_suit
 nz-scale-one bets.perfect_pairs.pays.push=push -> bets.perfect_pairs.pays.push: no such category
 au-even-money bets.banker.commission=true -> bets.banker.commission: there is no section
 """

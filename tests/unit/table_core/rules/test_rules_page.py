@@ -16,7 +16,7 @@ from events.errors import ConfigError
 from table_core.decide.cards import RECORDED_KINDS
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.rules import rulebook as model
-from table_core.rules import rulebook_file as form
+from table_core.rules import rulebook_forms as form
 from table_core.rules.rulebook import CommissionTiming
 from tests.house.sources import ROOT
 from tests.support.cage.books import book
@@ -95,15 +95,15 @@ def _every_setting() -> set[str]:
     """As the reader of rulebook files knows them."""
     by_section = {
         "rounding": model.RoundingRules,
-        "commission": form._CommissionForm,  # the reader's own, which nothing else shows
+        "commission": form.CommissionForm,
         "options": model.Options,
         "limits": model.Limits,
         "procedure": model.Procedure,
         "sign": model.Sign,
-        "bets.ID": form._BetForm,
+        "bets.ID": form.BetForm2,
         "caps": model.Cap,
     }
-    top = {*_fields(form._FileForm)} - {*SECTIONS}
+    top = {*_fields(form.FormNumber), *_fields(form.FileForm2)} - {*SECTIONS}
     return top | {f"{s}.{name}" for s, kind in by_section.items() for name in _fields(kind)}
 
 

@@ -33,9 +33,21 @@ au-commission unit=25 | tie=50 2:tie=60 -> - not_a_step
 au-commission bets.tie.step=50 | tie=50 2:tie=75 -> - not_a_step
 au-commission bets.tie.minimum=50 | tie=50 2:tie=49 -> - below_minimum
 au-commission bets.tie.maximum=50 | tie=50 2:tie=51 -> - above_maximum
-au-commission bets.tie.maximum=50 | tie=50 tie=50 -> - -
+au-commission bets.tie.maximum=50 | tie=50 tie=50 2:tie=50 -> - above_maximum -
+au-commission bets.tie.maximum=50 | tie=50@p 2:tie=1@p 2:tie=50@q -> - above_maximum -
+au-commission bets.tie.maximum=50 bets.tie.per=wager | tie=50 tie=50 -> - -
 au-commission bets.tie.maximum=50 bets.tie.per=spot | tie=50 tie=1 2:tie=50 -> - above_maximum -
 au-commission bets.tie.maximum=50 bets.tie.per=spot | tie=5@p tie=5@q tie=46@p -> - - above_maximum
+ez bets.tie.maximum=50 bets.tie.per=seat | tie=50@p tie=1@q 2:tie=50@p -> - above_maximum -
+ez bets.tie.maximum=20000 | tie=20000 tie=20000 tie=20000 -> - above_maximum above_maximum
+au-commission bets.tie.minimum=50 | tie=25 tie=25 2:tie=25 -> - - below_minimum
+au-commission bets.tie.minimum=50 | tie=25@p 2:tie=25@p 2:tie=25@q -> - - below_minimum
+au-commission bets.tie.minimum=50 bets.tie.per=wager | tie=25 tie=25 -> below_minimum below_minimum
+ez bets.tie.minimum=50 bets.tie.per=spot | tie=25@p 2:tie=25@p 2:tie=25@p -> below_minimum - -
+ez bets.tie.minimum=50 bets.tie.per=seat | tie=25@p tie=25@q 2:tie=49@p -> - - below_minimum
+ez bets.tie.table_maximum=100 | tie=60 2:tie=41 3:tie=40 player=500 -> - table_maximum - -
+ez limits.patron_maximum=100 | tie=60@p 2:tie=41@p 3:player=40@p 4:tie=100 -> - patron_maximum - -
+ez limits.seat_maximum=100 | tie=60@p player=41@q player=40 2:tie=100 -> - seat_maximum - -
 au-commission limits.table_maximum=100 | tie=60 2:tie=41 3:tie=40 -> - table_maximum -
 au-commission limits.differential=50 | player=50 player=1 2:banker=9 -> - differential -
 au-commission limits.differential=50 | tie=500 -> -
@@ -57,7 +69,9 @@ mini-lucky8 options.max_options=2 | player=5 tie=5 lucky8_player=5 -> - - too_ma
 mini-lucky8 options.max_options=4 | player=5 tie=5 lucky8_player=5 lucky8_banker=5 -> - - - -
 mini-lucky8 | player=5 lucky8_player=30000 -> - -
 mini-lucky8 | player=5 lucky8_player=30001 -> - above_maximum
-mini-lucky8 | player=5 lucky8_player=30000 lucky8_player=30000 -> - - -
+mini-lucky8 | player=5 lucky8_player=30000 lucky8_player=30000 -> - - above_maximum
+mini-lucky8 options.tie_is_main=false | lucky8_player=5 tie=5 -> main_wager_required -
+nz-scale-one options.tie_is_main=true | perfect_pairs=5 tie=5 -> - -
 mini-lucky8 | lucky8_player=5 -> main_wager_required
 mini-lucky8 | lucky8_player=5 tie=5 -> - -
 mini-lucky8 | lucky8_player=5 2:tie=5 -> main_wager_required -
@@ -87,9 +101,20 @@ au-commission bets.tie.maximum=50 limits.table_maximum=10 | tie=60 -> above_maxi
 au-commission bets.tie.minimum=50 limits.table_maximum=10 | tie=40 -> below_minimum
 au-commission limits.table_maximum=10 limits.differential=5 | player=40 -> table_maximum
 au-commission limits.differential=5 | 0:player=40 -> differential
+au-commission bets.tie.maximum=9 limits.patron_maximum=8 | tie=10 -> above_maximum
+au-commission bets.tie.minimum=10 limits.patron_maximum=8 | tie=9 -> below_minimum
+au-commission limits.patron_maximum=8 limits.seat_maximum=8 | tie=9 -> patron_maximum
+au-commission limits.seat_maximum=8 bets.tie.table_maximum=8 | tie=9 -> seat_maximum
 mini-lucky8 | lucky8_player=30001 -> above_maximum
 mini-lucky8 options.max_options=1 | tie=5 player=5 banker=5 -> - too_many_options too_many_options
 mini-lucky8 options.max_options=1 | player=5 banker=5 -> - opposite_sides
+"""
+
+# A wager that stood only together with another is refused with it.
+PAIRS = "nz-scale-one bets.perfect_pairs.minimum=9"
+TOGETHER = f"""
+ez bets.tie.minimum=9 limits.table_maximum=9 | player=1 tie=8 tie=1 -> - below_minimum table_maximum
+{PAIRS} | player=5@p perfect_pairs=5@p 2:perfect_pairs=5@p -> - below_minimum main_wager_required
 """
 
 
@@ -97,7 +122,7 @@ def codes(refusals: Sequence[Refusal | None]) -> list[str]:
     return [refusal.code if refusal else "-" for refusal in refusals]
 
 
-@pytest.mark.parametrize("line", (CASES + ORDER.lstrip()).strip().splitlines())
+@pytest.mark.parametrize("line", (CASES + ORDER.lstrip() + TOGETHER.lstrip()).strip().splitlines())
 def test_a_wager_stands_or_is_refused_with_its_code(line: str) -> None:
     case, _, expected = line.partition("->")
     changes, asked = case.split("|")
@@ -141,9 +166,13 @@ def test_what_stands_counts_but_is_not_judged_again() -> None:
 
 def test_a_side_bet_may_come_before_its_main_wager_while_more_may_follow() -> None:
     rulebook = load_rulebook("mini-lucky8")
+    strict, nothing = book("mini-lucky8", "options.side_bet_first=false"), WagerTotals()
     side, main = wager("w0", bet="lucky8_player"), wager("w1", bet="player")
     assert codes(check_further_wagers(rulebook, add_wagers(WagerTotals(), ()), [side])) == ["-"]
     assert codes(check_further_wagers(rulebook, add_wagers(WagerTotals(), [side]), [main])) == ["-"]
+    assert codes(check_further_wagers(strict, nothing, [side])) == ["main_wager_required"]
+    assert codes(check_further_wagers(strict, nothing, [side, main])) == ["-", "-"]
+    assert codes(check_further_wagers(strict, add_wagers(nothing, [main]), [side])) == ["-"]
     assert codes(unsupported_side_bets(rulebook, [side])) == ["main_wager_required"]
     assert codes(unsupported_side_bets(rulebook, [side, main])) == ["-", "-"]
 
@@ -154,7 +183,7 @@ def test_a_refusal_says_what_and_how_much() -> None:
     )
     assert refusal == Refusal(
         code="above_maximum",
-        text="30001 on lucky8_player is above its maximum of 30000 for a wager",
+        text="30001 on lucky8_player is above its maximum of 30000 for a patron",
     )
 
 

@@ -177,6 +177,8 @@ all_six   JS JC 2S TC 6S 8C -> no
 all_six   JS JS 2S TS 6S 8S -> yes
 bet_hand  JS JC 2S TC 6S 8D -> yes
 bet_hand  JS JC 2D TC 6S 8C -> no
+no_suit   JS JC 2D TC 6S 8C -> yes
+no_suit   8S JC TD 8C       -> no
 """
 
 
