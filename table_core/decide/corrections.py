@@ -15,6 +15,7 @@ and the breach is recorded (house rule 19).
 """
 
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import Final
 
 from msgspec import Struct
@@ -34,7 +35,9 @@ from table_core.decide.decision import DecisionBuilder, DecisionContext, Handler
 from table_core.fold.corrections import find_past_coup
 from table_core.refusals import Decision, first_refusal, refuse
 from table_core.rules.commission_owed import (
+    ByPayer,
     amount_changes,
+    moved_commission,
     prepaid_changes,
     prepaid_commission,
     settlement_commission,
@@ -220,8 +223,10 @@ def settle_again(
         reason: the correction's.
     """
     revise = void_coup_revisions if coup.phase is Phase.VOIDED else revised_settlements
-    for settlement, cuts in revise(context.table, coup, now):
-        issue_revision(draft, coup, settlement, cuts, was=was, now=now, reason=reason)
+    revisions = tuple(revise(context.table, coup, now))
+    moved = moved_commission((coup.settlement(each.phase), each) for each, _ in revisions)
+    for settlement, cuts in revisions:
+        issue_revision(draft, coup, settlement, cuts, was=was, now=now, reason=reason, moved=moved)
 
 
 def issue_revision(
@@ -233,6 +238,7 @@ def issue_revision(
     was: Rulebook,
     now: Rulebook,
     reason: str,
+    moved: ByPayer = MappingProxyType({}),
 ) -> None:
     """Emit a revision, its commission events, and the aggregate maxima that reduced it."""
     facts = settlement_commission(
@@ -243,6 +249,7 @@ def issue_revision(
         reversed_=coup.settlement(settlement.phase),
         reason=reason,
         over=True,
+        moved=moved,
     )
     draft.emit(CoupSettled(coup=coup.id, settlement=settlement))
     for fact in facts:

@@ -19,6 +19,7 @@ and never more than the seat owes.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
+from types import MappingProxyType
 from typing import Any, Final, TypeGuard
 
 from msgspec import Struct
@@ -45,6 +46,7 @@ from table_core.rules.rulebook import CommissionTiming, Rulebook
 
 __all__ = [
     "MOVES",
+    "ByPayer",
     "CommissionBook",
     "CommissionRefund",
     "CommissionTotals",
@@ -54,6 +56,7 @@ __all__ = [
     "commission_of",
     "commission_on",
     "fold_commission",
+    "moved_commission",
     "prepaid_changes",
     "prepaid_commission",
     "seat_amounts",
@@ -63,7 +66,8 @@ __all__ = [
 
 _Payer = tuple[int, str | None]
 """A seat, and the patron where one is named."""
-_ByPayer = Mapping[_Payer, int]
+ByPayer = Mapping[_Payer, int]
+"""Amounts by seat and patron."""
 _Key = tuple[str, int, str | None]
 """A coup, a seat, and the patron where one is named."""
 # The parts of a debt that a reversal comes off first; what is left of it had been collected.
@@ -261,6 +265,7 @@ def settlement_commission(
     reversed_: Settlement | None = None,
     reason: str = "",
     over: bool = False,
+    moved: ByPayer = MappingProxyType({}),
 ) -> tuple[TableEvent, ...]:
     """Return the commission events of a settlement or of its revision.
 
@@ -276,11 +281,12 @@ def settlement_commission(
         reversed_: the settlement that it reverses; None for the first of its phase.
         reason: the correction's, for those to whom commission goes back.
         over: whether the coup was over before: nothing lies beside its wagers then.
+        moved: what a correction moves to or from the coup's other phase (`moved_commission`).
     """
-    before = _by_payer(reversed_.lines) if reversed_ else {}
     after = _by_payer(settlement.lines)
-    less = {who: fall for who in before if (fall := before[who] - after.get(who, 0)) > 0}
-    more = {who: rise for who in after if (rise := after[who] - before.get(who, 0)) > 0}
+    rises = _rises(reversed_, settlement)
+    less = {who: fall for who, rise in rises.items() if (fall := -rise - moved.get(who, 0)) > 0}
+    more = {who: more for who, rise in rises.items() if (more := rise - moved.get(who, 0)) > 0}
     facts: list[TableEvent] = []
     if reversed_ is not None and less:
         facts += _taken_back(was, now, book, settlement, reversed_, less, reason, over=over)
@@ -296,6 +302,33 @@ def settlement_commission(
                 CommissionReturned(coup=settlement.coup, currency=now.currency, amounts=back)
             )
     return tuple(facts)
+
+
+def moved_commission(
+    revisions: Iterable[tuple[Settlement | None, Settlement]],
+) -> ByPayer:
+    """Return, by payer, the commission that one phase of a coup owes no longer and another owes.
+
+    It is the same debt: a wager that a correction moves to another phase moves no chip of it.
+
+    Args:
+        revisions: each settlement of the correction, after the one that it reverses.
+    """
+    more: dict[_Payer, int] = {}
+    less: dict[_Payer, int] = {}
+    for before, after in revisions:
+        for who, rise in _rises(before, after).items():
+            sums = more if rise > 0 else less
+            sums[who] = sums.get(who, 0) + abs(rise)
+    return {who: min(amount, less.get(who, 0)) for who, amount in more.items()}
+
+
+def _rises(before: Settlement | None, after: Settlement) -> ByPayer:
+    """Return, by payer, the commission of a settlement less that of the one it reverses."""
+    rises = dict(_by_payer(after.lines))
+    for who, amount in (_by_payer(before.lines) if before else {}).items():
+        rises[who] = rises.get(who, 0) - amount
+    return rises
 
 
 def _owed_now(
@@ -331,7 +364,7 @@ def _taken_back(
     book: CommissionBook,
     settlement: Settlement,
     reversed_: Settlement,
-    less: _ByPayer,
+    less: ByPayer,
     reason: str,
     *,
     over: bool,
@@ -377,7 +410,7 @@ def _taken_back(
     return facts
 
 
-def _reversals(book: CommissionBook, coup: str, less: _ByPayer) -> Iterable[ReversedAmount]:
+def _reversals(book: CommissionBook, coup: str, less: ByPayer) -> Iterable[ReversedAmount]:
     """Yield, per debt, what is reversed of it and where that stood."""
     debts = {_key(debt): debt for debt in book.debts if debt.coup == coup}
     for (seat, patron), amount in sorted(less.items(), key=_in_order):
@@ -708,7 +741,7 @@ def _in_order(item: tuple[_Payer, int]) -> tuple[int, str]:
     return seat, patron or ""
 
 
-def _amounts(sums: _ByPayer) -> tuple[PayerAmount, ...]:
+def _amounts(sums: ByPayer) -> tuple[PayerAmount, ...]:
     """Return the amounts by seat and patron, without those who have none."""
     return tuple(
         [
@@ -726,7 +759,7 @@ def _summed(rows: Iterable[tuple[int, str | None, int]]) -> tuple[PayerAmount, .
     return _amounts(sums)
 
 
-def _by_payer(lines: Iterable[SettlementLine]) -> _ByPayer:
+def _by_payer(lines: Iterable[SettlementLine]) -> ByPayer:
     sums: dict[_Payer, int] = {}
     for line in lines:
         if line.commission:

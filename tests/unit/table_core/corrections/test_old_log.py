@@ -12,6 +12,7 @@ from events.types.earlier import UPCASTS
 from events.types.envelope import decode_data, decode_envelope
 from events.types.registry import KINDS
 from events.types.upcasting import EventReader
+from table_core.rulebooks.shipped import shipped_sources
 from table_core.rules.rulebook_file import parse_rulebook
 from tests.support.cage.ledgers import MemoryLedger, bring_up, held_against
 from tests.support.kept.stories import LEDGER, LOG, kept_stories, unpack
@@ -29,6 +30,8 @@ def test_debts_of_an_old_log_are_corrected_as_its_own(tmp_path: Path) -> None:
     with EventLog.open(path, ORIGIN) as log:
         old = log.position
         game = CorpusGame(log)
+        marked = (each.replace(b'"deduct"', b'"per_shoe"') for each in shipped_sources())
+        game.library = tuple(parse_rulebook("", each) for each in marked)
         game.under(parse_rulebook("au-commission.toml", MARKED))
         before = game.state.commission
         game.perform(f"supervisor: correct_wager transaction=a coup={COUP} wager=@1 to=none")
