@@ -12,8 +12,14 @@ _FORMULA: Final = ("=", "+", "-", "@")
 
 
 def write_csv(out: TextIO, head: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write a head line and the rows; a text that would be a formula gets an apostrophe first."""
-    writer = csv.DictWriter(out, head, lineterminator="\r\n")
+    """Write a head line and the rows; a text that would be a formula gets an apostrophe first.
+
+    Args:
+        out: where to.
+        head: the columns; what else a row has is left out.
+        rows: column to value.
+    """
+    writer = csv.DictWriter(out, head, extrasaction="ignore", lineterminator="\r\n")
     writer.writeheader()
     writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
 

@@ -20,6 +20,7 @@ from events.money import Currency
 from table_core.history.what_if import parse_change, what_if
 from table_core.narrative.coup import CoupNarrative, narrate_coup
 from table_core.projections.table_document import encode_state_view
+from table_core.replay.commission_in_doubt import CommissionInDoubt
 from table_core.replay.coup_events import CoupCollector, CoupList, CoupRecord
 from table_core.rules.rulebook import Rulebook
 from table_core.texts.calls import CoupCall, coup_calls
@@ -34,6 +35,7 @@ class _Told(CoupNarrative, frozen=True, kw_only=True):
     calls: tuple[CoupCall, ...]
 
 
+_IN_DOUBT = "an earlier build may have told the commission of these coups wrong; look at them"
 _LISTED_MOST = 12  # coups listed in the error when the requested one does not exist
 
 
@@ -91,7 +93,7 @@ def _print_coup(
     calls: bool,
     as_json: bool,
 ) -> None:
-    name, digest = record.rules
+    name, digest = record.coup.rulebook, record.coup.rulebook_hash
     book = books.get(digest)
     found = None
     if asked:
@@ -117,9 +119,10 @@ def _said(step: CoupCall, currency: Currency) -> str:
 
 
 def _list(source: LogReader, books: Mapping[str, Rulebook], *, as_json: bool) -> None:
-    found, head = CoupList(), ""
+    found, doubt, head = CoupList(), CommissionInDoubt(), ""
     for moment in replay(source):
         found.take(moment)
+        doubt.take(moment.before.commission, moment.fact.event)
         head = moment.fact.digest
     if as_json:
         document = {
@@ -127,10 +130,13 @@ def _list(source: LogReader, books: Mapping[str, Rulebook], *, as_json: bool) ->
             "events": source.end,
             "head": head,
             "coups": found.lines,
+            "commission_in_doubt": doubt.coups,
         }
         _print(msgspec.json.encode(document))
     else:
         _print(list_text(found.lines, source.end, head, books))
+        if doubt.coups:
+            click.echo(f"{_IN_DOUBT}: {', '.join(doubt.coups)}", err=True)
 
 
 def _record(source: LogReader, coup: str) -> CoupRecord:

@@ -140,7 +140,7 @@ def _wager(wager: WagerNarrative) -> Iterator[str]:
 def _change(change: SettlementChange, currency: Currency) -> Iterator[str]:
     reason = change.reason or "no reason given"
     yield f"Changed at position {change.position} by {change.who}: {reason}"
-    yield f"  before  {change.was}  ({change.before})"
+    yield f"  before  {change.was}" + (f"  ({change.before})" if change.before else "")
     yield f"  after   {change.now}  ({change.after})"
     for seat in change.seats:
         yield (

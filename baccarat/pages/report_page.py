@@ -36,6 +36,8 @@ _PERCENT: Final = 100
 CSV_TABLES: Final = ("totals", "patrons", "floats")
 """The tables for a spreadsheet: a line for each report, patron or float."""
 _LISTS: Final = frozenset({"patrons", "floats", "denominations", "moves", "boxes"})
+# A site's spreadsheet reads the columns by their places: later figures are in the JSON alone.
+_NO_COLUMNS: Final = _LISTS | {"tokens"}
 _KEY: Final = ("table", "key")
 
 
@@ -74,7 +76,7 @@ def csv_rows(reports: Iterable[SummaryReport], what: str) -> tuple[list[str], li
         "floats": (FloatReport, ()),
     }
     kind, first = kinds[what]
-    head = [*first, *(name for name in kind.__struct_fields__ if name not in _LISTS)]
+    head = [*first, *(name for name in kind.__struct_fields__ if name not in _NO_COLUMNS)]
     rows: list[dict[str, Any]] = []
     for each in reports:
         key = {name: getattr(each, name) for name in first}

@@ -12,6 +12,7 @@ here, because the shoe's reports are sealed; `baccarat bench latency` measures a
 
 import asyncio
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -268,6 +269,22 @@ def _of_table(table: str, state: Mapping[str, Any]) -> Iterator[Metric]:
         behind.add_metric(labels, max(0, state.get("position", 0) - each["position"]))
     yield waiting
     yield behind
+    yield _of_commission(table, state)
+
+
+def _of_commission(table: str, state: Mapping[str, Any]) -> Metric:
+    sums: Counter[tuple[str, str]] = Counter()
+    for debt in (state.get("commission") or {}).get("debts") or ():
+        for part in ("outstanding", "uncollected"):
+            sums[str(debt["currency"]), part] += debt[part]
+    owed = GaugeMetricFamily(
+        "baccarat_commission_owed",
+        "Commission that is outstanding or uncollected, minor units.",
+        labels=["table", "currency", "part"],
+    )
+    for (currency, part), amount in sorted(sums.items()):
+        owed.add_metric([table, currency, part], amount)
+    return owed
 
 
 def _of_link(table: str, link: Mapping[str, Any]) -> Iterator[Metric]:

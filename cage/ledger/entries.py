@@ -48,6 +48,7 @@ ACCOUNTS: Final[dict[str, Account]] = {
     "collected": Account("asset", "commission taken, in any way"),
     "uncollected": Account("asset", "commission given up and still unpaid"),
     "recovered": Account("asset", "commission paid after it had been given up"),
+    "refundable": Account("liability", "commission reversed after it was taken, to be given back"),
     "float": Account("asset", "chips counted into the tray, less counted out and dropped"),
     "cage": Account("liability", "chips that the table had of the cage, less those given back"),
     "drop": Account("asset", "what the counted drop boxes held"),
@@ -96,6 +97,7 @@ class LedgerEntry(Struct, frozen=True, kw_only=True):
         reverses: the id of the settlement that the entry reverses, or empty.
         day: the business day that the event names; empty to use the shoe's.
         detail: the event about chips, as JSON; else empty.
+        currency: ISO 4217, of commission; else empty, as in all entries of old.
         postings: sum to zero; none where no value moves, such as for a void coup without wagers.
     """
 
@@ -108,11 +110,12 @@ class LedgerEntry(Struct, frozen=True, kw_only=True):
     reverses: str = ""
     day: str = ""
     detail: str = ""
+    currency: str = ""
     postings: tuple[Posting, ...]
 
 
 class SeatCommission(Struct, frozen=True):
-    """One seat's commission balances, in minor units."""
+    """One seat's commission balances by a log of 0.1.0, in minor units."""
 
     seat: int
     outstanding: int = 0
@@ -127,7 +130,7 @@ class PostingState(Struct, frozen=True, kw_only=True):
     Args:
         shoe: the id of the shoe on the table, or empty.
         layout: the wagers of the coup opened last, settled ones included.
-        owing: the seats with commission, in seat order.
+        owing: the seats with commission by events of 0.1.0, in seat order.
     """
 
     shoe: str = ""

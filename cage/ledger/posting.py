@@ -6,11 +6,18 @@
     returned or void      pool +stake     seat -stake
     commission accrued    outstanding +c  commission -c
         collected         collected +c    outstanding -c
+        reversed          commission +c   outstanding, uncollected or, where it was taken,
+                                          refundable -c
+        refunded          refundable +c   collected or recovered -c
+
+Commission is a debt of the entry's coup and of the posting's seat and patron. Logs of 0.1.0 have
+balances of seats, and their events no currency: what such an event reverses comes off what the seat
+owes, whatever coup that is of.
 
 A settlement is booked before commission, whatever the commission's timing; commission has events
 of its own. A reversed settlement gets an entry of its own with every sign inverted: nothing is ever
 edited. The state holds what an event does not carry, since a refund names its wager by id alone:
-the layout of one coup, and the commission that seats owe.
+the layout of one coup, and the commission that seats owe by a log of 0.1.0.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -18,19 +25,21 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from cage.ledger.chip_posting import CHIP_EVENT_TYPES, chip_entry
+from cage.ledger.chip_posting import CHIP_EVENT_TYPES, business_day_of, chip_entry
 from cage.ledger.entries import LAID, LedgerEntry, Posting, PostingState, SeatCommission
 from events.errors import LedgerError
 from events.types.chips import ChipEvent
 from events.types.commission import (
     CommissionAccrued,
     CommissionCollected,
+    CommissionEvent,
     CommissionPrepaid,
     CommissionRecovered,
+    CommissionRefunded,
     CommissionReturned,
     CommissionReversed,
     CommissionUncollected,
-    SeatAmount,
+    PayerAmount,
 )
 from events.types.corrections import HandsCorrected, WagerCorrected
 from events.types.table import (
@@ -52,6 +61,7 @@ __all__ = [
     "POSTED_EVENT_TYPES",
     "REVERSAL",
     "SettlementLookup",
+    "business_day",
     "post",
     "reversal_ref",
     "reversed_postings",
@@ -98,9 +108,20 @@ def post(
         kind=event.TYPE,
         coup=coup,
         shoe=_shoe_of(coup) or books.shoe,
+        currency=event.currency if isinstance(event, CommissionEvent) else "",
         postings=_merged(postings),
     )
     return books, (entry,)
+
+
+def business_day(books: PostingState, at: str) -> str:
+    """Return the business day to book on, YYYY-MM-DD: the day of the shoe on the table.
+
+    Args:
+        books: the state after the event.
+        at: when the table appended the event; its day counts before the first shoe.
+    """
+    return business_day_of(books.shoe) if books.shoe else at[: len("YYYY-MM-DD")]
 
 
 def reversed_postings(postings: Iterable[Posting]) -> tuple[Posting, ...]:
@@ -255,22 +276,57 @@ _COLLECTED: Final[dict[str, _Sides]] = {
 }
 _UNCOLLECTED: Final[_Sides] = (("uncollected", 1), ("outstanding", -1))
 _RECOVERED: Final[_Sides] = (("recovered", 1), ("uncollected", -1))
+# The parts of a reversed debt, each with the account that it leaves; what is left had been taken.
+_STILL_OWED: Final = ("outstanding", "uncollected")
 _OWING: Final = frozenset(SeatCommission.__struct_fields__) - {"seat"}
 
 
 def _by(sides: _Sides) -> Callable[[PostingState, Any], _Booked]:
-    return lambda books, event: _moved(books, event.amounts, sides)
+    return lambda books, event: _moved(books, event, sides)
 
 
 def _collected(books: PostingState, event: CommissionCollected) -> _Booked:
     sides = _COLLECTED.get(event.method)
     if sides is None:
         raise LedgerError(f"commission collected in an unknown way, {event.method!r}")
-    return _moved(books, event.amounts, sides)
+    return _moved(books, event, sides)
 
 
 def _reversed(books: PostingState, event: CommissionReversed) -> _Booked:
-    """Cancel what is still owed or uncollected, and give back what was collected."""
+    """Cancel what is still owed or uncollected; what was taken is to be given back."""
+    if not event.currency:
+        return _reversed_balances(books, event)
+    postings = []
+    for each in event.amounts:
+        parts = {name: getattr(each, name) for name in _STILL_OWED}
+        parts["refundable"] = each.amount - sum(parts.values())
+        if parts["refundable"] < each.recovered:
+            raise LedgerError(
+                f"seat {each.seat}: {each.amount} of commission is reversed, and its parts are more"
+            )
+        postings += [_of_payer("commission", each, each.amount)]
+        postings += [_of_payer(account, each, -amount) for account, amount in parts.items()]
+    return books, postings
+
+
+def _given_back(books: PostingState, event: CommissionRefunded) -> _Booked:
+    return books, [
+        _of_payer(account, each, amount)
+        for each in event.amounts
+        for account, amount in (
+            ("refundable", each.amount),
+            ("recovered", -each.recovered),
+            ("collected", each.recovered - each.amount),
+        )
+    ]
+
+
+def _of_payer(account: str, payer: PayerAmount, amount: int) -> Posting:
+    return Posting(account, payer.seat, "", "", amount, payer.patron or "")
+
+
+def _reversed_balances(books: PostingState, event: CommissionReversed) -> _Booked:
+    """Cancel what the seat still owes or has not paid, and give back what was collected."""
     postings: list[Posting] = []
     for amount in event.amounts:
         owing = next((each for each in books.owing if each.seat == amount.seat), SeatCommission(0))
@@ -289,13 +345,13 @@ def _reversed(books: PostingState, event: CommissionReversed) -> _Booked:
     return books, postings
 
 
-def _moved(books: PostingState, amounts: Iterable[SeatAmount], sides: _Sides) -> _Booked:
+def _moved(books: PostingState, event: Any, sides: _Sides) -> _Booked:
     postings = [
-        Posting(account, each.seat, "", "", sign * each.amount)
-        for each in amounts
+        _of_payer(account, each, sign * each.amount)
+        for each in event.amounts
         for account, sign in sides
     ]
-    return _owed(books, postings), postings
+    return books if event.currency else _owed(books, postings), postings
 
 
 def _owed(books: PostingState, postings: Iterable[Posting]) -> PostingState:
@@ -341,6 +397,7 @@ _RULES: Final[dict[type[TableEvent], Callable[[PostingState, Any], _Booked]]] = 
     CommissionUncollected: _by(_UNCOLLECTED),
     CommissionRecovered: _by(_RECOVERED),
     CommissionReversed: _reversed,
+    CommissionRefunded: _given_back,
     CoupSettled: lambda books, _: (books, None),  # `post` books it itself
     HandsCorrected: lambda books, event: (books, () if event.counts_again else None),
     **dict.fromkeys(CHIP_EVENT_TYPES, lambda books, _: (books, None)),  # booked whole

@@ -90,6 +90,7 @@ class BookedEntry(Struct, frozen=True, kw_only=True):
     rulebook: str
     reverses: str
     detail: str
+    currency: str
     postings: tuple[Posting, ...]
 
 
@@ -152,6 +153,12 @@ class Ledger:
         place = (BOOK.c.stream, POSTING.c.position)
         asked = _joined(*place, total).group_by(*place, POSTING.c.part).having(total != 0)
         return [(row[0], row[1], int(row[2])) for row in self.connection.execute(asked)]
+
+    def orphans(self) -> list[int]:
+        """Return the positions of postings that belong to no entry; there must be none."""
+        alone = POSTING.outerjoin(ENTRY, POSTING_TO_ENTRY)
+        asked = select(POSTING.c.position).select_from(alone).where(ENTRY.c.book.is_(None))
+        return sorted(self.connection.scalars(asked.distinct()))
 
     def entries(self, chosen: Filter) -> Generator[BookedEntry, None, None]:
         """Yield entries in booking order, each with the postings that the filter selects."""

@@ -81,6 +81,7 @@ ENTRY: Final = Table(
     Column("rulebook", Text, nullable=False),
     Column("reverses", Text, nullable=False),
     Column("detail", Text, nullable=False, server_default=""),
+    Column("currency", Text, nullable=False, server_default=""),
     UniqueConstraint("book", "ref"),
     ForeignKeyConstraint(["book"], ["book.id"]),
     Index(None, "book", "shoe"),

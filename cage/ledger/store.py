@@ -16,10 +16,9 @@ from msgspec.structs import astuple
 from sqlalchemy import URL, Connection, Engine, insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 
-from cage.ledger.chip_posting import business_day_of
 from cage.ledger.database import create_ledger_engine, migrate, shown, translate_ledger_errors
 from cage.ledger.entries import LedgerEntry, Posting, PostingState
-from cage.ledger.posting import SettlementLookup, post
+from cage.ledger.posting import SettlementLookup, business_day, post
 from cage.ledger.received_event import LedgerEvent, check_continues_chain
 from cage.ledger.sql_tables import BOOK, ENTRY, POSTING
 from events.errors import LedgerError, LogRefused
@@ -224,15 +223,10 @@ class _Batch:
             return recalled(name) if here is None else here
 
         self.books, made = post(self.books, data, event_id=fact.event_id, recall=recall)
-        day = _day(self.books, fact)
+        day = business_day(self.books, fact.at)
         for part, entry in enumerate(made, start=2 - len(made)):
             self.entries.append((fact, part, entry.day or day, entry))
             self._settlements[entry.ref] = entry.postings
-
-
-def _day(books: PostingState, fact: LedgerEvent) -> str:
-    """Return the business day to book on: the day of the shoe on the table."""
-    return business_day_of(books.shoe) if books.shoe else fact.at[: len("YYYY-MM-DD")]
 
 
 def _rows(
@@ -255,6 +249,7 @@ def _rows(
                 "rulebook": entry.rulebook,
                 "reverses": entry.reverses,
                 "detail": entry.detail,
+                "currency": entry.currency,
             }
         )
         lines += (

@@ -1,7 +1,7 @@
 """The patron report of a shoe or a day: turnover, average wager, time, theoretical win.
 
 A patron is the opaque reference of the wagers, or the seat of wagers without one. Reversed
-settlements, void wagers and tokens do not count.
+settlements and void wagers do not count. A token is no stake, but what it wins is the house's loss.
 """
 
 from collections.abc import Mapping
@@ -45,6 +45,7 @@ class PatronReport(Struct, frozen=True, kw_only=True):
         minutes: from the first wager to the last settlement, added up over shoes.
         win: the house's win before commission.
         theoretical: the house's average share of that turnover; None if the odds are unknown.
+        tokens: the face of the tokens that the patron has played.
     """
 
     patron: str
@@ -55,6 +56,7 @@ class PatronReport(Struct, frozen=True, kw_only=True):
     minutes: int
     win: int
     theoretical: int | None
+    tokens: int = 0
 
 
 def patron_reports(
@@ -69,13 +71,14 @@ def patron_reports(
         edges: the house's share of each bet, for the theoretical win.
     """
     key = (BOOK.c.stream, BALANCE_KEYS[by])
-    handles, wins = _wagered(ledger, key, chosen)
+    handles, wins, tokens = _wagered(ledger, key, chosen)
     coups, times = _coups(ledger, key, chosen), _times(ledger, key, chosen)
     found: dict[_Where, list[PatronReport]] = {}
-    for where, who in sorted(handles, key=lambda each: (each[0], each[1][0] == "", each[1])):
-        bets = handles[where, who]
+    there = handles.keys() | tokens.keys()
+    for where, who in sorted(there, key=lambda each: (each[0], each[1][0] == "", each[1])):
+        bets, spent = handles.get((where, who), {}), tokens.get((where, who), 0)
         turnover, played = sum(bets.values()), coups.get((where, who), 0)
-        if not turnover and not played:
+        if not (turnover or played or spent):
             continue
         made = PatronReport(
             patron=who[0],
@@ -86,6 +89,7 @@ def patron_reports(
             minutes=round(times.get((where, who), 0) / _MINUTE_S),
             win=wins.get((where, who), 0),
             theoretical=theoretical_of(bets, edges),
+            tokens=spent,
         )
         found.setdefault(where, []).append(made)
     return {where: tuple(made) for where, made in found.items()}
@@ -105,15 +109,17 @@ def theoretical_of(handles: Mapping[tuple[str, str], int], edges: Edges | None) 
 
 
 _Handles = dict[tuple[_Where, _Who], dict[tuple[str, str], int]]
+_Amounts = dict[tuple[_Where, _Who], int]
 
 
 def _wagered(
     ledger: Ledger, key: tuple[ColumnElement[Any], ...], chosen: Filter
-) -> tuple[_Handles, dict[tuple[_Where, _Who], int]]:
+) -> tuple[_Handles, _Amounts, _Amounts]:
+    """Return each patron's stakes by bet, the house's win, and the tokens that were played."""
     columns = (*key, *_WHO, ENTRY.c.rulebook, POSTING.c.bet, POSTING.c.account)
-    asked = _settled((*columns, func.sum(POSTING.c.amount)), ("pool", "win"), chosen)
+    asked = _settled((*columns, func.sum(POSTING.c.amount)), ("pool", "win", "promo_used"), chosen)
     handles: _Handles = {}
-    wins: dict[tuple[_Where, _Who], int] = {}
+    amounts: dict[str, _Amounts] = {"win": {}, "promo_used": {}}
     for table, name, patron, seat, rulebook, bet, account, amount in ledger.connection.execute(
         asked.group_by(*columns)
     ):
@@ -121,8 +127,9 @@ def _wagered(
         if account == "pool":
             handles.setdefault(place, {})[rulebook, bet] = int(amount)
         else:
-            wins[place] = wins.get(place, 0) - int(amount)
-    return handles, wins
+            sums = amounts[account]
+            sums[place] = sums.get(place, 0) - int(amount)
+    return handles, amounts["win"], amounts["promo_used"]
 
 
 def _coups(

@@ -1,9 +1,10 @@
 """Reconciles the ledger with the log, event by event: they agree to the unit, or where they differ.
 
-Three comparisons, so that one error cannot hide another:
+Four comparisons, so that one error cannot hide another:
 
-- each entry with the postings that its event yields;
+- each entry with its event: day, time and text, and the postings that the event yields;
 - each settlement, seat by seat, with the sums of its own lines or its `difference`;
+- all of them together with the table's own totals and its debts of commission, part by part;
 - the ledger's cursor with the log's chain.
 
 A ledger that agrees still fails if somebody has changed the schema of its file: a trigger could
@@ -12,22 +13,57 @@ postings of a reversed settlement come from the ledger, where they were checked 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import groupby
+from typing import Final
 
 from msgspec import Struct
 
 from cage.ledger.entries import LedgerEntry, Posting, PostingState
-from cage.ledger.posting import post
+from cage.ledger.posting import business_day, post
 from cage.ledger.reading import BookedEntry, Filter, Ledger
 from cage.ledger.received_event import LedgerEvent, check_continues_chain, decode_stored_event
+from cage.reports.commission_debts import CommissionDebts, DebtFigures
 from events.errors import LedgerError
 from events.log.reader import LogReader
 from events.proof.chain import origin_hash
+from events.types.commission import CommissionReversed
 from events.types.table import CoupSettled, Settlement
 
-__all__ = ["Difference", "Reconciliation", "reconcile"]
+__all__ = ["Difference", "Reconciliation", "TableFigures", "reconcile"]
+
+_OTHERWISE: Final = {"ref", "day", "postings"}  # compared by themselves
+_NAMED: Final = tuple(name for name in LedgerEntry.__struct_fields__ if name not in _OTHERWISE)
+
+_INCOME: Final = frozenset({"house", "commission"})  # credit balances
+
+
+class TableFigures(Struct, frozen=True, kw_only=True):
+    """The table's own totals since its log began, in minor units.
+
+    Args:
+        staked: by the settlements in force.
+        house: the house's win by them, commission included.
+        commission: accrued, less reversed.
+        collected: taken and kept, in any way.
+        recovered: paid after it had been given up.
+        outstanding: owed and not yet taken.
+        uncollected: given up and still unpaid.
+        debts: of which something is still to be paid or given back, or was recovered.
+    """
+
+    staked: int
+    house: int
+    commission: int
+    collected: int
+    recovered: int
+    outstanding: int
+    uncollected: int
+    debts: tuple[DebtFigures, ...] = ()
+
+
+_TOTALS: Final = tuple(name for name in TableFigures.__struct_fields__ if name != "debts")
 
 
 class Difference(Struct, frozen=True, kw_only=True):
@@ -56,6 +92,7 @@ class Reconciliation(Struct, frozen=True, kw_only=True):
         coups: number of coups whose settlements were compared.
         unbooked: settlements in the log after the ledger's position.
         difference: the first difference, or None.
+        totals: whether the table's own totals were compared.
     """
 
     table: str
@@ -66,6 +103,7 @@ class Reconciliation(Struct, frozen=True, kw_only=True):
     coups: int
     unbooked: int
     difference: Difference | None
+    totals: bool = False
 
     @property
     def agrees(self) -> bool:
@@ -73,8 +111,15 @@ class Reconciliation(Struct, frozen=True, kw_only=True):
         return self.difference is None and not self.unbooked
 
 
-def reconcile(log: LogReader, ledger: Ledger) -> Reconciliation:
+def reconcile(
+    log: LogReader, ledger: Ledger, figures: Callable[[int], TableFigures | None] | None = None
+) -> Reconciliation:
     """Compare a ledger with a log. Open the ledger before the log, which may grow meanwhile.
+
+    Args:
+        log: the table's.
+        ledger: the snapshot to read.
+        figures: returns the table's own totals at a position, or None where it cannot say them.
 
     Raises:
         LogRefused: the log is damaged.
@@ -87,6 +132,9 @@ def reconcile(log: LogReader, ledger: Ledger) -> Reconciliation:
     with closing(ledger.entries(Filter(table=log.origin))) as booked:
         run = _Comparison(ledger, log.origin, booked, *place)
         difference = run.compare(log)
+        own = figures(run.position) if figures and difference is None else None
+        if own is not None:
+            difference = run.figures_differ(own)
     return Reconciliation(
         table=log.origin,
         read=run.position,
@@ -96,6 +144,7 @@ def reconcile(log: LogReader, ledger: Ledger) -> Reconciliation:
         coups=run.coups,
         unbooked=run.unbooked,
         difference=difference,
+        totals=own is not None,
     )
 
 
@@ -113,6 +162,9 @@ class _Comparison:
         self._end = head
         self._books = PostingState()
         self._commission: Counter[tuple[str, int]] = Counter()
+        self._figures: Counter[str] = Counter()
+        self._debts = CommissionDebts()
+        self._pooled = False  # whether a reversal of 0.1.0 came, which split what it gave back
         self._rows = groupby(booked, key=lambda entry: entry.position)
         self._next = next(self._rows, None)
 
@@ -143,11 +195,13 @@ class _Comparison:
                 event_id=fact.event_id,
                 recall=lambda ref: self._recalled(ref, fact.position),
             )
-        found = _entries_differ(fact.position, expected, booked)
+        day = business_day(self._books, fact.at)
+        found = _entries_differ(fact, expected, booked, day)
         if found is None and isinstance(fact.data, CoupSettled):
             self._count(fact.data.settlement)
             found = self._settlement(fact.position, fact.data.settlement, booked)
         self._count_commission(booked)
+        self._count_figures(booked)
         self.entries += len(booked)
         return found
 
@@ -203,6 +257,33 @@ class _Comparison:
                 if posting.account == "commission":
                     self._owe(entry.coup, posting.seat, posting.amount)
 
+    def _count_figures(self, booked: list[BookedEntry]) -> None:
+        for entry in booked:
+            self._debts.take(entry.coup, entry.currency, entry.postings)
+            self._pooled |= entry.kind == CommissionReversed.TYPE and not entry.currency
+            for posting in entry.postings:
+                self._figures[posting.account] += posting.amount
+                if posting.account in {"win", "commission"}:
+                    self._figures["house"] += posting.amount
+                elif posting.account == "pool" and entry.phase:
+                    self._figures["staked"] += posting.amount
+
+    def figures_differ(self, table: TableFigures) -> Difference | None:
+        """Return where the ledger's balances are not the table's own totals."""
+        figures = {name: getattr(table, name) for name in _TOTALS}
+        balances = self._figures
+        if self._pooled:
+            figures["collected"] += figures.pop("recovered")
+            balances = Counter(balances)
+            balances["collected"] += balances["recovered"]
+        for name, said in figures.items():
+            held = -balances[name] if name in _INCOME else balances[name]
+            if held != said:
+                text = f"{name}: {held} in the ledger and {said} by the table's own totals"
+                return Difference(position=0, coup="", text=text)
+        differs = self._debts.difference(table.debts)
+        return Difference(position=0, coup=differs[0], text=differs[1]) if differs else None
+
     def _owe(self, coup: str, seat: int, amount: int) -> None:
         """Track the settlements' commission less the ledger's, while the two differ."""
         self._commission[coup, seat] += amount
@@ -224,21 +305,27 @@ class _Comparison:
             (coup, seat), amount = left[0]
             text = f"seat {seat}: commission of the settlements, less the ledger's, is {amount}"
             return Difference(position=0, coup=coup, text=text)
+        orphans = self._ledger.orphans()
+        if orphans:
+            text = "the ledger holds a posting that belongs to no entry"
+            return Difference(position=orphans[0], coup="", text=text)
         fault = self._ledger.schema_fault()
         return Difference(position=0, coup="", text=fault) if fault else None
 
 
 def _entries_differ(
-    position: int, expected: tuple[LedgerEntry, ...], booked: list[BookedEntry]
+    fact: LedgerEvent, expected: tuple[LedgerEntry, ...], booked: list[BookedEntry], day: str
 ) -> Difference | None:
+    position = fact.position
     refs, held = [entry.ref for entry in expected], [entry.ref for entry in booked]
     coup = expected[0].coup if expected else booked[0].coup if booked else ""
     if refs != held:
         text = f"booked {', '.join(held) or 'nothing'}; by the log {', '.join(refs) or 'nothing'}"
         return Difference(position=position, coup=coup, text=text)
     for should, entry in zip(expected, booked, strict=True):
-        for name in ("kind", "coup", "shoe", "phase", "rulebook", "reverses", "detail"):
-            is_, ought = getattr(entry, name), getattr(should, name)
+        named = {name: getattr(should, name) for name in _NAMED}
+        for name, ought in {**named, "day": should.day or day, "at": fact.at}.items():
+            is_ = getattr(entry, name)
             if is_ != ought:
                 text = f"entry {entry.ref}: {name} {is_!r} in the ledger and {ought!r} by the log"
                 return Difference(position=position, coup=coup, text=text)

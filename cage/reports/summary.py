@@ -1,7 +1,8 @@
 """The summary report of a shoe or a day: handle, win, theoretical win, commission, patrons, chips.
 
 The caller supplies the exact odds as ratios: the cage has no rules of the game. Wagers for the
-dealers count like any other. Tokens have no handle; the winnings that they cost the house count.
+dealers count like any other. Tokens have no handle; the winnings that they cost the house count,
+and `tokens` is their face.
 """
 
 from datetime import datetime
@@ -34,7 +35,7 @@ class SummaryReport(Struct, frozen=True, kw_only=True):
         table: `<site>/<table>`.
         key: the shoe, or the business day.
         coups: completely settled coups, without those found void later.
-        voids: void coups.
+        voids: coups that are void now, where they became so.
         first: time of the first settlement, RFC 3339; empty if there is none.
         last: time of the last settlement.
         hands_per_hour: coups an hour between the two; None below two coups.
@@ -51,6 +52,7 @@ class SummaryReport(Struct, frozen=True, kw_only=True):
         uncollected: commission given up and still unpaid.
         recovered: commission paid after it had been given up, less what was returned.
         corrections: number of reversed settlements.
+        tokens: the face of the tokens that were played.
         rulebooks: the rulebooks of the settlements.
         patrons: each patron's wagers.
         floats: a day's chip inventory; empty by shoe, since trays are counted by day.
@@ -78,6 +80,7 @@ class SummaryReport(Struct, frozen=True, kw_only=True):
     rulebooks: tuple[str, ...] = ()
     patrons: tuple[PatronReport, ...] = ()
     floats: tuple[FloatReport, ...] = ()
+    tokens: int = 0
 
 
 def summary_reports(
@@ -156,6 +159,7 @@ def _summary_report(
         uncollected=accounts.get("uncollected", 0),
         recovered=accounts.get("recovered", 0),
         corrections=events.corrections,
+        tokens=-accounts.get("promo_used", 0),
         rulebooks=tuple(sorted({rulebook for rulebook, _ in handles})),
     )
 
@@ -211,8 +215,8 @@ def _events(ledger: Ledger, by: str, chosen: Filter) -> dict[_Where, _Events]:
     ended = and_(
         settled, ENTRY.c.phase == _LAST_PHASE, ENTRY.c.ref.endswith(_FIRST, autoescape=True)
     )
-    counts = and_(ended, tuple_(ENTRY.c.book, ENTRY.c.coup).not_in(_void_coups()))
-    void = ENTRY.c.kind == CoupVoided.TYPE
+    counts = and_(ended, tuple_(ENTRY.c.book, ENTRY.c.coup).not_in(_voids("coup")))
+    void = tuple_(ENTRY.c.book, ENTRY.c.position).in_(_voids())
     key = (BOOK.c.stream, BALANCE_KEYS[by])
     there = ENTRY.join(BOOK, BOOK.c.id == ENTRY.c.book)
     if (chosen.seat, chosen.bet) != (None, None):
@@ -236,16 +240,22 @@ def _events(ledger: Ledger, by: str, chosen: Filter) -> dict[_Where, _Events]:
     }
 
 
-def _void_coups() -> Select[Any]:
-    """Select the coups that are void now, without those that count again."""
-
-    def newest(kind: str) -> ColumnElement[Any]:
-        return func.coalesce(func.max(case((ENTRY.c.kind == kind, ENTRY.c.position))), 0)
-
-    void, again = newest(CoupVoided.TYPE), newest(HandsCorrected.TYPE)
-    kinds = ENTRY.c.kind.in_((CoupVoided.TYPE, HandsCorrected.TYPE))
-    columns = (ENTRY.c.book, ENTRY.c.coup)
-    return select(*columns).where(kinds).group_by(*columns).having(void > again)
+def _voids(column: str = "position") -> Select[Any]:
+    """Select the coups that are void now, or where they became so: not those that count again."""
+    void = ENTRY.alias()
+    again = (
+        select(ENTRY.c.book, ENTRY.c.coup, func.max(ENTRY.c.position).label("position"))
+        .where(ENTRY.c.kind == HandsCorrected.TYPE)
+        .group_by(ENTRY.c.book, ENTRY.c.coup)
+        .subquery()
+    )
+    same = and_(again.c.book == void.c.book, again.c.coup == void.c.coup)
+    return (
+        select(void.c.book, void.c[column])
+        .select_from(void.outerjoin(again, same))
+        .where(void.c.kind == CoupVoided.TYPE)
+        .where(void.c.position > func.coalesce(again.c.position, 0))
+    )
 
 
 def _postings(*columns: ColumnElement[Any]) -> Any:

@@ -24,7 +24,7 @@ class EnterCard(Command, frozen=True, kw_only=True):
 
 
 class CorrectCard(Command, frozen=True, kw_only=True):
-    """Another face for a card of the coup in progress, or of a settled `coup`."""
+    """Another face for a card of the coup in progress, or of a `coup` that is over."""
 
     hand: Hand
     number: int

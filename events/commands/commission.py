@@ -1,4 +1,9 @@
-"""Commands about commission that seats owe: collect, give up, recover."""
+"""Commands about commission that seats owe: collect, give up, recover.
+
+Each takes the debts of a seat, oldest first; `patron` and `coup` narrow them to those of one patron
+(an empty text for wagers without one) or of one coup. A part of what several patrons owe is refused
+until one is named.
+"""
 
 from events.commands.base import Command
 
@@ -11,10 +16,14 @@ class CollectCommission(Command, frozen=True, kw_only=True):
     Args:
         seat: whose; None for every seat that owes any.
         amount: minor units; None for all that is outstanding.
+        patron: the wagers' opaque reference; None for every patron of the seat.
+        coup: the coup's id; None for every coup.
     """
 
     seat: int | None = None
     amount: int | None = None
+    patron: str | None = None
+    coup: str | None = None
 
 
 class MarkUncollected(Command, frozen=True, kw_only=True):
@@ -22,6 +31,8 @@ class MarkUncollected(Command, frozen=True, kw_only=True):
 
     seat: int
     reason: str
+    patron: str | None = None
+    coup: str | None = None
 
 
 class RecoverCommission(Command, frozen=True, kw_only=True):
@@ -29,3 +40,5 @@ class RecoverCommission(Command, frozen=True, kw_only=True):
 
     seat: int
     amount: int
+    patron: str | None = None
+    coup: str | None = None

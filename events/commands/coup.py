@@ -34,7 +34,8 @@ class VoidCoup(Command, frozen=True, kw_only=True):
 
     Args:
         reason: why.
-        coup: one that was settled, where not the coup in progress is meant.
+        coup: one that is over, where not the coup in progress is meant; of a void one, what its
+            first phase paid is taken back.
     """
 
     reason: str

@@ -43,6 +43,7 @@ KINDS: Final[tuple[type[TableEvent], ...]] = (
     commission.CommissionCollected,
     commission.CommissionPrepaid,
     commission.CommissionRecovered,
+    commission.CommissionRefunded,
     commission.CommissionReturned,
     commission.CommissionReversed,
     commission.CommissionUncollected,

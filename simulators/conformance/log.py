@@ -1,7 +1,9 @@
 """Make a log for a consumer under test: seeded play by the table's own core. Pure.
 
 No amount is made up here: the same decisions as at a table deal, settle, correct and void the
-coups, so phases, revisions, differences and refunds are real.
+coups, so phases, revisions, differences and refunds are real. Until the first correction the
+commission's events are of version 1, as on a log that was begun by release 0.1.0: a consumer reads
+both.
 
 Plan the delivery faults between a table and its consumer, from a seed. The bus allows all of them:
 a repeated message, a lost one, an older one again, and the same in a replay. The last event is
@@ -13,6 +15,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final, Literal
 
+import msgspec
 from msgspec import Struct
 
 from events.cards import RANKS, Card, Hand
@@ -25,6 +28,7 @@ from events.commands.wagers import PlaceWager, WagerRequest
 from events.errors import OurBug
 from events.mqtt.topics import Topics
 from events.proof.chain import next_hash, origin_hash
+from events.types.commission import CommissionEvent
 from events.types.envelope import encode_envelope
 from events.types.shoe_reports import (
     AnyReport,
@@ -141,6 +145,8 @@ class _Table:
         self._shoes = self._asked = self._heard = 0
         self._over: list[str] = []
         self._revised = self._voided = self._recalled = False
+        # Whether it writes as 0.1.0 did, and has written of commission yet.
+        self._earlier, self._commission = True, rulebook.commission is None
         self._take(adopt_rulebook(self._state, rulebook), "core", "core/start")
         self._say(LinkUp())
 
@@ -240,6 +246,9 @@ class _Table:
 
     def _look_again(self) -> None:
         """Correct a past coup: a camera shows another card, or that the coup does not count."""
+        if not self._commission:
+            return
+        self._earlier = False
         if self._rng.random() < _CORRECT or not self._revised:
             coup = self._rng.choice(self._over)
             hand, rank = self._rng.choice(list(Hand)), self._rng.choice(RANKS)
@@ -300,13 +309,29 @@ class _Table:
             cause=cause,
             correlation=str(getattr(event, "coup", None) or ""),
         )
+        version = event.VERSION
+        if self._earlier and isinstance(event, CommissionEvent):
+            self._commission, version, stored = True, 1, _of_version_1(stored)
         self._digest = next_hash(self._digest, stored)
-        row = Stored(position, event.TYPE, event.VERSION, at, stored, self._digest)
+        row = Stored(position, event.TYPE, version, at, stored, self._digest)
         settlement = event.settlement if isinstance(event, CoupSettled) else None
         self.settled += settlement is not None
         self.events.append(
             SampleEvent(position=position, message=public_bytes(row), settlement=settlement)
         )
+
+
+def _of_version_1(stored: bytes) -> bytes:
+    """Return an event of commission as 0.1.0 stored it: by seat, without the currency."""
+    envelope = msgspec.json.decode(stored)
+    data = envelope["data"]
+    del data["currency"]
+    seats: Counter[int] = Counter()
+    for each in data["amounts"]:
+        seats[each["seat"]] += each["amount"]
+    data["amounts"] = [{"seat": seat, "amount": seats[seat]} for seat in sorted(seats)]
+    envelope["v"] = 1
+    return msgspec.json.encode(envelope)
 
 
 _TWICE: Final = 0.08

@@ -1,9 +1,11 @@
 """A console: sends several users' requests to the table over the bus, until each is answered."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Final
 
 from events.clock import SystemClock
 from events.commands.base import ANSWER_REFUSED, Answer, Command
+from events.commands.commission import CollectCommission
 from events.errors import OurBug, TableError
 from events.mqtt.bus import Bus, BusSettings, Handler
 from events.mqtt.messages import Message
@@ -12,7 +14,10 @@ from events.mqtt.process_shell import Performer
 from events.mqtt.request_client import USUAL_RETRY, RequestClient, Retry
 from events.mqtt.topics import Topics
 
-__all__ = ["Console", "RequestRefused", "refused"]
+__all__ = ["COMMISSION_OUTSTANDING", "Console", "RequestRefused", "refused"]
+
+COMMISSION_OUTSTANDING: Final = "commission_outstanding"
+"""The refusal of what must wait until marked commission has been collected."""
 
 
 class RequestRefused(TableError):  # noqa: N818 - named for what happened
@@ -94,6 +99,17 @@ class Console:
             name = type(command).__name__
             raise RequestRefused(f"{name} {command.transaction}: {answer.code}: {answer.text}")
         return answer
+
+    async def once_paid(self, user: str, command: Command) -> Answer:
+        """As `must`, for a command that must wait until marked commission has been collected.
+
+        Raises:
+            RequestRefused: the table refused.
+        """
+        answer = await self.request(user, command)
+        if answer.code == COMMISSION_OUTSTANDING:
+            await self.must(user, CollectCommission(transaction=f"m-{command.transaction}"))
+        return answer if not refused(answer) else await self.must(user, command)
 
     async def _perform(self, steps: Steps[Answer]) -> Answer:
         return await self._performer.perform(steps)

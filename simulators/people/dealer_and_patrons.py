@@ -14,6 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from events.commands.base import Answer, Command
+from events.commands.commission import CollectCommission
 from events.commands.coup import CloseBetting, FreeHand, OpenBetting
 from events.commands.wagers import PlaceWager, WithdrawWager
 from events.mqtt.bus import BusSettings
@@ -22,7 +23,7 @@ from events.mqtt.topics import Topics
 from simulators.device.script import DealerCall
 from simulators.faults.registry import OF_PEOPLE, FaultPlan
 from simulators.people import patrons
-from simulators.people.console import Console, RequestRefused, refused
+from simulators.people.console import COMMISSION_OUTSTANDING, Console, RequestRefused, refused
 from simulators.people.shoe_changes import DEALER, ShoeChanges
 from simulators.people.supervisor import (
     SHOE_ERROR,
@@ -267,6 +268,9 @@ class Croupier:
             self.tally.refused[code] += 1
             if code == _DUMMY_DUE:
                 opening = free
+            elif code == COMMISSION_OUTSTANDING:
+                paid = CollectCommission(transaction=f"m-{round_id}")
+                await self._console.must(DEALER, paid)
             elif code in _PASSING:
                 await self._clear_the_way(code)
             else:

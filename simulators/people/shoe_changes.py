@@ -102,7 +102,7 @@ class ShoeChanges:
             await self._supervisor.end_wait_for_device()
         shoe = self._shoe.next_shoe
         load = LoadShoe(transaction=f"l-{shoe}", shoe=shoe, decks=self._decks)
-        await self._begin(await self._console.must(DEALER, load))
+        await self._begin(await self._console.once_paid(DEALER, load))
 
     async def replace(self, *, goes_on: bool) -> None:
         """Replace the shoe in the middle of a coup: with power-up and burn, or its cards alone.
@@ -121,7 +121,7 @@ class ShoeChanges:
             coup="continue" if goes_on else "void",
             reason="the shoe is jammed",
         )
-        replaced = await self._console.must(SUPERVISOR, replace)
+        replaced = await self._console.once_paid(SUPERVISOR, replace)
         self._tally.done["replace_shoe"] += 1
         if goes_on:
             self._took_place(self._shoe.take_next_id())

@@ -4,6 +4,9 @@ Before the settlement the coup is judged again with its cards as they are then. 
 transaction records the correction, reverses each settlement that is now wrong by its next revision,
 and adjusts the commission. Nothing else of the table changes.
 
+Of a void coup, what its first phase paid can be corrected or taken back, by the same commands. The
+other stakes went back. A coup that was settled before it was void counts again by `correct_hands`.
+
 The rules on the table's sign at the time of the stakes count, not the configured ones. Before the
 settlement, the coup is judged by the right rulebook from then on: prepaid commission and a paid
 first phase are adjusted at once, the rest at the settlement. A wager that the right rulebook does
@@ -12,6 +15,7 @@ and the breach is recorded (house rule 19).
 """
 
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import Final
 
 from msgspec import Struct
@@ -25,35 +29,40 @@ from events.commands.wagers import WagerRequest
 from events.types.commission import CommissionPrepaid, CommissionReturned
 from events.types.corrections import HandsCorrected, RulebookCorrected, WagerCorrected
 from events.types.irregularities import IrregularityRecorded
-from events.types.table import CoupSettled, CoupVoided, Settlement, Wager
+from events.types.table import CoupSettled, CoupVoided, Settlement, TableEvent, Wager
 from table_core.decide.coup_resolution import judge_cards, settle_first_phase
 from table_core.decide.decision import DecisionBuilder, DecisionContext, Handlers, Hands, Offers
 from table_core.fold.corrections import find_past_coup
 from table_core.refusals import Decision, first_refusal, refuse
 from table_core.rules.commission_owed import (
+    ByPayer,
     amount_changes,
-    correction_commission,
+    moved_commission,
     prepaid_changes,
     prepaid_commission,
+    settlement_commission,
 )
 from table_core.rules.pay_scale import pay_scale
 from table_core.rules.rulebook import INITIAL_PHASE, LAST_PHASE, Rulebook
-from table_core.rules.settlement import CapApplied, settle_with_caps
+from table_core.rules.settlement import CapApplied, Result, settle_with_caps
 from table_core.rules.table_limits import apply_limits
 from table_core.rules.wager_checks import MAX_SEAT, MIN_SEAT, below_minimum, check_wagers
 from table_core.rules.wager_totals import WagerTotals, add_wagers, bounds_refusal
 from table_core.state.corrected_coup import (
-    fold_correction,
+    TAKEN_BACK,
+    first_phase_revision,
     hands_error,
     known_faces,
     next_settlement,
     phase_outcome,
     revised_settlements,
+    taken_by_first_phase,
+    void_coup_revisions,
     void_revision,
-    with_wager,
 )
 from table_core.state.corrected_coup import same_settlement as same
 from table_core.state.coup import OVER, Phase, allows
+from table_core.state.coup_projection import coup_after, with_wager
 from table_core.state.dealing import completion
 from table_core.state.shoe import ShoeState, audit_shoe, times_seen
 from table_core.state.table import Coup, TableState
@@ -75,6 +84,7 @@ __all__ = [
 ]
 
 _TWO_CARDS: Final = 2
+_MOST_CARDS: Final = 3  # of a hand
 _MOST_TOLD: Final = 20  # breaches that are listed one by one
 # House rule 19: a breach that is found late is recorded and the wager stays. Any other refusal
 # means that the wager cannot have existed.
@@ -121,7 +131,11 @@ def find_coup_in_progress(state: TableState, coup: str) -> Coup | None:
 def find_case(
     state: TableState, name: str, reason: str, context: DecisionContext, *, void_too: bool = False
 ) -> SettledCase | Refusal:
-    """Return a settled coup by its id; else why there is nothing to correct."""
+    """Return a coup that is over by its id; else why nothing of it can be corrected.
+
+    A coup that is void without any settlement cannot be: all its stakes went back. Nor can another
+    void one whose first phase was taken back, unless `void_too`.
+    """
     if not reason.strip():
         return refuse("reason_required", "say why")
     coup, shoe = find_past_coup(state, name), state.shoe
@@ -132,14 +146,55 @@ def find_case(
             coup = then.coup
     if coup is None:
         return refuse("unknown_coup", f"no coup {name!r} was played to its end at this table")
-    if coup.settlement(LAST_PHASE) is None or (coup.phase is Phase.VOIDED and not void_too):
-        return refuse("coup_void", f"coup {coup.id} is void ({coup.reason})")
+    if not coup.settlements:
+        return _is_void(coup)
     rulebook = find_rulebook(context, coup.rulebook_hash)
     if rulebook is None:
         text = f"coup {coup.id} was settled by {coup.rulebook} ({coup.rulebook_hash[:12]})"
         return refuse("unknown_rulebook", f"{text}, which is not at hand")
+    if rulebook.currency != context.rulebook.currency:
+        text = f"coup {coup.id} was paid in {rulebook.currency}, and the table's chips are now"
+        back = f"play by a rulebook in {rulebook.currency} to correct it"
+        return refuse("wrong_currency", f"{text} {context.rulebook.currency}; {back}")
     dealt_from = coup.id.rpartition("/")[0]
-    return SettledCase(coup, shoe if shoe is not None and shoe.id == dealt_from else None, rulebook)
+    dealt = shoe if shoe is not None and shoe.id == dealt_from else None
+    case = SettledCase(coup, dealt, rulebook)
+    return case if void_too else _still_paid(case)
+
+
+def _is_void(coup: Coup) -> Refusal:
+    return refuse("coup_void", f"coup {coup.id} is void ({coup.reason})")
+
+
+def _still_paid(case: SettledCase, *, taken_back_too: bool = False) -> SettledCase | Refusal:
+    """Return a case, unless its coup is void and nothing that it paid can be corrected.
+
+    Args:
+        case: the coup.
+        taken_back_too: whether a first phase can be corrected that was taken back.
+    """
+    coup = case.coup
+    if coup.phase is not Phase.VOIDED:
+        return case
+    first = coup.settlement(INITIAL_PHASE)
+    if first is None or not (taken_back_too or _stands(case, first)):
+        return _is_void(coup)
+    return case
+
+
+def _stands(case: SettledCase, first: Settlement) -> bool:
+    """Return whether a void coup's first phase was not taken back, by policy or by a person."""
+    void = bool(first.lines) and all(line.result == Result.VOID.value for line in first.lines)
+    return _keeps_first_phase(case.rulebook) and not void
+
+
+def _keeps_first_phase(rulebook: Rulebook) -> bool:
+    return rulebook.procedure.void_after_phase_one == "keep"
+
+
+def _corrected(coup: Coup, event: TableEvent) -> Coup:
+    """Return a coup after its correction, a void one with the wagers of its first phase alone."""
+    return coup_after(taken_by_first_phase(coup) if coup.phase is Phase.VOIDED else coup, event)
 
 
 def find_rulebook(context: DecisionContext, its_hash: str) -> Rulebook | None:
@@ -149,19 +204,30 @@ def find_rulebook(context: DecisionContext, its_hash: str) -> Rulebook | None:
 
 
 def settle_again(
-    draft: DecisionBuilder, context: DecisionContext, coup: Coup, *, was: Rulebook, now: Rulebook
+    draft: DecisionBuilder,
+    context: DecisionContext,
+    coup: Coup,
+    *,
+    was: Rulebook,
+    now: Rulebook,
+    reason: str,
 ) -> None:
     """Reverse every settlement of a corrected coup that is now wrong, and settle again.
 
     Args:
         draft: the decision in progress.
         context: the table.
-        coup: as corrected, with the settlements in force until now.
+        coup: as corrected, with the settlements in force until now; a void one with the wagers of
+            its first phase alone, which is all that is settled again.
         was: the rulebook it was settled by.
         now: the rulebook to settle it by.
+        reason: the correction's.
     """
-    for settlement, cuts in revised_settlements(context.table, coup, now):
-        issue_revision(draft, coup, settlement, cuts, was=was, now=now)
+    revise = void_coup_revisions if coup.phase is Phase.VOIDED else revised_settlements
+    revisions = tuple(revise(context.table, coup, now))
+    moved = moved_commission((coup.settlement(each.phase), each) for each, _ in revisions)
+    for settlement, cuts in revisions:
+        issue_revision(draft, coup, settlement, cuts, was=was, now=now, reason=reason, moved=moved)
 
 
 def issue_revision(
@@ -172,14 +238,19 @@ def issue_revision(
     *,
     was: Rulebook,
     now: Rulebook,
+    reason: str,
+    moved: ByPayer = MappingProxyType({}),
 ) -> None:
     """Emit a revision, its commission events, and the aggregate maxima that reduced it."""
-    facts = correction_commission(
+    facts = settlement_commission(
         was,
         now,
         draft.state.commission,
         settlement,
         reversed_=coup.settlement(settlement.phase),
+        reason=reason,
+        over=True,
+        moved=moved,
     )
     draft.emit(CoupSettled(coup=coup.id, settlement=settlement))
     for fact in facts:
@@ -197,13 +268,20 @@ def correct_hands(state: TableState, command: CorrectHands, context: DecisionCon
     if coup is not None:
         return _hands_in_progress(state, coup, hands, command.reason, context)
     case = find_case(state, command.coup, command.reason, context, void_too=True)
-    return case if isinstance(case, Refusal) else _hands(state, case, hands, command, context)
+    if isinstance(case, Refusal):
+        return case
+    again = case.coup.phase is Phase.VOIDED and case.coup.settlement(LAST_PHASE) is not None
+    if not again:
+        found = _still_paid(case, taken_back_too=_keeps_first_phase(case.rulebook))
+        if isinstance(found, Refusal):
+            return found
+    return _hands(state, case, hands, command, context, again=again)
 
 
 def correct_past_card(
     state: TableState, command: CorrectCard, context: DecisionContext
 ) -> Decision:
-    """Correct the face of one card of a settled coup; the other cards stay."""
+    """Correct the face of one card of a coup that is over; the other cards stay."""
     case = find_case(state, command.coup or "", command.reason, context)
     if isinstance(case, Refusal):
         return case
@@ -213,6 +291,9 @@ def correct_past_card(
         return refuse("no_such_card", f"no card lay at {command.hand.value} {command.number}")
     if dealt.card is command.face:
         return refuse("same_card", f"{dealt.hand.value} {dealt.number} is {command.face} already")
+    if any(each.card is None and each is not dealt for each in case.coup.cards):
+        text = f"another face of coup {case.coup.id} is not known; give both hands"
+        return refuse("face_unknown", text)
     cards = {(each.hand, each.number): each.card for each in case.coup.cards}
     cards[place] = command.face
     player, banker = (
@@ -232,16 +313,21 @@ def _hands(
     hands: Hands,
     command: CorrectHands | CorrectCard,
     context: DecisionContext,
+    *,
+    again: bool = False,
 ) -> Decision:
-    """Correct the hands of a settled coup; a coup voided after its settlement counts again."""
+    """Correct the hands of a coup that is over; one voided after its settlement may count again."""
     coup, was = case.coup, _faces(case.coup)
-    void = coup.phase is Phase.VOIDED
-    if hands == was and not void:
-        return refuse("changes_nothing", f"coup {coup.id} has these cards on record")
-    error = hands_error(*hands)
-    if error is not None:
-        return refuse(error, _IMPOSSIBLE[error])
-    refusal = _too_many(case.shoe, (*was[0], *was[1]), hands)
+    void = coup.phase is Phase.VOIDED and not again
+    error = _odd_hands(hands) if void else hands_error(*hands)
+    refusal = first_refusal(
+        (
+            hands == was and not again and not _settles_otherwise(case, context),
+            "changes_nothing",
+            f"coup {coup.id} has these cards on record",
+        ),
+        (error is not None, error or "", _IMPOSSIBLE.get(error or "", "")),
+    ) or _too_many(case.shoe, (*was[0], *was[1]), hands)
     if refusal:
         return refusal
     event = HandsCorrected(
@@ -250,19 +336,36 @@ def _hands(
         was_banker=was[1],
         player=hands[0],
         banker=hands[1],
-        counts_again=void,
+        counts_again=again,
         reason=command.reason,
     )
     draft = DecisionBuilder(state)
     draft.emit(event)
-    coup = fold_correction(coup, event)
-    completed = completion(coup)
+    coup = coup_after(coup, event) if again else _corrected(coup, event)
+    completed = None if void else completion(coup)
     if completed is not None:
         draft.emit(completed)
-        coup = fold_correction(coup, completed)
-    settle_again(draft, context, coup, was=case.rulebook, now=case.rulebook)
+        coup = coup_after(coup, completed)
+    settle_again(draft, context, coup, was=case.rulebook, now=case.rulebook, reason=command.reason)
     _audit_again(draft, coup)
     return draft.done
+
+
+def _settles_otherwise(case: SettledCase, context: DecisionContext) -> bool:
+    """Return whether the first phase of a void coup is not what the cards on record come to.
+
+    It was taken back, or a build before 0.2.0 left it as it was paid on other cards.
+    """
+    coup = taken_by_first_phase(case.coup)
+    void = coup.phase is Phase.VOIDED
+    return void and first_phase_revision(context.table, coup, case.rulebook) is not None
+
+
+def _odd_hands(hands: Hands) -> str | None:
+    """Return why these cannot be the cards of a void coup, whose deal may have gone wrong."""
+    if not any(hands):
+        return "incomplete_coup"
+    return "excess_card" if max(map(len, hands)) > _MOST_CARDS else None
 
 
 def _hands_in_progress(
@@ -327,12 +430,23 @@ def _faces(coup: Coup) -> Hands:
 
 
 def void_past_coup(state: TableState, command: VoidCoup, context: DecisionContext) -> Decision:
-    """Void a settled coup: stakes go back, less what was paid for them."""
+    """Void a settled coup: stakes go back, less what was paid for them.
+
+    Of a coup that is void already, take back the first phase, which was paid before.
+    """
     case = find_case(state, command.coup or "", command.reason, context)
     if isinstance(case, Refusal):
         return case
     coup, rulebook = case.coup, case.rulebook
     draft = DecisionBuilder(state)
+    if coup.phase is Phase.VOIDED:
+        first = void_revision(context.table, coup, INITIAL_PHASE)
+        if first is None or not first.lines:
+            return _is_void(coup)
+        reason = command.reason
+        draft.emit(IrregularityRecorded(coup=coup.id, kind=TAKEN_BACK, reason=reason))
+        issue_revision(draft, coup, first, (), was=rulebook, now=rulebook, reason=reason)
+        return draft.done
     draft.emit(CoupVoided(coup=coup.id, reason=command.reason, refunds=()))
     phases = [LAST_PHASE]
     if rulebook.procedure.void_after_phase_one == "reverse_all":
@@ -340,7 +454,9 @@ def void_past_coup(state: TableState, command: VoidCoup, context: DecisionContex
     for phase in phases:
         settlement = void_revision(context.table, coup, phase)
         if settlement is not None:
-            issue_revision(draft, coup, settlement, (), was=rulebook, now=rulebook)
+            issue_revision(
+                draft, coup, settlement, (), was=rulebook, now=rulebook, reason=command.reason
+            )
     return draft.done
 
 
@@ -364,7 +480,8 @@ def correct_rulebook(
             (not command.reason.strip(), "reason_required", "say why")
         ) or _phase_refusal(state, RulebookCorrected.TYPE, open_text)
         return refusal or _judged_by_another(state, coup, command, context)
-    case = find_case(state, command.coup, command.reason, context)
+    found = find_case(state, command.coup, command.reason, context, void_too=True)
+    case = found if isinstance(found, Refusal) else _still_paid(found, taken_back_too=True)
     if isinstance(case, Refusal):
         return case
     now = _asked_for(case.coup, case.rulebook, case.shoe, command, context)
@@ -373,7 +490,8 @@ def correct_rulebook(
     event, draft = _rulebook_event(case.coup, now, command.reason), DecisionBuilder(state)
     draft.emit(event)
     _record_breaches(draft, case.coup, now)
-    settle_again(draft, context, fold_correction(case.coup, event), was=case.rulebook, now=now)
+    coup = _corrected(case.coup, event)
+    settle_again(draft, context, coup, was=case.rulebook, now=now, reason=command.reason)
     return draft.done
 
 
@@ -464,13 +582,13 @@ def _judged_by_another(
     draft = DecisionBuilder(state)
     draft.emit(_rulebook_event(coup, now, command.reason))
     _record_breaches(draft, coup, now)
-    _first_phase_again(draft, context, was, now)
+    _first_phase_again(draft, context, was, now, command.reason)
     _lay_anew(draft, now)
     return draft.done
 
 
 def _first_phase_again(
-    draft: DecisionBuilder, context: DecisionContext, was: Rulebook, now: Rulebook
+    draft: DecisionBuilder, context: DecisionContext, was: Rulebook, now: Rulebook, reason: str
 ) -> None:
     """Reverse a first phase that was paid, and pay it by the right rulebook.
 
@@ -484,7 +602,7 @@ def _first_phase_again(
     lines, cuts = settle_with_caps(now, outcome, coup.wagers, phase=INITIAL_PHASE)
     settlement = next_settlement(context.table, coup, INITIAL_PHASE, outcome, lines)
     if (paid or lines) and not same(paid, settlement):
-        issue_revision(draft, coup, settlement, cuts, was=was, now=now)
+        issue_revision(draft, coup, settlement, cuts, was=was, now=now, reason=reason)
 
 
 def _first_four(coup: Coup) -> Hands | None:
@@ -507,27 +625,16 @@ def _lay_anew(draft: DecisionBuilder, now: Rulebook) -> None:
     open_ = [wager for wager in coup.wagers if now.phase_of(wager.bet) not in coup.settled]
     more, less = amount_changes(draft.state.commission.laid, prepaid_commission(now, open_))
     if more:
-        draft.emit(CommissionPrepaid(coup=coup.id, amounts=more))
+        draft.emit(CommissionPrepaid(coup=coup.id, currency=now.currency, amounts=more))
     if less:
-        draft.emit(CommissionReturned(coup=coup.id, amounts=less))
+        draft.emit(CommissionReturned(coup=coup.id, currency=now.currency, amounts=less))
 
 
 def correct_wager(state: TableState, command: CorrectWager, context: DecisionContext) -> Decision:
     """Correct a wager once betting is closed."""
     coup = find_coup_in_progress(state, command.coup)
     if coup is None:
-        case = find_case(state, command.coup, command.reason, context)
-        if isinstance(case, Refusal):
-            return case
-        event = _wager_event(case.coup, case.rulebook, command, context)
-        if isinstance(event, Refusal):
-            return event
-        draft = DecisionBuilder(state)
-        draft.emit(event)
-        _record_breach(draft, case.coup, case.rulebook, event)
-        coup = fold_correction(case.coup, event)
-        settle_again(draft, context, coup, was=case.rulebook, now=case.rulebook)
-        return draft.done
+        return _wager_of_past_coup(state, command, context)
     open_text = "betting is open: place the wager, or withdraw it"
     refusal = _phase_refusal(state, WagerCorrected.TYPE, open_text) or first_refusal(
         (not command.reason.strip(), "reason_required", "say why")
@@ -538,23 +645,52 @@ def correct_wager(state: TableState, command: CorrectWager, context: DecisionCon
     return _wager_in_progress(state, coup, made, context)
 
 
+def _wager_of_past_coup(
+    state: TableState, command: CorrectWager, context: DecisionContext
+) -> Decision:
+    case = find_case(state, command.coup, command.reason, context)
+    if isinstance(case, Refusal):
+        return case
+    event = _wager_event(case.coup, case.rulebook, command, context)
+    if isinstance(event, Refusal):
+        return event
+    if case.coup.phase is Phase.VOIDED and not _of_first_phase(case, event):
+        text = f"coup {case.coup.id} is void: all stakes went back but those of its first phase"
+        return refuse("coup_void", text)
+    draft = DecisionBuilder(state)
+    draft.emit(event)
+    _record_late_wager(draft, case.coup, event)
+    _record_breach(draft, case.coup, case.rulebook, event)
+    coup = _corrected(case.coup, event)
+    settle_again(draft, context, coup, was=case.rulebook, now=case.rulebook, reason=command.reason)
+    return draft.done
+
+
+def _of_first_phase(case: SettledCase, event: WagerCorrected) -> bool:
+    """Return whether a correction is about a wager of the first phase, before it and after it."""
+    if event.wager is not None and case.rulebook.phase_of(event.wager.bet) != INITIAL_PHASE:
+        return False
+    return event.was is None or event.was in taken_by_first_phase(case.coup).wagers
+
+
 def _wager_in_progress(
     state: TableState, coup: Coup, event: WagerCorrected, context: DecisionContext
 ) -> Decision:
     """Emit the correction; prepaid commission and a paid first phase are adjusted at once."""
     rulebook, draft = context.rulebook_of(coup), DecisionBuilder(state)
     draft.emit(event)
+    _record_late_wager(draft, coup, event)
     _record_breach(draft, coup, apply_limits(rulebook, state.limits), event)
     more, less = prepaid_changes(rulebook, coup.wagers, draft.coup.wagers)
     if more:
-        draft.emit(CommissionPrepaid(coup=coup.id, amounts=more))
+        draft.emit(CommissionPrepaid(coup=coup.id, currency=rulebook.currency, amounts=more))
     paid = coup.settlement(INITIAL_PHASE)
     if paid is not None:
         draft.settle(context, INITIAL_PHASE, hands=(paid.player, paid.banker))
     else:
         settle_first_phase(draft, context)
     if less:
-        draft.emit(CommissionReturned(coup=coup.id, amounts=less))
+        draft.emit(CommissionReturned(coup=coup.id, currency=rulebook.currency, amounts=less))
     return draft.done
 
 
@@ -620,6 +756,13 @@ def _record_breach(
     if breach is not None and wager is not None:
         text = f"wager {wager.id}: {breach.text}"
         draft.emit(IrregularityRecorded(coup=coup.id, kind="limit_breach", reason=text))
+
+
+def _record_late_wager(draft: DecisionBuilder, coup: Coup, event: WagerCorrected) -> None:
+    """Record that a wager was added to a coup in which nobody could wager."""
+    if coup.wagerless and event.was is None and event.wager is not None:
+        text = f"wager {event.wager.id}: no wagers were taken in coup {coup.id}"
+        draft.emit(IrregularityRecorded(coup=coup.id, kind="late_wager", reason=text))
 
 
 HANDLERS: Final[Handlers] = {

@@ -26,16 +26,17 @@ from table_core.fold.dispatch import FoldedEvents, fold
 from table_core.refusals import Decision
 from table_core.rules.commission_owed import prepaid_commission, settlement_commission
 from table_core.rules.pay_scale import pay_scale
-from table_core.rules.rulebook import INITIAL_PHASE, Rulebook
+from table_core.rules.rulebook import Rulebook
 from table_core.rules.settlement import CapApplied, settle_with_caps
 from table_core.rules.table_limits import apply_limits
 from table_core.rules.wager_checks import below_minimum, unsupported_side_bets
 from table_core.state.corrected_coup import (
+    first_phase_revision,
     known_faces,
     next_settlement,
     phase_outcome,
     same_settlement,
-    void_revision,
+    taken_by_first_phase,
 )
 from table_core.state.shoe import BURN_ALARM, ShoeState, audit_shoe
 from table_core.state.table import Coup, TableState
@@ -186,21 +187,24 @@ class DecisionBuilder:
         for cut in cuts:
             self.emit(_capped(settlement, cut))
 
-    def _issue(self, context: DecisionContext, settlement: Settlement) -> None:
+    def _issue(self, context: DecisionContext, settlement: Settlement, *, reason: str = "") -> None:
         before = self.coup.settlement(settlement.phase)
         self.emit(CoupSettled(coup=settlement.coup, settlement=settlement))
         book = self.state.commission
         rulebook = context.rulebook_of(self.coup)
-        for fact in settlement_commission(rulebook, book, settlement, reversed_=before):
+        facts = settlement_commission(
+            rulebook, rulebook, book, settlement, reversed_=before, reason=reason
+        )
+        for fact in facts:
             self.emit(fact)
 
-    def _take_back_first_phase(self, context: DecisionContext) -> None:
-        """Reverse the first phase where the house's policy for a void is `reverse_all`."""
-        if context.rulebook_of(self.coup).procedure.void_after_phase_one == "keep":
-            return
-        settlement = void_revision(context.table, self.coup, INITIAL_PHASE)
-        if settlement is not None:
-            self._issue(context, settlement)
+    def _revise_first_phase(self, context: DecisionContext, reason: str) -> None:
+        """Settle a paid first phase as the cards on record say now, or take it back by policy."""
+        coup, rulebook = taken_by_first_phase(self.coup), context.rulebook_of(self.coup)
+        revision = first_phase_revision(context.table, coup, rulebook)
+        if revision is not None:
+            self._issue(context, revision[0], reason=reason)
+            self.emit_caps(*revision)
 
     def close_betting(self, context: DecisionContext, *, by: str) -> None:
         """Close betting, and take in advance the commission that the rulebook prepays."""
@@ -209,7 +213,9 @@ class DecisionBuilder:
         self.emit(BettingClosed(coup=coup.id, by=by))
         laid = prepaid_commission(context.rulebook, coup.wagers)
         if laid:
-            self.emit(CommissionPrepaid(coup=coup.id, amounts=laid))
+            self.emit(
+                CommissionPrepaid(coup=coup.id, currency=context.rulebook.currency, amounts=laid)
+            )
 
     def _void_unsupported(self, context: DecisionContext) -> None:
         """Return each side bet without the wager it needs; the set of wagers is complete now.
@@ -234,7 +240,7 @@ class DecisionBuilder:
 
     def void(self, context: DecisionContext, reason: str) -> None:
         """Void the coup: unsettled stakes and prepaid commission go back."""
-        self._take_back_first_phase(context)
+        self._revise_first_phase(context, reason)
         coup, rulebook = self.coup, context.rulebook_of(self.coup)
         refunds = tuple(
             _refund(wager)
@@ -244,7 +250,7 @@ class DecisionBuilder:
         self.emit(CoupVoided(coup=coup.id, reason=reason, refunds=refunds))
         laid = self.state.commission.laid
         if laid:
-            self.emit(CommissionReturned(coup=coup.id, amounts=laid))
+            self.emit(CommissionReturned(coup=coup.id, currency=rulebook.currency, amounts=laid))
         self._end_shoe_after_its_last_coup()
 
     def end_shoe(self, reason: str, *, audited: bool = True) -> None:

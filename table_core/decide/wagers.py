@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Final
 
+from msgspec.structs import replace
+
 from events.commands.base import Refusal
 from events.commands.wagers import PlaceWager, SetLimits, WithdrawWager
 from events.types.table import Wager, WagersPlaced, WagersWithdrawn
@@ -15,10 +17,11 @@ from table_core.rules.wager_checks import (
     MAX_SEAT,
     MIN_SEAT,
     check_further_wagers,
+    differential_refusal,
     unsupported_side_bets,
     withdrawal_refusal,
 )
-from table_core.rules.wager_totals import WagerTotals, bounds_refusal, remove_wagers
+from table_core.rules.wager_totals import WagerTotals, add_wagers, bounds_refusal, remove_wagers
 from table_core.rules.wagers import BET_KINDS, patron_of
 from table_core.state.coup import Phase, allows
 from table_core.state.table import Coup, TableState
@@ -62,6 +65,11 @@ def _wager_refusal(
         if not MIN_SEAT <= wager.seat <= MAX_SEAT:
             return refuse("invalid_seat", f"seat {wager.seat}; seats are {MIN_SEAT} to {MAX_SEAT}")
     # A side bet may come before the wager it needs: the close of betting checks that.
+    if len(asked) > 1 and rulebook.limits.differential is not None:
+        # It looks at the set: one wager may close the gap that another opens.
+        one_by_one = replace(rulebook, limits=replace(rulebook.limits, differential=None))
+        refusal = _wager_refusal(one_by_one, standing, asked)
+        return refusal or differential_refusal(rulebook, standing, add_wagers(standing, asked))
     refusals = [refusal for refusal in check_further_wagers(rulebook, standing, asked) if refusal]
     return refusals[0] if refusals else bounds_refusal(standing, asked)
 

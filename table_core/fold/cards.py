@@ -1,7 +1,5 @@
 """The fold of events about cards: dealt, disclosed, unread, entered, corrected, in excess. Pure."""
 
-from typing import Any
-
 from msgspec.structs import replace
 
 from events.cards import Card, Hand
@@ -13,48 +11,36 @@ from events.types.irregularities import (
     CoupRealigned,
     ExcessCardResolved,
 )
-from events.types.table import CardDealt, CardDisclosed, DealCompleted
-from table_core.fold.common import current_coup, current_shoe, with_coup
+from events.types.table import CardDealt
+from table_core.fold.common import current_coup, current_shoe, on_coup, with_coup
 from table_core.state.coup import Phase
 from table_core.state.dealing import due_places
 from table_core.state.shoe import move_last_card, set_face
 from table_core.state.shoe_of_card import add_card, shoe_of_excess, shoe_of_place, with_shoe
-from table_core.state.table import DealtCard, TableState
+from table_core.state.table import TableState
 
 __all__ = [
     "on_card_dealt",
-    "on_card_disclosed",
     "on_card_marked_unreadable",
     "on_card_set_by_hand",
     "on_card_unread",
     "on_coup_realigned",
-    "on_deal_completed",
     "on_excess_card_resolved",
 ]
 
 
 def on_card_dealt(state: TableState, event: CardDealt, phase: Phase) -> TableState:
     """Place a card."""
-    card = DealtCard(event.hand, event.number, event.card, event.rule, event.source)
-    shoe, link, coup = current_shoe(state), state.link, current_coup(state)
-    return replace(
-        state,
-        shoe=move_last_card(shoe, event.hand, event.number),
-        link=replace(link, carried=False) if link.carried else link,
-        coup=replace(coup, phase=phase, cards=(*coup.cards, card)),
-    )
+    shoe, link = current_shoe(state), state.link
+    link = replace(link, carried=False) if link.carried else link
+    shoe = move_last_card(shoe, event.hand, event.number)
+    return on_coup(replace(state, shoe=shoe, link=link), event, phase)
 
 
 def on_card_unread(state: TableState, event: CardUnread, phase: Phase) -> TableState:
     """Place a card with an unknown face."""
-    card = DealtCard(event.hand, event.number, None, None, "unread")
-    state = replace(state, shoe=move_last_card(current_shoe(state), event.hand, event.number))
-    return with_coup(state, phase, cards=(*current_coup(state).cards, card))
-
-
-def on_card_disclosed(state: TableState, event: CardDisclosed, phase: Phase) -> TableState:
-    """Set the face of a card."""
-    return _with_face(state, event, phase, card=event.card)
+    shoe = move_last_card(current_shoe(state), event.hand, event.number)
+    return on_coup(replace(state, shoe=shoe), event, phase)
 
 
 def on_card_marked_unreadable(
@@ -62,7 +48,7 @@ def on_card_marked_unreadable(
 ) -> TableState:
     """Forget the face of a card."""
     state = _face_in_shoe(state, event.hand, event.number, None)
-    return _with_face(state, event, phase, card=None, rule=None, source="unread")
+    return on_coup(state, event, phase)
 
 
 def on_card_set_by_hand(
@@ -72,35 +58,14 @@ def on_card_set_by_hand(
     place = (event.hand, event.number)
     if any((dealt.hand, dealt.number) == place for dealt in current_coup(state).cards):
         state = _face_in_shoe(state, *place, event.card)
-        return _with_face(state, event, phase, card=event.card, source="manual")
-    state = add_card(state, *place, event.card)
-    state = replace(state, link=replace(state.link, carried=False))
-    card = DealtCard(event.hand, event.number, event.card, None, "manual")
-    return with_coup(state, phase, cards=(*current_coup(state).cards, card))
+    else:
+        state = add_card(state, *place, event.card)
+        state = replace(state, link=replace(state.link, carried=False))
+    return on_coup(state, event, phase)
 
 
 def _face_in_shoe(state: TableState, hand: Hand, number: int, face: Card | None) -> TableState:
     return with_shoe(state, set_face(shoe_of_place(state, hand, number), hand, number, face))
-
-
-def _with_face(
-    state: TableState,
-    event: CardDisclosed | CardMarkedUnreadable | CardEntered | CardCorrected,
-    phase: Phase,
-    **changes: Any,
-) -> TableState:
-    """Change one card, and forget the outcome that was derived from the cards."""
-    place = (event.hand, event.number)
-    cards = tuple(
-        replace(dealt, **changes) if (dealt.hand, dealt.number) == place else dealt
-        for dealt in current_coup(state).cards
-    )
-    return with_coup(state, phase, cards=cards, completed=None)
-
-
-def on_deal_completed(state: TableState, event: DealCompleted, phase: Phase) -> TableState:
-    """Set our own outcome."""
-    return with_coup(state, phase, completed=event)
 
 
 def on_coup_realigned(state: TableState, _: CoupRealigned, phase: Phase) -> TableState:

@@ -5,11 +5,13 @@ from typing import Any
 from msgspec.structs import replace
 
 from events.errors import OurBug
+from events.types.table import TableEvent
 from table_core.state.coup import Phase
+from table_core.state.coup_projection import changed_coup
 from table_core.state.shoe import ShoeState
 from table_core.state.table import Coup, TableState
 
-__all__ = ["current_coup", "current_shoe", "with_coup"]
+__all__ = ["current_coup", "current_shoe", "on_coup", "with_coup"]
 
 
 def current_coup(state: TableState) -> Coup:
@@ -24,6 +26,11 @@ def current_shoe(state: TableState) -> ShoeState:
     if state.shoe is None:
         raise OurBug("a shoe's event before the first shoe")
     return state.shoe
+
+
+def on_coup(state: TableState, event: TableEvent, phase: Phase) -> TableState:
+    """Return the state with the coup as an event changes it, and nothing else changed."""
+    return replace(state, coup=replace(changed_coup(current_coup(state), event), phase=phase))
 
 
 def with_coup(state: TableState, phase: Phase, **changes: Any) -> TableState:

@@ -17,15 +17,11 @@ from events.types.table import CoupSettled, CoupVoided, DealCompleted, TableEven
 from table_core.fold.common import current_coup, current_shoe, with_coup
 from table_core.persistent_list import PersistentList
 from table_core.roads.columns import Roads, bead_of
-from table_core.rules.rulebook import LAST_PHASE
-from table_core.rules.wager_totals import WagerTotals, advance_totals
-from table_core.state.corrected_coup import (
-    fold_correction,
-    in_dealing_order,
-    with_hands,
-    with_wager,
-)
+from table_core.rules.rulebook import INITIAL_PHASE, LAST_PHASE
+from table_core.rules.wager_totals import WagerTotals
+from table_core.state.corrected_coup import in_dealing_order
 from table_core.state.coup import OVER, Phase
+from table_core.state.coup_projection import changed_coup, coup_after
 from table_core.state.shoe_of_card import lay_cards
 from table_core.state.table import Coup, TableState
 
@@ -35,8 +31,6 @@ __all__ = [
     "fold_past_coup",
     "is_about_past_coup",
     "on_hands_corrected",
-    "on_rulebook_corrected",
-    "on_wager_corrected",
     "past_with_ended_coup",
 ]
 
@@ -49,23 +43,9 @@ _NOTHING: Final = WagerTotals()
 
 def on_hands_corrected(state: TableState, event: HandsCorrected, phase: Phase) -> TableState:
     """Set the coup's cards, and forget the outcome derived from the old ones."""
-    coup = with_hands(current_coup(state), event.player, event.banker)
+    coup = changed_coup(current_coup(state), event)
     faces = {(each.hand, each.number): each.card for each in coup.cards if each.card}
-    state = lay_cards(state, faces)
-    return with_coup(state, phase, cards=coup.cards, completed=None)
-
-
-def on_wager_corrected(state: TableState, event: WagerCorrected, phase: Phase) -> TableState:
-    """Set a wager as corrected."""
-    coup = current_coup(state)
-    wagers = with_wager(coup, event.was, event.wager).wagers
-    return with_coup(state, phase, wagers=wagers, summed=advance_totals(WagerTotals(), wagers))
-
-
-def on_rulebook_corrected(state: TableState, event: RulebookCorrected, phase: Phase) -> TableState:
-    """Set the rulebook that the coup is judged by; the rulebook in force stays."""
-    changes = {"rulebook": event.rulebook, "rulebook_hash": event.rulebook_hash}
-    return with_coup(state, phase, **changes)
+    return with_coup(lay_cards(state, faces), phase, cards=coup.cards, completed=None)
 
 
 # ---- coups that are over ----
@@ -101,7 +81,7 @@ def fold_past_coup(state: TableState, event: TableEvent, position: int) -> Table
         raise OurBug(f"position {position}: {event.TYPE} of a coup that is over")
     state = _PAST[type(event)](state, event)
     if coup is not None:
-        after = fold_correction(coup, event)
+        after = coup_after(coup, event)
         past: PersistentList[Coup] = PersistentList()
         for each in state.past:
             past = past.append(after if each.id == coup.id else each)
@@ -110,7 +90,7 @@ def fold_past_coup(state: TableState, event: TableEvent, position: int) -> Table
             state = replace(state, shoe=replace(current_shoe(state), roads=_roads(past)))
     last = state.coup
     if last is not None and last.id == event.coup:  # type: ignore[attr-defined]  # as above
-        state = replace(state, coup=_lean(fold_correction(last, event)))
+        state = replace(state, coup=_lean(coup_after(last, event)))
     return state
 
 
@@ -124,18 +104,24 @@ def _lawful(state: TableState, coup: Coup | None, event: TableEvent) -> bool:
         revision = before.revision if before else 0
         first_of_last = event.settlement.phase == LAST_PHASE and not before
         return event.settlement.revision == revision + 1 and not first_of_last
-    if isinstance(event, CoupVoided | WagerCorrected | RulebookCorrected):
+    if isinstance(event, CoupVoided):
         return coup.phase is Phase.SETTLED
-    return coup.settlement(LAST_PHASE) is not None
+    if isinstance(event, WagerCorrected | RulebookCorrected):
+        return coup.phase is Phase.SETTLED or coup.settlement(INITIAL_PHASE) is not None
+    if isinstance(event, DealCompleted):
+        return coup.settlement(LAST_PHASE) is not None
+    return bool(coup.settlements)
 
 
 def _hands(state: TableState, event: HandsCorrected) -> TableState:
     was = in_dealing_order(event.was_player, event.was_banker)
     now = in_dealing_order(event.player, event.banker)
     shoe, orders = state.shoe, state.orders
-    mine = find_past_coup(state, event.coup) is not None
-    if shoe is not None and mine:
-        cards = shoe.cards + len(now) - len(was)
+    mine = find_past_coup(state, event.coup)
+    if shoe is not None and mine is not None:
+        # The shoe has counted a card whose face nobody knows as well.
+        unknown = sum(dealt.card is None for dealt in mine.cards)
+        cards = shoe.cards + len(now) - len(was) - unknown
         shoe = replace(shoe, cards=cards, order=_in_order(shoe.order, was, now))
         if event.counts_again:
             shoe = replace(shoe, voids=shoe.voids - 1)

@@ -23,6 +23,7 @@ from events.types.commission import (
     CommissionCollected,
     CommissionPrepaid,
     CommissionRecovered,
+    CommissionRefunded,
     CommissionReturned,
     CommissionReversed,
     CommissionUncollected,
@@ -67,12 +68,10 @@ from events.types.table import (
 from events.types.wagers import AggregateCapped, LimitsSet, WagersVoided
 from table_core.fold.cards import (
     on_card_dealt,
-    on_card_disclosed,
     on_card_marked_unreadable,
     on_card_set_by_hand,
     on_card_unread,
     on_coup_realigned,
-    on_deal_completed,
     on_excess_card_resolved,
 )
 from table_core.fold.chips import (
@@ -83,14 +82,12 @@ from table_core.fold.chips import (
     on_float_closed,
     on_float_opened,
 )
-from table_core.fold.common import current_coup, current_shoe, with_coup
+from table_core.fold.common import current_coup, current_shoe, on_coup, with_coup
 from table_core.fold.corrections import (
     PAST_COUP_EVENTS,
     fold_past_coup,
     is_about_past_coup,
     on_hands_corrected,
-    on_rulebook_corrected,
-    on_wager_corrected,
     past_with_ended_coup,
 )
 from table_core.fold.shoe import (
@@ -103,12 +100,13 @@ from table_core.fold.shoe import (
     on_shoe_reported,
 )
 from table_core.roads.columns import bead_of
-from table_core.rules.commission_owed import fold_commission
+from table_core.rules.commission_owed import fold_commission, without_refunds
 from table_core.rules.wager_totals import WagerTotals, advance_totals
 from table_core.state.coup import Phase, advance, input_of
+from table_core.state.coup_projection import begun_coup
 from table_core.state.shoe import new_round, set_aside_last_card
 from table_core.state.shoe_of_card import shoe_of_coup, with_shoe
-from table_core.state.table import Alarm, Coup, TableState
+from table_core.state.table import Alarm, TableState
 
 __all__ = ["FOLD_VERSION", "FoldedEvents", "fold", "fold_all"]
 
@@ -178,41 +176,24 @@ def _on_rulebook_adopted(state: TableState, event: RulebookAdopted) -> TableStat
 
 
 def _on_betting_opened(state: TableState, event: BettingOpened, phase: Phase) -> TableState:
-    coup = Coup(
-        id=event.coup,
-        phase=phase,
-        rulebook=event.rulebook,
-        rulebook_hash=event.rulebook_hash,
-        wagerless=event.wagerless,
-    )
+    coup = replace(begun_coup(event), phase=phase)
     shoe, link = current_shoe(state), state.link
     # Its first card may have come already, or the rest of a void round may still come.
     if not shoe.begun and not link.residue:
         shoe = new_round(shoe)
     shoe = replace(shoe, coups=shoe.coups + 1, begun=False)
     link = replace(link, residue=False, dummy=False)
-    return replace(state, coup=coup, shoe=shoe, replaced=(), link=link)
+    commission = without_refunds(state.commission)
+    return replace(state, coup=coup, shoe=shoe, replaced=(), link=link, commission=commission)
 
 
-def _on_wagers_placed(state: TableState, event: WagersPlaced, phase: Phase) -> TableState:
-    coup, wagers = current_coup(state), event.wagers
-    wagers = coup.wagers + wagers
-    summed = advance_totals(coup.summed, wagers)
-    return replace(state, coup=replace(coup, phase=phase, wagers=wagers, summed=summed))
-
-
-def _on_wagers_withdrawn(state: TableState, event: WagersWithdrawn, phase: Phase) -> TableState:
-    return _wagers_gone(state, set(event.wagers), phase)
-
-
-def _on_wagers_voided(state: TableState, event: WagersVoided, phase: Phase) -> TableState:
-    return _wagers_gone(state, {refund.wager for refund in event.refunds}, phase)
-
-
-def _wagers_gone(state: TableState, gone: set[str], phase: Phase) -> TableState:
+def _on_wagers_changed(state: TableState, event: TableEvent, phase: Phase) -> TableState:
+    """Fold wagers that came, went or were corrected, and their totals."""
+    state = on_coup(state, event, phase)
     coup = current_coup(state)
-    left = tuple(wager for wager in coup.wagers if wager.id not in gone)
-    return with_coup(state, phase, wagers=left, summed=advance_totals(WagerTotals(), left))
+    summed = coup.summed if isinstance(event, WagersPlaced) else WagerTotals()
+    summed = advance_totals(summed, coup.wagers)
+    return replace(state, coup=replace(coup, summed=summed))
 
 
 def _on_limits_set(state: TableState, event: LimitsSet) -> TableState:
@@ -233,18 +214,6 @@ def _on_nothing(state: TableState, _: TableEvent) -> TableState:
 
 def _on_dealer_assigned(state: TableState, event: DealerAssigned) -> TableState:
     return replace(state, dealer=event.dealer, supervisor=event.supervisor)
-
-
-def _on_phase_only(state: TableState, _: TableEvent, phase: Phase) -> TableState:
-    return with_coup(state, phase)
-
-
-def _on_result_disputed(state: TableState, event: ResultDisputed, phase: Phase) -> TableState:
-    return with_coup(state, phase, reason=event.detail)
-
-
-def _on_coup_misaligned(state: TableState, event: CoupMisaligned, phase: Phase) -> TableState:
-    return with_coup(state, phase, reason=f"{event.reason}: {event.detail}")
 
 
 def _on_coup_settled(state: TableState, event: CoupSettled, phase: Phase) -> TableState:
@@ -308,15 +277,15 @@ def _over(state: TableState) -> TableState:
 # Folds of events that move the coup in progress to the given phase.
 _COUP_FOLDS: Final[dict[type[TableEvent], Callable[[TableState, Any, Phase], TableState]]] = {
     BettingOpened: _on_betting_opened,
-    WagersPlaced: _on_wagers_placed,
-    WagersWithdrawn: _on_wagers_withdrawn,
-    BettingClosed: _on_phase_only,
+    WagersPlaced: _on_wagers_changed,
+    WagersWithdrawn: _on_wagers_changed,
+    BettingClosed: on_coup,
     CardDealt: on_card_dealt,
-    CardDisclosed: on_card_disclosed,
-    DealCompleted: on_deal_completed,
-    ResultConfirmed: _on_phase_only,
-    ResultDisputed: _on_result_disputed,
-    CoupMisaligned: _on_coup_misaligned,
+    CardDisclosed: on_coup,
+    DealCompleted: on_coup,
+    ResultConfirmed: on_coup,
+    ResultDisputed: on_coup,
+    CoupMisaligned: on_coup,
     CoupSettled: _on_coup_settled,
     CoupVoided: _on_coup_voided,
     CardUnread: on_card_unread,
@@ -324,12 +293,12 @@ _COUP_FOLDS: Final[dict[type[TableEvent], Callable[[TableState, Any, Phase], Tab
     CardEntered: on_card_set_by_hand,
     CardCorrected: on_card_set_by_hand,
     HandsCorrected: on_hands_corrected,
-    WagerCorrected: on_wager_corrected,
-    RulebookCorrected: on_rulebook_corrected,
+    WagerCorrected: _on_wagers_changed,
+    RulebookCorrected: on_coup,
     CoupRealigned: on_coup_realigned,
     ExcessCardDrawn: _on_excess_card_drawn,
     ExcessCardResolved: on_excess_card_resolved,
-    WagersVoided: _on_wagers_voided,
+    WagersVoided: _on_wagers_changed,
 }
 
 _FOLDS: Final[dict[type[TableEvent], Callable[[TableState, Any], TableState]]] = {
@@ -349,6 +318,7 @@ _FOLDS: Final[dict[type[TableEvent], Callable[[TableState, Any], TableState]]] =
     CommissionReversed: _on_commission,
     CommissionUncollected: _on_commission,
     CommissionRecovered: _on_commission,
+    CommissionRefunded: _on_commission,
     FloatOpened: on_float_opened,
     ChipsFilled: on_chips_moved,
     ChipsCredited: on_chips_moved,

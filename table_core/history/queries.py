@@ -5,7 +5,7 @@ waits to be played: the shoe's raw bytes contain faces that the table has not se
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import islice
 from typing import Final, Literal
 
@@ -15,9 +15,7 @@ from events.cards import Card, Winner
 from events.commands.base import Refusal
 from events.commands.queries import FindCoups, ShowTable, TellCoup, WhatIfCard
 from events.errors import InputError
-from events.types.corrections import HandsCorrected
 from events.types.table import DrawRule, Wager
-from table_core.fold.corrections import find_past_coup
 from table_core.fold.dispatch import fold
 from table_core.history.index import HistoryIndex, ReadRows
 from table_core.history.what_if import WhatIf, what_if
@@ -30,9 +28,8 @@ from table_core.projections.table_document import (
     project_table,
 )
 from table_core.refusals import refuse
-from table_core.replay.coup_events import CoupCollector, CoupLine, CoupRecord, Moment, stored_entry
+from table_core.replay.coup_events import CoupCollector, CoupLine, CoupRecord, stored_entry
 from table_core.rules.rulebook import Rulebook
-from table_core.state.corrected_coup import with_hands
 from table_core.state.table import Coup, TableState
 
 __all__ = [
@@ -208,7 +205,7 @@ def show_timeline(
     record = _record(index, read, asked.coup)
     return CoupTimeline(
         story=narrate_coup(record, origin=origin, rulebooks=books),
-        steps=tuple(_steps(record)),
+        steps=tuple(_step(moment.fact.position, coup) for moment, coup in record.course),
         wagers=record.wagers,
     )
 
@@ -224,7 +221,7 @@ def show_what_if(
     if not 1 <= len(changes) == len(asked.changes) <= _CHANGES_MOST:
         return refuse("invalid_changes", f"name 1 to {_CHANGES_MOST} cards, each once")
     record = _record(index, read, asked.coup)
-    name, digest = record.rules
+    name, digest = record.coup.rulebook, record.coup.rulebook_hash
     book = books.get(digest)
     if book is None:
         return refuse("unknown_rulebook", f"rulebook {name} ({digest[:12]}) is not at hand")
@@ -312,24 +309,6 @@ def _record(index: HistoryIndex, read: ReadRows, coup: str) -> CoupRecord:
     record = collector.record()
     assert record is not None  # noqa: S101 - the index has the coup's opening
     return record
-
-
-def _steps(record: CoupRecord) -> Iterator[CoupStep]:
-    coup: Coup | None = None
-    for moment in record.moments:
-        coup = _as_it_lay(record.id, moment, coup)
-        yield _step(moment.fact.position, coup)
-
-
-def _as_it_lay(name: str, moment: Moment, before: Coup | None) -> Coup | None:
-    """Return the coup after an event; the state no longer holds a coup of an earlier shoe."""
-    state, event = moment.after, moment.fact.event
-    if state.coup is not None and state.coup.id == name:
-        return state.coup
-    found = find_past_coup(state, name)
-    if found is None and before is not None and isinstance(event, HandsCorrected):
-        return with_hands(before, event.player, event.banker)
-    return found or before
 
 
 def _step(position: int, coup: Coup | None) -> CoupStep:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from events.cards import Card, Hand, total
 from events.money import UNKNOWN_CURRENCY, Currency
-from events.types.table import CoupSettled, CoupVoided, Settlement
+from events.types.table import CoupSettled, Settlement
 from table_core.narrative.formatting import explain, faces, who
 from table_core.narrative.timeline import TimelineLine, narrate_event
 from table_core.narrative.wager_outcome import (
@@ -17,11 +17,13 @@ from table_core.narrative.wager_outcome import (
     WagerNarrative,
     differences,
     narrate_wager,
+    received,
 )
 from table_core.replay.coup_events import CoupRecord, Moment
 from table_core.rules.draw import hand_due
 from table_core.rules.rulebook import INITIAL_PHASE, LAST_PHASE, Rulebook
-from table_core.state.coup import Phase
+from table_core.state.coup import OVER, Phase
+from table_core.state.table import Coup
 
 __all__ = [
     "CoupNarrative",
@@ -77,10 +79,10 @@ class SettlementNarrative(Struct, frozen=True, kw_only=True):
 
 
 class SettlementChange(Struct, frozen=True, kw_only=True):
-    """A revision: the payment before, the payment after, and the reason.
+    """A settlement after the first one: the payment before, the payment after, and the reason.
 
     Args:
-        before: id of the settlement that was reversed.
+        before: id of the settlement that was reversed; None where the phase had none.
         after: id of its replacement.
         phase: which of the two settlements of a coup.
         position: of its event.
@@ -93,7 +95,7 @@ class SettlementChange(Struct, frozen=True, kw_only=True):
         difference: of all seats together, minor units; positive: the house pays more.
     """
 
-    before: str
+    before: str | None
     after: str
     phase: int
     position: int
@@ -107,7 +109,10 @@ class SettlementChange(Struct, frozen=True, kw_only=True):
 
 
 class SeatMoney(Struct, frozen=True, kw_only=True):
-    """The amounts that a seat laid down and received, minor units; returned stakes count."""
+    """The amounts that a seat laid down and received, minor units; returned stakes count.
+
+    A token counts like chips where it is laid down and where it goes back.
+    """
 
     seat: int
     staked: int
@@ -199,23 +204,21 @@ def narrate_coup(
     """
     site, _, table = origin.partition("/")
     coup, first, last = record.coup, record.moments[0].fact, record.moments[-1].fact
-    rules, rules_hash = record.rules
-    rulebook = rulebooks.get(rules_hash)
+    rulebook = rulebooks.get(coup.rulebook_hash)
     currency = rulebook.money if rulebook else UNKNOWN_CURRENCY
     issued = _issued(record.moments)
     settlements = tuple(_settlement(m, s, record, rulebooks) for m, s in issued)
     final = next((s for s in record.in_force if s.phase == LAST_PHASE), None)
     ended = next((m for m in record.moments if m.after is record.end), None)
     hands = {hand: tuple(d.card for d in record.cards if d.hand is hand) for hand in Hand}
-    phase = Phase.VOIDED if record.void else Phase.SETTLED if final else coup.phase
     completed = coup.completed.winner.value if coup.completed else None
     return CoupNarrative(
         site=site,
         table=table,
         coup=record.id,
         shoe=record.id.rpartition("/")[0],
-        rulebook=rules,
-        rulebook_hash=rules_hash,
+        rulebook=coup.rulebook,
+        rulebook_hash=coup.rulebook_hash,
         rulebook_title=rulebook.title if rulebook else "",
         currency=currency.code,
         decimals=currency.decimals,
@@ -223,9 +226,9 @@ def narrate_coup(
         supervisor=record.end.supervisor,
         opened_at=first.at,
         ended_at=ended.fact.at if ended and not record.end.in_progress else None,
-        phase=phase.value,
+        phase=coup.phase.value,
         result=final.winner.value if final and final.winner else completed,
-        reason="" if phase is Phase.SETTLED else _why(record),
+        reason="" if coup.phase is Phase.SETTLED else coup.reason,
         player=_hand(hands[Hand.PLAYER]),
         banker=_hand(hands[Hand.BANKER]),
         rules=_rules(hands),
@@ -235,7 +238,7 @@ def narrate_coup(
         last_hash=last.digest,
         lines=tuple(_lines(record, currency)),
         settlements=settlements,
-        changes=tuple(_changes(record.moments, issued)),
+        changes=tuple(_changes(record)),
         seats=_seats(record),
     )
 
@@ -256,13 +259,6 @@ def _issued(moments: Sequence[Moment]) -> _Issued:
         for moment in moments
         if isinstance(moment.fact.event, CoupSettled)
     ]
-
-
-def _why(record: CoupRecord) -> str:
-    """Return why the coup is void, or held."""
-    events = (moment.fact.event for moment in record.moments)
-    voids = [event.reason for event in events if isinstance(event, CoupVoided)]
-    return voids[-1] if voids else record.coup.reason
 
 
 def _settlement(
@@ -288,22 +284,26 @@ def _settlement(
     )
 
 
-def _changes(moments: Sequence[Moment], issued: _Issued) -> Iterator[SettlementChange]:
-    by_id = {s.settlement_id: s for _, s in issued}
-    for moment, after in issued:
-        before = by_id.get(after.reverses or "")
-        if before is None:
+def _changes(record: CoupRecord) -> Iterator[SettlementChange]:
+    coup: Coup | None = None
+    for moment, now in record.course:
+        was, coup = coup, now
+        if was is None or not isinstance(moment.fact.event, CoupSettled):
+            continue
+        after = moment.fact.event.settlement
+        before = was.settlement(after.phase)
+        if before is None and was.phase not in OVER:
             continue
         seats = differences(before, after)
         yield SettlementChange(
-            before=before.settlement_id,
+            before=after.reverses,
             after=after.settlement_id,
             phase=after.phase,
             position=moment.fact.position,
             at=moment.fact.at,
             who=who(moment.fact.actor),
-            reason=_reason(moments, moment.fact.cause),
-            was=_stood(before),
+            reason=_reason(record.moments, moment.fact.cause),
+            was=_stood(before) if before else "not settled",
             now=_stood(after),
             seats=seats,
             difference=sum(seat.difference for seat in seats),
@@ -329,14 +329,12 @@ def _stood(settlement: Settlement) -> str:
 def _seats(record: CoupRecord) -> tuple[SeatMoney, ...]:
     laid: dict[int, int] = {}
     paid: dict[int, int] = {}
-    for settlement in record.in_force:
-        for line in settlement.lines:
-            laid[line.seat] = laid.get(line.seat, 0) + line.stake
-            paid[line.seat] = paid.get(line.seat, 0) + line.paid
-    for event in (moment.fact.event for moment in record.moments):
-        for refund in event.refunds if isinstance(event, CoupVoided) else ():
-            laid[refund.seat] = laid.get(refund.seat, 0) + refund.stake
-            paid[refund.seat] = paid.get(refund.seat, 0) + refund.stake
+    for line in (line for each in record.in_force for line in each.lines):
+        laid[line.seat] = laid.get(line.seat, 0) + line.stake
+        paid[line.seat] = paid.get(line.seat, 0) + received(line)
+    for refund in record.refunds:
+        laid[refund.seat] = laid.get(refund.seat, 0) + refund.stake
+        paid[refund.seat] = paid.get(refund.seat, 0) + refund.stake
     return tuple(
         SeatMoney(seat=seat, staked=laid[seat], paid=paid[seat], net=paid[seat] - laid[seat])
         for seat in sorted(laid)

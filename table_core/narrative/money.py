@@ -1,5 +1,6 @@
 """Sentences for events of a coup's wagers and money: placed, judged, settled, void. Pure."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from events.money import Currency
@@ -8,10 +9,11 @@ from events.types.commission import (
     CommissionCollected,
     CommissionPrepaid,
     CommissionRecovered,
+    CommissionRefunded,
     CommissionReturned,
     CommissionReversed,
     CommissionUncollected,
-    SeatAmount,
+    PayerAmount,
 )
 from events.types.corrections import RulebookCorrected, WagerCorrected
 from events.types.irregularities import CoupRealigned
@@ -33,6 +35,7 @@ from table_core.narrative.formatting import EventWords, WordsOf, amount, decided
 from table_core.narrative.wager_outcome import bet_words
 from table_core.replay.coup_events import Moment
 from table_core.rules.rulebook import INITIAL_PHASE
+from table_core.rules.rulebook_forms import form_1_decimals
 
 __all__ = ["MONEY_WORDS"]
 
@@ -156,16 +159,37 @@ def _capped(event: AggregateCapped, _: Moment, currency: Currency) -> EventWords
     return EventWords(says, lines, "money")
 
 
-def _seats(amounts: tuple[SeatAmount, ...], currency: Currency) -> tuple[str, ...]:
-    return tuple(f"seat {each.seat}: {amount(each.amount, currency)}" for each in amounts)
+def _payers(amounts: Sequence[PayerAmount], code: str, currency: Currency) -> tuple[str, ...]:
+    """Return a line a payer; amounts in the currency of this code, empty for the coup's."""
+    if code not in {"", currency.code}:
+        currency = Currency(code, form_1_decimals(code))
+    return tuple(
+        f"seat {each.seat}{f', {each.patron}' if each.patron else ''}: "
+        f"{amount(each.amount, currency)}"
+        for each in amounts
+    )
 
 
 def _commission(says: str) -> WordsOf:
-    return lambda event, _, currency: EventWords(says, _seats(event.amounts, currency), "money")
+    return lambda event, _, currency: EventWords(
+        says, _payers(event.amounts, event.currency, currency), "money"
+    )
+
+
+_REFUNDED: Final = {
+    "deducted": "Commission that is not owed is in the corrected payment.",
+    "laid": "Commission that is not owed lies beside its wager again.",
+    "paid": "Commission that is not owed goes back.",
+}
+
+
+def _refunded(event: CommissionRefunded, _: Moment, currency: Currency) -> EventWords:
+    payers = _payers(event.amounts, event.currency, currency)
+    return EventWords(_REFUNDED[event.method], (f"reason: {event.reason}", *payers), "money")
 
 
 def _given_up(event: CommissionUncollected, _: Moment, currency: Currency) -> EventWords:
-    seats = _seats(event.amounts, currency)
+    seats = _payers(event.amounts, event.currency, currency)
     return EventWords("Commission was given up.", (f"reason: {event.reason}", *seats), "decision")
 
 
@@ -192,6 +216,7 @@ MONEY_WORDS: Final[dict[type[TableEvent], WordsOf]] = {
     CommissionReturned: _commission("Commission that was laid and is not owed went back."),
     CommissionReversed: _commission("Commission was taken back with its settlement."),
     CommissionRecovered: _commission("Commission that had been given up was paid after all."),
+    CommissionRefunded: _refunded,
     CommissionUncollected: _given_up,
 }
 """Event type to the function that makes its sentence."""

@@ -26,6 +26,7 @@ __all__ = [
     "category_words",
     "differences",
     "narrate_wager",
+    "received",
 ]
 
 DOCUMENTS: Final = {
@@ -65,7 +66,7 @@ class WagerNarrative(Struct, frozen=True, kw_only=True):
         stake: minor units, like all that follow.
         winnings: before commission.
         commission: kept by the house.
-        paid: received by the patron.
+        paid: received by the patron; a token that goes back counts like chips.
     """
 
     wager: str
@@ -115,17 +116,29 @@ def narrate_wager(
         stake=line.stake,
         winnings=line.winnings,
         commission=line.commission,
-        paid=line.paid,
+        paid=received(line),
     )
 
 
-def differences(before: Settlement, after: Settlement) -> tuple[SeatChange, ...]:
-    """Return, by seat, how much more or less a revision pays than the settlement it reverses."""
-    seats = sorted({line.seat for line in (*before.lines, *after.lines)})
+def received(line: SettlementLine) -> int:
+    """Return what a patron received for a wager, with a token that goes back, in minor units."""
+    token_back = (line.kind, line.result) == ("promo", "void")
+    return line.paid + (line.stake if token_back else 0)
+
+
+def differences(before: Settlement | None, after: Settlement) -> tuple[SeatChange, ...]:
+    """Return, by seat, how much more or less a revision pays than the settlement it reverses.
+
+    Args:
+        before: None where the coup had no settlement of that phase.
+        after: the revision.
+    """
+    lines = before.lines if before else ()
+    seats = sorted({line.seat for line in (*lines, *after.lines)})
     return tuple(
         SeatChange(seat=seat, before=was, after=now, difference=now - was)
         for seat in seats
-        for was, now in [(_paid(before.lines, seat), _paid(after.lines, seat))]
+        for was, now in [(_paid(lines, seat), _paid(after.lines, seat))]
     )
 
 
@@ -156,6 +169,8 @@ def _sums(line: SettlementLine, rulebook: Rulebook | None, currency: Currency) -
         sums.append(_winnings(line, parse_odds(line.odds), rulebook, currency))
     if line.commission:
         sums.append(_commission(line, rulebook, currency))
+    if line.kind == "promo" and line.result == "void":
+        return ("the token goes back",)
     returned = line.paid - line.winnings + line.commission
     parts = [f"stake back {amount(returned, currency)}"]
     if line.winnings:

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from events.types.chips import ChipEvent
+from events.types.commission import CommissionEvent
 from events.types.envelope import decode_data, decode_envelope
 from events.types.stored import Stored
 from events.types.table import ShoeLoaded
@@ -100,7 +101,8 @@ def _left(rows: Iterable[bytes], shoe: str) -> TableState:
         # Besides its own coups, within its life, only events of no coup: its reports, its end.
         if own in stored or (there and b'"correlation":""' in stored):
             event = decode_data(decode_envelope(stored))
-            if not isinstance(event, ChipEvent):  # of a float that may be older than the shoe
+            # A float may be older than the shoe, and debts of the shoe be paid long after it.
+            if not isinstance(event, ChipEvent | CommissionEvent):
                 state = fold(state, event)
     return state
 

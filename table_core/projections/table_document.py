@@ -21,6 +21,7 @@ from table_core.decide.available_commands import current_refusals
 from table_core.decide.decision import DecisionContext
 from table_core.narrative.formatting import DRAW_WORDS
 from table_core.roads.columns import RoadsView, project_roads
+from table_core.rules.commission_owed import CommissionBook, seat_amounts
 from table_core.rules.payable import Unpayable, chip_values, first_unpayable
 from table_core.rules.rulebook import Rulebook, Sign
 from table_core.rules.rulebook_forms import form_1_decimals
@@ -38,9 +39,11 @@ __all__ = [
     "CommissionView",
     "ConsumerView",
     "CoupView",
+    "DebtView",
     "DueView",
     "FloatView",
     "LinkStatusView",
+    "RefundView",
     "RulebookName",
     "RulebookView",
     "ShoeStatus",
@@ -237,12 +240,46 @@ class TotalsView(Struct, frozen=True, kw_only=True):
     house: int
 
 
+class DebtView(Struct, frozen=True, kw_only=True):
+    """A debt of commission, minor units: of a coup, a seat and, where one is named, a patron."""
+
+    coup: str
+    seat: int
+    patron: str | None
+    currency: str
+    decimals: int
+    outstanding: int
+    uncollected: int
+
+
+class RefundView(Struct, frozen=True, kw_only=True):
+    """Commission, minor units, that goes back after a correction: to whom, and why."""
+
+    coup: str
+    seat: int
+    patron: str | None
+    currency: str
+    decimals: int
+    amount: int
+    reason: str
+
+
 class CommissionView(Struct, frozen=True, kw_only=True):
-    """Commission by seat, minor units: owed, given up, and laid beside the wagers."""
+    """Commission, minor units.
+
+    Args:
+        outstanding: by seat, owed in the table's currency.
+        uncollected: by seat, given up in the table's currency.
+        laid: by seat, beside the wagers of the coup in progress.
+        debts: all that is owed or given up, in every currency.
+        refunds: what goes back after the corrections since betting was last opened.
+    """
 
     outstanding: tuple[SeatAmount, ...]
     uncollected: tuple[SeatAmount, ...]
     laid: tuple[SeatAmount, ...]
+    debts: tuple[DebtView, ...] = ()
+    refunds: tuple[RefundView, ...] = ()
 
 
 class ConsumerView(Struct, frozen=True, kw_only=True):
@@ -357,14 +394,52 @@ def project_table(
             commission=totals.commission,
             house=totals.house,
         ),
-        commission=CommissionView(
-            outstanding=owed.outstanding, uncollected=owed.uncollected, laid=owed.laid
-        ),
+        commission=_project_commission(owed, (rulebook, *library)),
         floats=tuple(project_float(each, rulebook) for each in state.floats),
         refusals=current_refusals(state, context),
         consumers=consumers,
         library=tuple(map(_name, library)),
         calls=calls(state.coup),
+    )
+
+
+def _project_commission(book: CommissionBook, rulebooks: Sequence[Rulebook]) -> CommissionView:
+    currency = rulebooks[0].currency
+    ours = [debt for debt in book.debts if debt.currency in {"", currency}]
+
+    def decimals(code: str) -> int:
+        known = (each.decimals for each in rulebooks if each.currency == (code or currency))
+        return next(known, form_1_decimals(code))
+
+    return CommissionView(
+        outstanding=seat_amounts((debt.seat, debt.outstanding) for debt in ours),
+        uncollected=seat_amounts((debt.seat, debt.uncollected) for debt in ours),
+        laid=book.laid_by_seat,
+        debts=tuple(
+            DebtView(
+                coup=debt.coup,
+                seat=debt.seat,
+                patron=debt.patron,
+                currency=debt.currency or currency,
+                decimals=decimals(debt.currency),
+                outstanding=debt.outstanding,
+                uncollected=debt.uncollected,
+            )
+            for debt in book.debts
+            if debt.outstanding or debt.uncollected
+        ),
+        refunds=tuple(
+            RefundView(
+                coup=each.coup,
+                seat=each.seat,
+                patron=each.patron,
+                currency=each.currency,
+                decimals=decimals(each.currency),
+                amount=each.amount,
+                reason=each.reason,
+            )
+            for each in book.refunds
+        ),
     )
 
 

@@ -5,27 +5,39 @@ here.
 """
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from events.cards import Card, Hand
-from events.errors import LogRefused, OurBug, UnreadableEvent
-from events.types.corrections import HandsCorrected, RulebookCorrected, WagerCorrected
+from events.errors import LogRefused, UnreadableEvent
+from events.types.corrections import HandsCorrected, WagerCorrected
 from events.types.envelope import Entry, decode_entry
-from events.types.irregularities import CardCorrected, CardEntered, ExcessCardDrawn
+from events.types.irregularities import (
+    CardCorrected,
+    CardEntered,
+    ExcessCardDrawn,
+    IrregularityRecorded,
+)
 from events.types.table import (
     BettingOpened,
     CoupMisaligned,
     CoupSettled,
     CoupVoided,
     DealCompleted,
+    Refund,
     ResultDisputed,
     Settlement,
     TableEvent,
     Wager,
+    WagersPlaced,
 )
 from table_core.fold.dispatch import fold
+from table_core.rules.rulebook import INITIAL_PHASE
+from table_core.state.corrected_coup import TAKEN_BACK
+from table_core.state.coup import OVER, Phase
+from table_core.state.coup_projection import coup_after
 from table_core.state.table import Coup, DealtCard, TableState
 
 __all__ = [
@@ -82,10 +94,12 @@ class CoupRecord(Struct, frozen=True, kw_only=True):
         id: the coup's.
         moments: in order, from the opening of betting (or the event that began the coup without
             it) to the coup's end, and all later events about it.
+        coup: the coup as it is on record now, by its own events.
     """
 
     id: str
     moments: tuple[Moment, ...]
+    coup: Coup
 
     @property
     def before(self) -> TableState:
@@ -99,69 +113,39 @@ class CoupRecord(Struct, frozen=True, kw_only=True):
         return next((state for state in own if not state.in_progress), own[-1])
 
     @property
-    def coup(self) -> Coup:
-        """The coup at its end, before any later correction."""
-        found = self.end.coup
-        if found is None:
-            raise OurBug(f"no state of coup {self.id} has it")
-        return found
-
-    @property
-    def settlements(self) -> tuple[Settlement, ...]:
-        """All settlements in order, reversed ones included."""
-        events = (moment.fact.event for moment in self.moments)
-        return tuple(event.settlement for event in events if isinstance(event, CoupSettled))
+    def course(self) -> Iterator[tuple[Moment, Coup | None]]:
+        """Yield each moment with the coup after it; None before it began."""
+        coup: Coup | None = None
+        for moment in self.moments:
+            if moment.fact.correlation == self.id:
+                coup = coup_after(coup, moment.fact.event)
+            yield moment, coup
 
     @property
     def in_force(self) -> tuple[Settlement, ...]:
-        """The settlements that no later one has reversed."""
-        gone = {each.reverses for each in self.settlements}
-        return tuple(each for each in self.settlements if each.settlement_id not in gone)
+        """The settlements that no later one has reversed, phase by phase."""
+        return tuple(sorted(self.coup.settlements, key=lambda each: each.phase))
 
     @property
     def cards(self) -> tuple[DealtCard, ...]:
         """The cards as they are on record now, in dealing order."""
         cards = self.coup.cards
-        for event in (moment.fact.event for moment in self.moments):
-            if isinstance(event, HandsCorrected):
-                cards = tuple(
-                    DealtCard(hand, number, card, None, "manual")
-                    for hand, row in ((Hand.PLAYER, event.player), (Hand.BANKER, event.banker))
-                    for number, card in enumerate(row, start=1)
-                )
         return tuple(sorted(cards, key=lambda dealt: (dealt.number, dealt.hand is Hand.BANKER)))
 
     @property
     def wagers(self) -> tuple[Wager, ...]:
-        """The wagers as they are on record now."""
-        wagers = {wager.id: wager for wager in self.coup.wagers}
-        for event in (moment.fact.event for moment in self.moments):
-            if isinstance(event, WagerCorrected):
-                if event.was is not None:
-                    wagers.pop(event.was.id, None)
-                if event.wager is not None:
-                    wagers[event.wager.id] = event.wager
-        return tuple(wagers.values())
+        """The wagers as they are on record now: as placed, and corrected ones after the others."""
+        events = (moment.fact.event for moment in self.moments)
+        corrected = [each.wager for each in events if isinstance(each, WagerCorrected)]
+        last = {wager.id: number for number, wager in enumerate(corrected, start=1) if wager}
+        return tuple(sorted(self.coup.wagers, key=lambda wager: last.get(wager.id, 0)))
 
     @property
-    def rules(self) -> tuple[str, str]:
-        """Id and hash of the rulebook that the coup is judged by now."""
-        rules = self.coup.rulebook, self.coup.rulebook_hash
-        for event in (moment.fact.event for moment in self.moments):
-            if isinstance(event, RulebookCorrected):
-                rules = event.rulebook, event.rulebook_hash
-        return rules
-
-    @property
-    def void(self) -> bool:
-        """Whether the coup is void now."""
-        void = False
-        for event in (moment.fact.event for moment in self.moments):
-            if isinstance(event, CoupVoided) and event.coup == self.id:
-                void = True
-            elif isinstance(event, HandsCorrected) and event.counts_again:
-                void = False
-        return void
+    def refunds(self) -> tuple[Refund, ...]:
+        """The stakes that went back unsettled, because the coup was void."""
+        events = (moment.fact.event for moment in self.moments)
+        voids = (event for event in events if isinstance(event, CoupVoided))
+        return tuple(refund for event in voids for refund in event.refunds)
 
 
 def stored_entry(position: int, stored: bytes) -> Entry:
@@ -207,9 +191,9 @@ def moments(facts: Iterable[LoggedEvent]) -> Iterator[Moment]:
 class CoupCollector:
     """Collects the events of one coup from a log, in one pass.
 
-    Everything between the coup's beginning and its end belongs to it. So does every later event
-    that names it, and what the shoe still reports of a void round. Other events of the same cause
-    belong to it as well, such as the report of a card that began a coup without open betting.
+    A step is a command or a shoe's report with all events that it caused. The events that name the
+    coup belong to it, and those of the same step that name none. So do the steps that name no coup
+    between the coup's beginning and its end, and what the shoe still reports of a void round.
 
     Args:
         coup: the coup's id.
@@ -218,42 +202,39 @@ class CoupCollector:
     def __init__(self, coup: str) -> None:
         self._coup = coup
         self._taken: list[Moment] = []
-        self._group: list[Moment] = []  # of the current cause, not taken so far
-        self._cause = ""
-        self._cause_belongs = False
+        self._step: list[Moment] = []
 
     def take(self, moment: Moment) -> None:
         """Take the next moment of the log."""
-        if moment.fact.cause != self._cause:
-            self._group, self._cause, self._cause_belongs = [], moment.fact.cause, False
-        self._group.append(moment)
-        self._cause_belongs = self._cause_belongs or self._belongs(moment)
-        if self._cause_belongs:
-            self._taken += self._group
-            self._group = []
+        if self._step and moment.fact.cause != self._step[0].fact.cause:
+            self._close_step()
+        self._step.append(moment)
 
     def record(self) -> CoupRecord | None:
         """Return what was collected; None where the coup never began."""
-        if not any(self._opens(moment) for moment in self._taken):
-            return None
-        return CoupRecord(id=self._coup, moments=tuple(self._taken))
+        self._close_step()
+        coup: Coup | None = None
+        for fact in (moment.fact for moment in self._taken):
+            if fact.correlation == self._coup:
+                coup = coup_after(coup, fact.event)
+        moments = tuple(self._taken)
+        return CoupRecord(id=self._coup, moments=moments, coup=coup) if coup else None
 
-    def _opens(self, moment: Moment) -> bool:
-        event = moment.fact.event
-        return isinstance(event, BettingOpened) and event.coup == self._coup
+    def _close_step(self) -> None:
+        named = {moment.fact.correlation for moment in self._step} - {""}
+        if self._coup in named or (not named and any(map(self._during, self._step))):
+            own = {"", self._coup}
+            self._taken += (each for each in self._step if each.fact.correlation in own)
+        self._step = []
 
-    def _belongs(self, moment: Moment) -> bool:
-        if moment.fact.correlation == self._coup:
-            return True
+    def _during(self, moment: Moment) -> bool:
         before = moment.before
-        if moment.fact.correlation:
-            return False  # another coup's
         if before.coup is None or before.coup.id != self._coup:
             return False
         return before.in_progress or before.link.residue
 
 
-_TROUBLES = {
+_TROUBLES: Final[dict[type[TableEvent], str]] = {
     CardCorrected: "card corrected",
     CardEntered: "card entered",
     CoupMisaligned: "misaligned",
@@ -261,6 +242,10 @@ _TROUBLES = {
     HandsCorrected: "corrected after settlement",
     ResultDisputed: "disputed",
 }
+_SHOWN: Final = {*_TROUBLES, CoupSettled, CoupVoided, DealCompleted, IrregularityRecorded}
+_OF_A_VOID_COUP: Final = "corrected after the void"
+_OTHER_CARDS: Final = "first phase paid on other cards"
+_STATES: Final = {Phase.SETTLED: "settled", Phase.VOIDED: "void"}
 
 
 class CoupLine(Struct, frozen=True, kw_only=True):
@@ -302,7 +287,7 @@ class CoupLine(Struct, frozen=True, kw_only=True):
 
 
 class CoupList:
-    """Builds the list in one pass over a log; it holds one line a coup and nothing else.
+    """Builds the list in one pass over a log; it holds a line a coup, and no wagers.
 
     Attributes:
         by_id: the coups by id.
@@ -310,7 +295,7 @@ class CoupList:
 
     def __init__(self) -> None:
         self.by_id: dict[str, CoupLine] = {}
-        self._money: dict[str, dict[int, tuple[int, int, int]]] = {}
+        self._coups: dict[str, Coup] = {}  # without wagers and lines
 
     @property
     def lines(self) -> tuple[CoupLine, ...]:
@@ -327,34 +312,71 @@ class CoupList:
         line = self.by_id.get(fact.correlation)
         if line is None:
             return
-        line = replace(line, last=fact.position)
-        trouble = _TROUBLES.get(type(event))
-        if trouble and trouble not in line.troubles:
-            line = replace(line, troubles=(*line.troubles, trouble))
-        if isinstance(event, DealCompleted):
-            line = replace(
-                line, result=event.winner.value, player=event.player, banker=event.banker
-            )
-        elif isinstance(event, CoupVoided):
-            line = replace(line, state="void", ended_at=line.ended_at or fact.at)
-        elif isinstance(event, CoupSettled):
-            line = self._settled(line, event, fact.at)
-        elif isinstance(event, HandsCorrected) and event.counts_again:
-            line = replace(line, state="settled")
-        self.by_id[line.coup] = line
+        line = self.by_id[line.coup] = replace(line, last=fact.position)
+        if isinstance(event, WagersPlaced):
+            return
+        before = self._coups.get(line.coup)
+        coup = self._coups[line.coup] = _without_lines(coup_after(before, event))
+        if type(event) in _SHOWN:
+            self.by_id[line.coup] = _line(line, before, coup, fact)
 
-    def _settled(self, line: CoupLine, event: CoupSettled, at: str) -> CoupLine:
-        s = event.settlement
-        money = self._money.setdefault(line.coup, {})
-        money[s.phase] = (s.staked, s.paid, s.commission)
-        if s.winner is not None and line.state != "void":
-            line = replace(line, state="settled", ended_at=line.ended_at or at)
-        staked, paid, commission = (sum(column) for column in zip(*money.values(), strict=True))
-        return replace(
+
+def _line(line: CoupLine, before: Coup | None, coup: Coup, fact: LoggedEvent) -> CoupLine:
+    """Return the line of a coup after one of its events."""
+    troubles = [each for each in line.troubles if each != _OTHER_CARDS]
+    if (trouble := _trouble(before, fact.event)) and trouble not in troubles:
+        troubles.append(trouble)
+    if coup.phase is Phase.VOIDED and _paid_on_other_cards(coup):
+        troubles.append(_OTHER_CARDS)
+    if completed := coup.completed:
+        line = replace(
             line,
-            revision=max(line.revision, s.revision),
-            staked=staked,
-            paid=paid,
-            commission=commission,
-            rulebook_hash=s.rulebook_hash,
+            result=completed.winner.value,
+            player=completed.player,
+            banker=completed.banker,
         )
+    return replace(
+        line,
+        rulebook_hash=coup.rulebook_hash,
+        ended_at=line.ended_at or (fact.at if coup.phase in OVER else None),
+        state=_STATES.get(coup.phase, "in progress"),
+        staked=sum(each.staked for each in coup.settlements),
+        paid=sum(each.paid for each in coup.settlements),
+        commission=sum(each.commission for each in coup.settlements),
+        revision=max((each.revision for each in coup.settlements), default=0),
+        troubles=tuple(troubles),
+    )
+
+
+def _trouble(before: Coup | None, event: TableEvent) -> str | None:
+    over = before is not None and before.phase in OVER
+    if isinstance(event, CoupSettled):  # a first one has no revision that would show it
+        late = over and event.settlement.reverses is None
+        return _TROUBLES[HandsCorrected] if late else None
+    if isinstance(event, IrregularityRecorded):
+        return _OF_A_VOID_COUP if event.kind == TAKEN_BACK else None
+    if isinstance(event, HandsCorrected) and before and before.phase is Phase.VOIDED:
+        return _TROUBLES[HandsCorrected] if event.counts_again else _OF_A_VOID_COUP
+    return _TROUBLES.get(type(event))
+
+
+def _paid_on_other_cards(coup: Coup) -> bool:
+    """Return whether a void coup's first phase was paid on faces that it does not have.
+
+    The builds before 0.2.0 voided a coup so, and left it for good.
+    """
+    first = coup.settlement(INITIAL_PHASE)
+    if first is None or first.paid == first.staked:
+        return False
+    initial = [dealt for dealt in coup.cards if dealt.number <= len(first.player)]
+    told = {(dealt.hand, dealt.number): dealt.card for dealt in initial if dealt.card}
+    paid = {(Hand.PLAYER, n): card for n, card in enumerate(first.player, start=1)}
+    paid |= {(Hand.BANKER, n): card for n, card in enumerate(first.banker, start=1)}
+    return any(paid[place] is not card for place, card in told.items())
+
+
+def _without_lines(coup: Coup) -> Coup:
+    if not coup.wagers and not any(each.lines for each in coup.settlements):
+        return coup
+    lean = (replace(each, lines=(), difference=()) for each in coup.settlements)
+    return replace(coup, wagers=(), settlements=tuple(lean))

@@ -31,6 +31,7 @@ __all__ = [
     "below_minimum",
     "check_further_wagers",
     "check_wagers",
+    "differential_refusal",
     "mains_for",
     "unsupported_side_bets",
     "withdrawal_refusal",
@@ -176,6 +177,13 @@ def withdrawal_refusal(
     """
     for left in filter(None, below_minimum(rulebook, withdrawn, after)):
         return refuse(left.code, f"{left.text}; take all of it back")
+    return differential_refusal(rulebook, before, after)
+
+
+def differential_refusal(
+    rulebook: Rulebook, before: WagerTotals, after: WagerTotals
+) -> Refusal | None:
+    """Return `differential` where a set of wagers widens a gap beyond the limit; else None."""
     limit = rulebook.limits.differential
     if limit is None:
         return None
@@ -184,7 +192,7 @@ def withdrawal_refusal(
         if ahead > max(limit, before.by_bet.get(bet, 0) - before.by_bet.get(other, 0)):
             return refuse(
                 "differential",
-                f"{bet} would be left {ahead} ahead of {other}; the differential is {limit}",
+                f"{bet} would be {ahead} ahead of {other}; the differential is {limit}",
             )
     return None
 

@@ -1,35 +1,24 @@
-"""A corrected coup: its record with the correction, and the settlements that follow from it. Pure.
+"""The settlements that follow from a coup's record, corrected or not. Pure.
 
 It treats a coup of a minute ago and one of last week alike. The input is the coup as the log has
 it, and the result is compared only with the settlements in force.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from msgspec.structs import replace
 
 from events.cards import Card, Hand
-from events.types.corrections import HandsCorrected, RulebookCorrected, WagerCorrected
-from events.types.table import (
-    CoupSettled,
-    CoupVoided,
-    DealCompleted,
-    SeatDifference,
-    Settlement,
-    SettlementLine,
-    TableEvent,
-    Wager,
-)
+from events.types.table import SeatDifference, Settlement, SettlementLine, Wager
 from table_core.rules.draw import DealError, Outcome, hand_due, judge_hands
 from table_core.rules.rulebook import INITIAL_PHASE, LAST_PHASE, Rulebook
 from table_core.rules.settlement import CapApplied, Result, settle_with_caps
-from table_core.state.coup import Phase
-from table_core.state.dealing import due_places
-from table_core.state.table import Coup, DealtCard
+from table_core.state.table import Coup
 
 __all__ = [
-    "fold_correction",
+    "TAKEN_BACK",
+    "first_phase_revision",
     "hands_error",
     "in_dealing_order",
     "known_faces",
@@ -37,11 +26,13 @@ __all__ = [
     "phase_outcome",
     "revised_settlements",
     "same_settlement",
+    "taken_by_first_phase",
+    "void_coup_revisions",
     "void_revision",
-    "with_hands",
-    "with_wager",
 ]
 
+TAKEN_BACK: Final = "first_phase_taken_back"
+"""The irregularity on record where a person takes back the first phase of a void coup."""
 _TWO_CARDS: Final = 2
 
 
@@ -75,55 +66,6 @@ def in_dealing_order(player: Sequence[Card], banker: Sequence[Card]) -> list[Car
     return [*initial, *player[_TWO_CARDS:], *banker[_TWO_CARDS:]]
 
 
-def with_hands(coup: Coup, player: Sequence[Card], banker: Sequence[Card]) -> Coup:
-    """Return the coup with these cards; a card at its old place keeps its source."""
-    was = {(dealt.hand, dealt.number): dealt for dealt in coup.cards}
-    left = {Hand.PLAYER: list(player), Hand.BANKER: list(banker)}
-    made = replace(coup, cards=(), completed=None)
-    while any(left.values()):
-        place = next(place for place in due_places(made) if left[place.hand])
-        card = left[place.hand].pop(0)
-        before = was.get((place.hand, place.number))
-        source = before.source if before is not None and before.card is card else "manual"
-        dealt = DealtCard(place.hand, place.number, card, place.rule, source)
-        made = replace(made, cards=(*made.cards, dealt))
-    return made
-
-
-def with_wager(coup: Coup, was: Wager | None, wager: Wager | None) -> Coup:
-    """Return the coup with a wager replaced, added at the end, or taken out."""
-    if was is None:
-        return replace(coup, wagers=(*coup.wagers, *((wager,) if wager else ())))
-    wagers = (wager if each.id == was.id else each for each in coup.wagers)
-    return replace(coup, wagers=tuple(each for each in wagers if each is not None))
-
-
-def fold_correction(coup: Coup, event: TableEvent) -> Coup:
-    """Return a coup that is over after one of the events of its correction."""
-    change = _CHANGES.get(type(event))
-    return change(coup, event) if change else coup
-
-
-def _with_settlement(coup: Coup, event: CoupSettled) -> Coup:
-    settlement = event.settlement
-    others = (each for each in coup.settlements if each.phase != settlement.phase)
-    return replace(coup, settlements=(*others, settlement))
-
-
-_CHANGES: Final[dict[type[TableEvent], Callable[[Coup, Any], Coup]]] = {
-    HandsCorrected: lambda coup, event: replace(
-        with_hands(coup, event.player, event.banker), phase=Phase.SETTLED, reason=""
-    ),
-    DealCompleted: lambda coup, event: replace(coup, completed=event),
-    WagerCorrected: lambda coup, event: with_wager(coup, event.was, event.wager),
-    RulebookCorrected: lambda coup, event: replace(
-        coup, rulebook=event.rulebook, rulebook_hash=event.rulebook_hash
-    ),
-    CoupSettled: _with_settlement,
-    CoupVoided: lambda coup, event: replace(coup, phase=Phase.VOIDED, reason=event.reason),
-}
-
-
 # ---- its settlements ----
 
 
@@ -137,9 +79,13 @@ def phase_outcome(phase: int, player: Sequence[Card], banker: Sequence[Card]) ->
 def next_settlement(
     table: str, coup: Coup, phase: int, outcome: Outcome, lines: tuple[SettlementLine, ...]
 ) -> Settlement:
-    """Return a phase's first settlement, or its next revision, which reverses the last one."""
+    """Return a phase's first settlement, or its next revision, which reverses the last one.
+
+    The first settlement of a phase that a coup gets after its end says the difference as well.
+    """
     before = coup.settlement(phase)
     revision = before.revision + 1 if before else 1
+    late = before is not None or coup.settlement(LAST_PHASE) is not None
     return Settlement(
         settlement_id=f"{table}/{coup.id}/{phase}/{revision}",
         coup=coup.id,
@@ -157,7 +103,7 @@ def next_settlement(
         staked=sum(_chips(line) for line in lines),
         paid=sum(line.paid for line in lines),
         commission=sum(line.commission for line in lines),
-        difference=_differences(before.lines, lines) if before else (),
+        difference=_differences(before.lines if before else (), lines) if late else (),
     )
 
 
@@ -190,8 +136,6 @@ def revised_settlements(
         if before is None and not lines and phase == INITIAL_PHASE:
             continue
         settlement = next_settlement(table, coup, phase, outcome, lines)
-        if before is None:
-            settlement = replace(settlement, difference=_differences((), lines))
         if not same_settlement(before, settlement):
             yield settlement, cuts
 
@@ -201,20 +145,95 @@ def void_revision(table: str, coup: Coup, phase: int) -> Settlement | None:
     before = coup.settlement(phase)
     if before is None:
         return None
-    lines = tuple(
-        replace(
-            line,
-            result=Result.VOID.value,
-            category=Result.VOID.value,
-            odds=None,
-            winnings=0,
-            commission=0,
-            paid=_chips(line),
-        )
-        for line in before.lines
-    )
+    lines = tuple(map(_void_line, before.lines))
     outcome = phase_outcome(phase, before.player, before.banker)
     return next_settlement(table, coup, phase, outcome, lines)
+
+
+def taken_by_first_phase(coup: Coup) -> Coup:
+    """Return a coup with those wagers alone that its first phase has settled.
+
+    Where the coup is void, the stakes of all others have gone back.
+    """
+    first = coup.settlement(INITIAL_PHASE)
+    taken = {line.wager for line in first.lines} if first else set()
+    return replace(coup, wagers=tuple(wager for wager in coup.wagers if wager.id in taken))
+
+
+def first_phase_revision(
+    table: str, coup: Coup, rulebook: Rulebook
+) -> tuple[Settlement, tuple[CapApplied, ...]] | None:
+    """Return the first phase of a coup that is void or becomes void, by its record as it is now.
+
+    A face that nobody knows any more leaves the cards that the phase was paid on. Where a hand has
+    fewer than two cards, there was no initial deal, and the stakes go back, as they do where the
+    rulebook takes back the first phase with a void. So does the stake of a wager that the rulebook
+    settles in the last phase, which a void coup does not have.
+
+    Args:
+        table: the table's id.
+        coup: with the wagers of its first phase alone (`taken_by_first_phase`), as corrected.
+        rulebook: the one that the coup pins now.
+
+    Returns:
+        None where nothing changes, or was never paid.
+    """
+    before = coup.settlement(INITIAL_PHASE)
+    if before is None:
+        return None
+    initial = [dealt for dealt in coup.cards if dealt.number <= _TWO_CARDS]
+    hands = known_faces(coup, Hand.PLAYER)[:_TWO_CARDS], known_faces(coup, Hand.BANKER)[:_TWO_CARDS]
+    if any(dealt.card is None for dealt in initial):
+        hands = before.player, before.banker
+    keeps = rulebook.procedure.void_after_phase_one == "keep"
+    dealt = keeps and min(map(len, hands)) == _TWO_CARDS
+    outcome = phase_outcome(INITIAL_PHASE, *(hands if dealt else (before.player, before.banker)))
+    settled, cuts = settle_with_caps(rulebook, outcome, coup.wagers, phase=INITIAL_PHASE)
+    by_wager = {line.wager: line for line in settled} if dealt else {}
+    lines = tuple(by_wager.get(each.id) or _void_line(_line_of(each)) for each in coup.wagers)
+    settlement = next_settlement(table, coup, INITIAL_PHASE, outcome, lines)
+    return None if same_settlement(before, settlement) else (settlement, cuts if dealt else ())
+
+
+def void_coup_revisions(
+    table: str, coup: Coup, rulebook: Rulebook
+) -> Iterator[tuple[Settlement, tuple[CapApplied, ...]]]:
+    """Yield the new settlements of a void coup that was corrected (`first_phase_revision`).
+
+    Its last phase, if it was settled before the void, stays void, by the rulebook that is right.
+    """
+    first, last = first_phase_revision(table, coup, rulebook), coup.settlement(LAST_PHASE)
+    if first is not None:
+        yield first
+    void = void_revision(table, coup, LAST_PHASE)
+    if void is not None and last is not None and last.rulebook_hash != coup.rulebook_hash:
+        yield void, ()
+
+
+def _line_of(wager: Wager) -> SettlementLine:
+    void = Result.VOID.value
+    return SettlementLine(
+        wager=wager.id,
+        seat=wager.seat,
+        bet=wager.bet,
+        patron=wager.patron,
+        kind=wager.kind,
+        result=void,
+        category=void,
+        odds=None,
+        stake=wager.stake,
+        winnings=0,
+        commission=0,
+        paid=0,
+    )
+
+
+def _void_line(line: SettlementLine) -> SettlementLine:
+    """Return the line of a wager whose stake goes back, because it does not count."""
+    void = Result.VOID.value
+    return replace(
+        line, result=void, category=void, odds=None, winnings=0, commission=0, paid=_chips(line)
+    )
 
 
 def _differences(

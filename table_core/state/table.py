@@ -238,7 +238,7 @@ class TableState(Struct, frozen=True, gc=False, kw_only=True):
         supervisor: the supervisor in charge, an opaque reference.
         alarms: the active alarms that an event raised.
         totals: since the log began.
-        commission: the commission balances.
+        commission: the debts of commission.
         floats: the newest floats, the newest last.
     """
 

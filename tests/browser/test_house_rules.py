@@ -80,11 +80,21 @@ def test_commission_is_collected_from_one_seat_given_up_and_recovered_at_the_pit
     expect(owed).to_contain_text("given up 1.50")
     banker_wins(both, "D")
     page.goto(f"{table.address}/pit")
+    newest = page.locator("#commission li", has_text="owes 5.00").inner_text()
+    coup = newest.partition("coup ")[2].split()[0]
     page.locator("#commission [data-command=collect_commission]:enabled").click()
     both.answered("collect_commission")
     expect(page.locator("#commission [data-command=collect_commission]")).to_have_count(0)
     told = ("commission_uncollected", "commission_recovered", "commission_collected")
     assert [table.events(kind) for kind in told] == [1, 1, 1]
+    # The coup should not count: both screens say whom to give the commission back, and why.
+    both.ask("void_coup", coup=coup, reason="a card fell")
+    for path in ("pit", "dealer"):
+        page.goto(f"{table.address}/{path}")
+        line = page.locator("#commission .refund")
+        expect(line).to_have_text(
+            f"Hand back 5.00 of commission: Seat 3, coup {coup} (a card fell)"
+        )
 
 
 def test_wagers_come_while_cards_lie_face_down_and_the_first_face_ends_it(

@@ -15,11 +15,13 @@ ENTRY_POINTS = {
     "cage.migrations.env": "alembic runs it",
     "cage.migrations.versions.v0001_ledger": "... and this step",
     "cage.migrations.versions.v0002_chips": "... and this step",
+    "cage.migrations.versions.v0003_currency": "... and this step",
     "property.migrations.env": "alembic runs it",
     "property.migrations.versions.v0001_archive": "... and this step",
     "property.migrations.versions.v0002_questions": "... and this step",
     "property.migrations.versions.v0003_editions": "... and this step",
     "property.migrations.versions.v0004_shifts": "... and this step",
+    "property.migrations.versions.v0005_debts": "... and this step",
     "table_core.state.coup_mermaid": "draws the diagram of docs/coup.md",
 }
 # Files of a room that are not code and that no module reads by name.

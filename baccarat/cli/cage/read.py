@@ -84,6 +84,7 @@ def export(ledger: str, as_csv: bool, as_json: bool, **options: Any) -> None:
     if as_csv == as_json:
         raise click.UsageError("say --csv or --json")
     with open_ledger(parse_ledger_url(ledger)) as opened:
+        # The columns are a contract: what entries have got since is in the JSON alone.
         rows = _rows(opened.entries(filter_of(options)))
         if as_csv:
             write_csv(sys.stdout, _COLUMNS, rows)

@@ -1,6 +1,7 @@
 """`baccarat cage reconcile LOG`: compare the ledger with the log, to the unit."""
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import click
@@ -9,13 +10,16 @@ import msgspec
 from baccarat.cli.cage.options import ledger_option
 from baccarat.cli.main import EXIT_DONE, EXIT_NO, print_error
 from baccarat.cli.shown import say
+from baccarat.history.log_facts import state_at
 from cage.ledger.database import parse_ledger_url
 from cage.ledger.reading import open_ledger
-from cage.reports.reconcile import Reconciliation, reconcile
-from events.errors import LogError
+from cage.reports.commission_debts import DebtFigures
+from cage.reports.reconcile import Reconciliation, TableFigures, reconcile
+from events.errors import LogError, OurBug
+from events.log.reader import LogReader
 from events.log.reader import reading as reading_log
 
-__all__ = ["reconcile_command"]
+__all__ = ["reconcile_command", "table_figures"]
 
 
 @click.command("reconcile")
@@ -33,7 +37,7 @@ def reconcile_command(log: Path, ledger: str, as_json: bool) -> int:
         opened.tables()  # the snapshot begins with this read
         try:
             with reading_log(log) as reader:
-                found = reconcile(reader, opened)
+                found = reconcile(reader, opened, partial(table_figures, reader))
         except LogError as error:
             print_error(str(error))
             return EXIT_NO
@@ -42,6 +46,36 @@ def reconcile_command(log: Path, ledger: str, as_json: bool) -> int:
     else:
         say(_as_text(found))
     return EXIT_DONE if found.agrees else EXIT_NO
+
+
+def table_figures(log: LogReader, position: int) -> TableFigures | None:
+    """Return the table's own totals; None for a log that no table of this build comes to."""
+    try:
+        state = state_at(log, position)
+    except OurBug:
+        return None
+    totals, book = state.totals, state.commission
+    return TableFigures(
+        staked=totals.staked,
+        house=totals.house,
+        commission=book.accrued - book.reversed_,
+        collected=book.collected,
+        recovered=book.recovered,
+        outstanding=sum(each.amount for each in book.outstanding),
+        uncollected=sum(each.amount for each in book.uncollected),
+        debts=tuple(
+            DebtFigures(
+                coup=debt.coup,
+                seat=debt.seat,
+                patron=debt.patron or "",
+                outstanding=debt.outstanding,
+                uncollected=debt.uncollected,
+                recovered=debt.recovered,
+                refundable=debt.refundable,
+            )
+            for debt in book.debts
+        ),
+    )
 
 
 def _document(found: Reconciliation) -> dict[str, object]:

@@ -4,7 +4,7 @@ import { faceText } from "./cards.js";
 import { byId, el, fill } from "./dom.js";
 import { askFor } from "./forms.js";
 import { money, parseMoney, typed } from "./money.js";
-import { betName, chipsOf, commissionTiming, settlementTable } from "./wagers.js";
+import { betName, commissionTiming, payerOf, settlementTable } from "./wagers.js";
 
 const reason = { name: "reason", kind: "reason" };
 
@@ -96,7 +96,7 @@ export class Record {
       fields,
       about: `${station.word("station.coup")} ${coup}`,
       build: (values) => ({ coup, ...build(values) }),
-      preview: (shown) => previewOf(shown, station, this.#timing(), this.#decimals()),
+      preview: (shown) => previewOf(shown, station, this.#decimals()),
       onDone: () => this.again(),
     });
   }
@@ -202,12 +202,13 @@ export class Record {
 }
 
 /** Describe a correction's effect: the result, and what each seat gains or gives back. */
-export function previewOf({ events }, { word }, timing, decimals) {
+export function previewOf({ events }, { word }, decimals) {
   const of = (type) => events.filter((event) => event.type === type).map((event) => event.data);
   const completed = of("deal_completed").at(-1);
   const differences = of("coup_settled").flatMap(({ settlement }) => settlement.difference ?? []);
   const refunds = of("coup_voided").flatMap(({ refunds: each }) => each ?? []);
   const owes = of("commission_accrued").length || of("commission_reversed").length;
+  const backTo = of("commission_refunded").flatMap(({ method, amounts }) => (method === "paid" ? amounts : []));
   return el(
     "div",
     {},
@@ -215,16 +216,37 @@ export function previewOf({ events }, { word }, timing, decimals) {
     completed
       ? el("p", {}, `${word(`winner.${completed.winner}`)}: ${word("side.player")} ${completed.player_total}, ${word("side.banker")} ${completed.banker_total}`)
       : null,
-    differences.length ? differenceTable(differences, decimals, word, timing) : null,
+    differences.length ? differenceTable(differences, heldBack(of), decimals, word) : null,
     ...refunds.map(({ seat, stake }) => el("p", {}, word("preview.refund", { seat, stake: money(stake, decimals) }))),
-    differences.length || refunds.length ? null : el("p", {}, word("preview.no_money")),
+    differences.length || refunds.length || backTo.length ? null : el("p", {}, word("preview.no_money")),
+    ...backTo.map((payer) =>
+      el("p", {}, word("preview.commission_back", { who: payerOf(payer, word), amount: money(payer.amount, decimals) })),
+    ),
     owes ? el("p", {}, word("preview.commission")) : null,
   );
 }
 
-function differenceTable(all, decimals, word, timing) {
+/** Return, by seat, the commission that the corrected payments keep back; below zero, that they give. */
+function heldBack(of) {
+  const held = new Map();
+  const add = (sign, type) => {
+    for (const { method, amounts } of of(type)) {
+      if (method !== "deducted") continue;
+      for (const { seat, amount } of amounts) held.set(seat, (held.get(seat) ?? 0) + sign * amount);
+    }
+  };
+  add(1, "commission_collected");
+  add(-1, "commission_refunded");
+  return held;
+}
+
+function differenceTable(all, held, decimals, word) {
   const signed = (amount) => money(amount, decimals, { signed: true });
-  const differences = all.map((each) => ({ ...each, gets: chipsOf(each, timing) - each.staked }));
+  const differences = all.map((each) => {
+    const back = each.commission ? (held.get(each.seat) ?? 0) : 0;
+    if (back) held.delete(each.seat);
+    return { ...each, gets: each.paid + each.commission - back - each.staked };
+  });
   const house = differences.reduce((sum, { gets }) => sum - gets, 0);
   return el(
     "table.difference",

@@ -7,8 +7,7 @@ import { money } from "./money.js";
 import { say } from "./sentences.js";
 import { Station } from "./station.js";
 import { drawHands, drawNext, drawStrip } from "./table_strip.js";
-import { commissionTiming, drawStanding, Laying, settlementTable, standingRows } from "./wagers.js";
-import { language } from "./words.js";
+import { commissionTiming, drawStanding, Laying, refundLines, settlementTable, standingRows } from "./wagers.js";
 
 const OVER = ["settled", "voided"];
 
@@ -71,6 +70,7 @@ function drawOwed({ commission, rulebook }) {
     byId("commission"),
     row("commission.laid", commission.laid),
     row("commission.outstanding", commission.outstanding),
+    ...refundLines(commission, word),
   );
 }
 

@@ -9,6 +9,7 @@ import { listenForShortcuts } from "./key_presses.js";
 import { money, parseMoney, typed } from "./money.js";
 import { Station } from "./station.js";
 import { alarmName, drawHands, drawNext, drawStrip } from "./table_strip.js";
+import { payerOf, refundLines } from "./wagers.js";
 
 const STANDING = {
   true: { kind: "ok", mark: "✓" },
@@ -123,43 +124,51 @@ function cageRows({ consumers, position }) {
   });
 }
 
-/** Draw the commission that each seat owes or that was given up, with its buttons. */
-function drawCommission({ commission, rulebook }) {
-  const { decimals } = rulebook;
-  const button = (command, seat, act) => {
-    const made = el("button", { type: "button", data: { key: `${command}-${seat}`, command } }, word(`short.${command}`));
+/** Draw the debts of commission, each with its buttons, and what goes back after a correction. */
+function drawCommission({ commission }) {
+  const button = (command, debt, act) => {
+    const key = [command, debt.seat, debt.patron ?? "", debt.coup].join("-");
+    const made = el("button", { type: "button", data: { key, command } }, word(`short.${command}`));
     return station.bind(made, { command: "", roles: ["supervisor"], act: () => act(made) });
   };
-  const row = (title, { seat, amount }, ...buttons) =>
-    el("li", { data: { seat } }, el("span", {}, `${word("dealer.seat", { seat })} · ${word(title)} ${money(amount, decimals)}`), ...buttons);
-  const recover = ({ seat, amount }) =>
+  const about = (debt) => [payerOf(debt, word), word("commission.of_coup", debt)].join(" · ");
+  const row = (title, debt, amount, ...buttons) =>
+    el("li", { data: { seat: debt.seat } }, el("span", {}, `${about(debt)} · ${word(title)} ${money(amount, debt.decimals)}`), ...buttons);
+  const named = ({ seat, patron, coup }) => ({ seat, patron: patron ?? "", coup });
+  const recover = (debt) =>
     askFor(station, {
       command: "recover_commission",
-      about: word("dealer.seat", { seat }),
-      fields: [{ name: "amount", kind: "text", value: typed(amount, decimals), read: (text) => parseMoney(text, decimals) ?? text }],
-      build: (values) => ({ seat, ...values }),
+      about: about(debt),
+      fields: [
+        { name: "amount", kind: "text", value: typed(debt.uncollected, debt.decimals), read: (text) => parseMoney(text, debt.decimals) ?? text },
+      ],
+      build: (values) => ({ ...named(debt), ...values }),
     });
-  const giveUp = ({ seat }) =>
+  const giveUp = (debt) =>
     askFor(station, {
       command: "mark_uncollected",
-      about: word("dealer.seat", { seat }),
+      about: about(debt),
       fields: [{ name: "reason", kind: "reason" }],
-      build: (values) => ({ seat, ...values }),
+      build: (values) => ({ ...named(debt), ...values }),
     });
+  const owed = commission.debts.filter(({ outstanding }) => outstanding);
+  const gone = commission.debts.filter(({ uncollected }) => uncollected);
   const rows = [
-    ...commission.outstanding.map((owed) =>
+    ...owed.map((debt) =>
       row(
         "commission.owes",
-        owed,
-        button("collect_commission", owed.seat, (made) => station.send(made, "collect_commission", { seat: owed.seat, amount: owed.amount })),
-        button("mark_uncollected", owed.seat, () => giveUp(owed)),
+        debt,
+        debt.outstanding,
+        button("collect_commission", debt, (made) => station.send(made, "collect_commission", { ...named(debt), amount: debt.outstanding })),
+        button("mark_uncollected", debt, () => giveUp(debt)),
       ),
     ),
-    ...commission.uncollected.map((owed) =>
-      row("commission.given_up", owed, button("recover_commission", owed.seat, () => recover(owed))),
+    ...gone.map((debt) =>
+      row("commission.given_up", debt, debt.uncollected, button("recover_commission", debt, () => recover(debt))),
     ),
   ];
-  fill(byId("commission"), rows.length ? el("ul", {}, ...rows) : el("p", {}, word("commission.none")));
+  const list = rows.length ? el("ul", {}, ...rows) : el("p", {}, word("commission.none"));
+  fill(byId("commission"), ...refundLines(commission, word), list);
 }
 
 station.watch(render);

@@ -235,9 +235,16 @@ export function commissionTiming({ rulebook, library }, hash) {
   return [rulebook, ...library].find((each) => each.hash === hash)?.commission ?? null;
 }
 
-/** Return the chips that a seat gets: its net payment, plus commission that is not held back. */
-export function chipsOf({ paid, commission }, timing) {
-  return heldBack(timing) ? paid : paid + commission;
+/** Return who owes or is owed commission: the seat, and the patron where one is named. */
+export function payerOf({ seat, patron }, word) {
+  return [word("dealer.seat", { seat }), ...(patron ? [patron] : [])].join(" · ");
+}
+
+/** Return a line for each payer to whom a correction gives commission back. */
+export function refundLines({ refunds }, word) {
+  return refunds.map(({ coup, amount, decimals, reason, ...payer }) =>
+    el("p.refund", {}, word("commission.refund", { amount: money(amount, decimals), who: payerOf(payer, word), coup, reason })),
+  );
 }
 
 const heldBack = (timing) => timing === "deduct" || timing === null;

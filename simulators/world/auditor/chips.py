@@ -7,7 +7,7 @@ from events.types.commission import (
     CommissionPrepaid,
     CommissionReturned,
     CommissionReversed,
-    SeatAmount,
+    PayerAmount,
 )
 from events.types.table import SettlementLine
 from simulators.world.auditor.audited_coup import require
@@ -95,7 +95,7 @@ class Chips:
         self.purse[line.seat] += way * paid
         self.tray += way * (stake - paid)
 
-    def _move_beside(self, each: SeatAmount, way: int) -> None:
+    def _move_beside(self, each: PayerAmount, way: int) -> None:
         self._beside[each.seat] += way * each.amount
         self._laid += way * each.amount
         left = self._beside[each.seat]

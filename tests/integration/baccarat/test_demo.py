@@ -14,6 +14,7 @@ import pytest
 
 from baccarat.cli.main import main
 from events.log.verify import verify
+from events.types.commission import CommissionCollected
 from shoe_driver.profiles.catalogue import profile_text
 from tests.kill.game import read_coups
 from tests.support.cage.books import source
@@ -134,14 +135,18 @@ def test_people_are_told_what_it_did_and_how_to_check_it(tmp_path: Path) -> None
 
 def test_a_sites_own_files_are_played_by_as_they_are_found_from_here(tmp_path: Path) -> None:
     rulebook, profile = tmp_path / 'har"bour.toml', tmp_path / "shoe.toml"
-    rulebook.write_text(source("au-commission", "id=harbour", "bets.player.minimum=500"), "utf-8")
+    changes = ("id=harbour", "bets.player.minimum=500", "commission.timing=per_coup")
+    rulebook.write_text(source("au-commission", *changes), "utf-8")
     profile.write_bytes(profile_text("enq-bcc"))
     named = ("--rulebook", os.path.relpath(rulebook), "--profile", os.path.relpath(profile))
-    ended = demo("--rounds", "3", "--speed", "0", "--json", *named, data=tmp_path / "kept")
+    ended = demo("--rounds", "6", "--speed", "0", "--json", *named, data=tmp_path / "kept")
     assert ended.code == 0, ended.err
     told = json.loads(ended.out)
-    assert (told["coups"], told["lost"], told["duplicates"]) == (3, 0, 0)
-    coups = read_coups(events_in(Path(told["log"]))).values()
+    assert (told["coups"], told["lost"], told["duplicates"]) == (6, 0, 0)
+    events = events_in(Path(told["log"]))
+    # The dealer collects marked commission before the next coup.
+    assert any(isinstance(each, CommissionCollected) for each in events)
+    coups = read_coups(events).values()
     lines = [line for coup in coups for line in coup.lines if line.bet == "player"]
     assert lines
     assert min(line.stake for line in lines) >= 500

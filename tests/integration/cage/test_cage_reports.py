@@ -10,19 +10,31 @@ import pytest
 from msgspec.structs import replace
 from sqlalchemy import text
 
+from baccarat.cli.cage.reconcile import table_figures
 from cage.ledger.database import create_ledger_engine, parse_ledger_url
 from cage.ledger.reading import Filter, open_ledger
 from cage.ledger.store import LedgerStore
 from cage.reports.drop_and_hold import FloatReport
 from cage.reports.patrons import PatronReport
+from cage.reports.reconcile import TableFigures, reconcile
 from cage.reports.summary import SummaryReport, summary_reports
 from events.commands.chips import ChipCommand, CloseFloat, CountDrop, Fill, OpenFloat
 from events.errors import LedgerError
+from events.log.reader import reading as reading_log
 from events.types.chips import ChipsCorrected, ChipsFilled, FloatOpened, Pieces
 from events.types.table import TableEvent
-from tests.support.cage.ledgers import STREAM, agrees, book_log, facts_of, held_against, play_log
+from tests.support.cage.ledgers import (
+    STREAM,
+    accounts_of,
+    agrees,
+    book_log,
+    facts_of,
+    held_against,
+    play_log,
+)
 from tests.support.property.logs import write_log
 from tests.support.table.chip_day import FLOAT, chip_day
+from tests.support.table.histories import play_history
 from tests.support.table.money_game import BOOKS, Game, random_coup
 
 # Of all ordered deals from eight decks (docs/rules.md): the edges are worked here, not asked for.
@@ -197,6 +209,49 @@ def test_the_wagers_bring_to_the_tray_what_an_auditor_misses_in_the_purses(
     assert floats[1].opening_difference == 0
 
 
+def test_every_report_adds_up_to_the_ledger_and_to_the_table(ledger: str, tmp_path: Path) -> None:
+    """Tokens, voids that were taken back, corrections on later days: nothing is in no report."""
+    rng, game = random.Random(9), Game(BOOKS["prepaid pairs"](), 9)
+    for _ in range(30):
+        game.play(random_coup(rng))
+    booked(ledger, tmp_path / "table.sqlite", game.world.log)
+    totals, accounts = game.world.state.totals, accounts_of(ledger)
+    with open_ledger(parse_ledger_url(ledger)) as opened:
+        for by in ("shoe", "day"):
+            found = summary_reports(opened, by, Filter())
+            for each in found:
+                assert each.win == sum(patron.win for patron in each.patrons)
+                assert each.handle == sum(patron.turnover for patron in each.patrons)
+                assert each.tokens == sum(patron.tokens for patron in each.patrons)
+            assert sum(each.house for each in found) == totals.house
+            assert sum(each.commission for each in found) == totals.commission
+            assert sum(each.tokens for each in found) == -accounts["promo_used"]
+            assert (sum(e.coups for e in found), sum(e.voids for e in found)) == (
+                totals.coups, totals.voids,
+            )  # fmt: skip
+
+
+PLAYED_ON_TOKENS = """in none
+open
+place_wager wagers="1 player 1000 kind=promo patron=p-1"
+close
+deal 9S 2D KH 3C
+result player
+played 9S KH | 2D 3C | 2 player 500
+void_coup coup=01/2
+correct_hands coup=01/2 player="9S KH" banker="2D 3C\""""
+
+
+def test_a_patron_of_tokens_alone_is_there_and_a_void_taken_back_is_none(
+    ledger: str, tmp_path: Path
+) -> None:
+    booked(ledger, tmp_path / "table.sqlite", play_history(PLAYED_ON_TOKENS.splitlines()).log)
+    (found,) = by_day(ledger)
+    assert (found.coups, found.voids, found.win, found.tokens) == (2, 0, -1_500, 1_000)
+    told = [(each.patron, each.turnover, each.win, each.tokens) for each in found.patrons]
+    assert told == [("p-1", 0, -1_000, 1_000), ("", 500, -500, 0)]
+
+
 def test_corrections_are_counted_and_named(ledger: str, tmp_path: Path) -> None:
     events = chip_day()
     again = (Pieces(10_000, 210),)
@@ -233,6 +288,12 @@ def _only(found: list[SummaryReport]) -> tuple[FloatReport, ...]:
     return one.floats
 
 
+ORPHAN = (
+    "INSERT INTO posting SELECT book, position, 2, line, account, seat, bet, result, amount, patron"
+    " FROM posting WHERE account = 'drop'"
+)
+
+
 @pytest.mark.parametrize(
     ("statement", "said"),
     [
@@ -240,6 +301,10 @@ def _only(found: list[SummaryReport]) -> tuple[FloatReport, ...]:
          "detail"),
         ("UPDATE posting SET amount = amount - 1 WHERE account = 'drop'", "account drop"),
         ("UPDATE posting SET patron = 'p-4' WHERE patron = 'p-17'", "account pool, seat 3"),
+        ("UPDATE entry SET day = '2026-11-28' WHERE kind = 'chips_counted'", "day '2026-11-28'"),
+        ("UPDATE entry SET day = '2026-11-28' WHERE phase = 2", "day '2026-11-28'"),
+        ("UPDATE entry SET at = '2026' WHERE phase = 2", "at '2026'"),
+        (ORPHAN, "belongs to no entry"),
     ],
 )  # fmt: skip
 def test_reconcile_finds_what_was_changed_about_chips_and_patrons(
@@ -257,24 +322,44 @@ def test_reconcile_finds_what_was_changed_about_chips_and_patrons(
     assert said in difference.text
 
 
+def test_reconcile_compares_the_tables_own_totals(ledger: str, tmp_path: Path) -> None:
+    log = tmp_path / "table.sqlite"
+    play_log(log, seed=3, coups=12, book="au-commission")
+    book_log(ledger, log)
+    with open_ledger(parse_ledger_url(ledger)) as opened, reading_log(log) as reader:
+        own = table_figures(reader, reader.end)
+        assert own is not None
+        found = reconcile(reader, opened, {reader.end: own}.get)
+        assert (found.difference, found.totals) == (None, True)
+        for name in set(TableFigures.__struct_fields__) - {"debts"}:
+            other = replace(own, **{name: getattr(own, name) + 1})
+            difference = reconcile(reader, opened, {reader.end: other}.get).difference
+            assert difference is not None
+            assert difference.text.startswith(f"{name}: {getattr(own, name)} in the ledger")
+
+
 def test_a_ledger_of_the_first_version_is_brought_up_and_goes_on(
     ledger: str, tmp_path: Path
 ) -> None:
-    """Half the day was booked before postings had patrons; nothing of it is touched."""
+    """Half the day was booked before postings had patrons; nothing of it is touched.
+
+    No commission: a ledger of that time never booked any that has a currency.
+    """
     log = tmp_path / "table.sqlite"
-    events = play_log(log, seed=3, coups=20)
+    events = play_log(log, seed=3, coups=20, book="au-even-money")
     facts = facts_of(log)
     with closing(LedgerStore.open(parse_ledger_url(ledger), STREAM)) as store:
         store.book(facts[: len(facts) // 2])
     with create_ledger_engine(parse_ledger_url(ledger), create=True).begin() as connection:
         for statement in (
+            "ALTER TABLE entry DROP COLUMN currency",
             "ALTER TABLE entry DROP COLUMN detail",
             "ALTER TABLE posting DROP COLUMN patron",
             "UPDATE alembic_version SET version_num = '0001'",
         ):
             connection.execute(text(statement))
     with (
-        pytest.raises(LedgerError, match="is at version 0001, and this build reads 0002"),
+        pytest.raises(LedgerError, match="is at version 0001, and this build reads 0003"),
         open_ledger(parse_ledger_url(ledger)),
     ):
         pass

@@ -352,6 +352,21 @@ async def test_a_request_is_answered(broker: Broker) -> None:
     assert [json.loads(body) for body in bodies] == [{"transaction": "l-1", "shoe": "20261127-01"}]
 
 
+async def test_marked_commission_is_collected_before_what_waits_for_it(nats: Broker) -> None:
+    def reply(bodies: list[bytes]) -> dict[str, Any]:
+        asked = json.loads(bodies[-1])["transaction"]
+        owed = {"result": "refused", "code": "commission_outstanding", "position": None}
+        return _accepted(asked) | (owed if len(bodies) == 1 else {})
+
+    async with (
+        _table(nats, reply) as bodies,
+        _console(nats, retry=PATIENT) as console,
+    ):
+        answer = await console.once_paid("dealer", LOAD)
+    assert answer.result == "accepted"
+    assert [json.loads(body)["transaction"] for body in bodies] == ["l-1", "m-l-1", "l-1"]
+
+
 async def test_users_and_transactions_are_told_apart_when_asked_at_once(broker: Broker) -> None:
     def reply(bodies: list[bytes]) -> dict[str, Any]:
         asked = json.loads(bodies[-1])

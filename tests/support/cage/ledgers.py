@@ -6,8 +6,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from cage.ledger.database import parse_ledger_url
-from cage.ledger.entries import LedgerEntry, Posting, PostingState
+from cage.ledger.database import create_ledger_engine, migrate, parse_ledger_url
+from cage.ledger.entries import ACCOUNTS, LedgerEntry, Posting, PostingState
 from cage.ledger.posting import post
 from cage.ledger.reading import Filter, open_ledger
 from cage.ledger.received_event import LedgerEvent, decode_stored_event
@@ -25,6 +25,7 @@ __all__ = [
     "accounts_of",
     "agrees",
     "book_log",
+    "bring_up",
     "facts_of",
     "held_against",
     "messages_of",
@@ -70,6 +71,16 @@ class MemoryLedger:
                     seats[posting.seat] += posting.amount
         return Counter({seat: amount for seat, amount in seats.items() if amount})
 
+    def by_debt(self, account: str) -> Counter[tuple[str, int, str | None]]:
+        """The balance by coup, seat and patron; of a liability, what is due."""
+        debts: Counter[tuple[str, int, str | None]] = Counter()
+        sign = -1 if ACCOUNTS[account].nature == "liability" else 1
+        for entry in self.entries:
+            for each in entry.postings:
+                if each.account == account:
+                    debts[entry.coup, each.seat, each.patron or None] += sign * each.amount
+        return Counter({debt: amount for debt, amount in debts.items() if amount})
+
 
 def play_log(path: Path, *, seed: int, coups: int, book: str = "per_shoe") -> list[TableEvent]:
     """Play a game with everything in it into a log; what was played."""
@@ -82,6 +93,13 @@ def facts_of(path: Path) -> list[LedgerEvent]:
     """The log's events as the ledger takes them."""
     with reading_log(path) as reader:
         return [decode_stored_event(each.stored, each.hash) for each in reader.read()]
+
+
+def bring_up(path: Path) -> None:
+    """Migrate a ledger of an earlier build, as its writer does when it opens it."""
+    url = parse_ledger_url(str(path))
+    with create_ledger_engine(url, create=True).begin() as connection:
+        migrate(connection, url)
 
 
 def book_log(url: str, log: Path) -> None:

@@ -20,7 +20,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from tests.support.cage.ledgers import book_log
+from tests.support.cage.ledgers import book_log, bring_up
 from tests.support.machine.commands import Done, here
 
 __all__ = [
@@ -76,7 +76,7 @@ def kept_stories() -> list[Path]:
 
 
 def unpack(folder: Path, to: Path) -> Path:
-    """The story's files as they lay on the disk."""
+    """The story's files as they lay on the disk, the ledger brought up as `cage run` does it."""
     for path in sorted(folder.rglob("*")):
         if path.is_file():
             target = to / path.relative_to(folder)
@@ -85,6 +85,8 @@ def unpack(folder: Path, to: Path) -> Path:
             if path.suffix == PACKED:
                 target, data = target.with_suffix(""), lzma.decompress(data)
             target.write_bytes(data)
+    if (to / LEDGER).exists():
+        bring_up(to / LEDGER)
     return to
 
 

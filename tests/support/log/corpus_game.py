@@ -134,7 +134,7 @@ deal 9S 2D KC 3C
 result player
 end_shoe reason="the last of the day"
 """
-# Commission is marked and collected at the shoe's end; a burn is skipped and told of.
+# Commission is marked, collected, given up and given back; a burn is skipped and told of.
 _MARKED_COUP: Final = """
 load_shoe shoe=20261127-03
 open
@@ -146,6 +146,7 @@ burn cards=0 reason="the dealer forgot it"
 collect_commission seat=1 amount=50
 supervisor: mark_uncollected seat=2 reason="the patron has left"
 supervisor: recover_commission seat=2 amount=30
+supervisor: correct_wager coup=20261127-03/1 wager=@1 to="1 banker 400" reason="too high"
 """
 _TRAY: Final = 'chips="500x200 2500x80 10000x40" signed=s-1,d-4'
 _BOX: Final = "count_drop float_id=20261127-01 box=B-7 signed=c-2,c-3"

@@ -17,10 +17,11 @@ from events.types.commission import (
     CommissionCollected,
     CommissionPrepaid,
     CommissionRecovered,
+    CommissionRefunded,
     CommissionReturned,
     CommissionReversed,
     CommissionUncollected,
-    SeatAmount,
+    PayerAmount,
 )
 from events.types.corrections import RulebookCorrected, WagerCorrected
 from events.types.table import (
@@ -57,8 +58,11 @@ class Auditor:
         self.tray = 0
         self.layout: dict[str, Wager] = {}
         self.circle: Counter[int] = Counter()
-        self.owed: Counter[int] = Counter()
-        self.given_up: Counter[int] = Counter()
+        self.owed: Counter[_Debt] = Counter()
+        self.given_up: Counter[_Debt] = Counter()
+        self.collected_: Counter[_Debt] = Counter()
+        self.recovered_: Counter[_Debt] = Counter()
+        self.to_refund: Counter[_Debt] = Counter()
         self.standing: dict[str, Settlement] = {}  # settlements that were not taken back
         self.settled: dict[str, Wager] = {}  # wagers that a settlement has taken
         self.over: set[str] = set()  # coups that were settled to their end, or void
@@ -78,7 +82,8 @@ class Auditor:
     def _count(self) -> None:
         on_layout = sum(wager.stake for wager in self.layout.values() if wager.kind != "promo")
         assert self.purse.total() + on_layout + self.circle.total() + self.tray == 0
-        for never_negative in (self.circle, self.owed, self.given_up):
+        parts = (self.owed, self.given_up, self.collected_, self.recovered_, self.to_refund)
+        for never_negative in (self.circle, *parts):
             assert min(never_negative.values(), default=0) >= 0
 
     def check(self, state: TableState) -> None:
@@ -94,8 +99,7 @@ class Auditor:
         outside = self.owed.total() + self.given_up.total()
         assert totals.house == self.tray + outside
         assert state.commission.reconciles
-        assert _by_seat(state.commission.outstanding) == +self.owed
-        assert _by_seat(state.commission.uncollected) == +self.given_up
+        self._check_debts(state)
         assert _by_seat(state.commission.laid) == +self.circle
         if not state.in_progress:
             assert self.layout == {}
@@ -121,8 +125,10 @@ class Auditor:
         lost: Counter[int] = Counter()
         for (_, seat), amount in self.won.items():
             lost[seat] += amount
+        for (_, seat, _), amount in [*self.owed.items(), *self.given_up.items()]:
+            lost[seat] -= amount
         for seat in {*lost, *self.purse}:
-            assert -self.purse[seat] == lost[seat] - self.owed[seat] - self.given_up[seat]
+            assert -self.purse[seat] == lost[seat]
 
     # ---- wagers come and go ----
 
@@ -198,8 +204,7 @@ class Auditor:
 
     def _pay(self, settlement: Settlement, line: SettlementLine, sign: int) -> None:
         """The stake to the tray, and out of it what the seat gets; commission as it is taken."""
-        coup, timing = settlement.coup, _timing(self.books[settlement.rulebook_hash])
-        handed = line.paid + (0 if timing == "deduct" else line.commission)
+        coup, handed = settlement.coup, line.paid + line.commission
         self.tray += sign * (_chips(line) - handed)
         self.purse[line.seat] += sign * handed
         self.won[coup, line.seat] += sign * _won_by_house(line)
@@ -244,33 +249,42 @@ class Auditor:
                 self._take_back(settlement)
                 self.taken_back.add(settlement.settlement_id)
 
-    # ---- commission ----
+    # ---- commission: debts of a coup, a seat and a patron ----
 
     def accrued(self, event: CommissionAccrued) -> None:
         settlement = self.standing[event.settlement_id]
         assert event.timing == _timing(self.books[settlement.rulebook_hash])
-        assert _by_seat(event.amounts) == _commission(self.standing[event.settlement_id])
-        self.owed.update(_by_seat(event.amounts))
+        self.owed.update(_debts(event))
 
     def reversed(self, event: CommissionReversed) -> None:
-        """What is owed or given up falls away; what was taken out of hand goes back."""
+        """What is owed or given up falls away; what was taken waits to go back."""
         for each in event.amounts:
-            back = each.amount
-            if event.timing in {"per_coup", "per_shoe"}:
-                for account in (self.owed, self.given_up):
-                    off = min(back, account[each.seat])
-                    account[each.seat] -= off
-                    back -= off
-            if event.timing != "deduct":
-                self._move(self.purse, each.seat, back)
+            debt = event.coup, each.seat, each.patron
+            parts = (each.outstanding, each.uncollected, each.recovered)
+            for account, off in zip(
+                (self.owed, self.given_up, self.recovered_), parts, strict=True
+            ):
+                account[debt] -= off
+            taken = each.amount - sum(parts)
+            self.collected_[debt] -= taken
+            self.to_refund[debt] += taken + each.recovered
+
+    def commission_refunded(self, event: CommissionRefunded) -> None:
+        assert event.reason
+        for debt, amount in _debts(event).items():
+            self.to_refund[debt] -= amount
+            self._move(self.purse, debt[1], amount)
 
     def collected(self, event: CommissionCollected) -> None:
         assert event.method in self.methods
-        for each in event.amounts:
-            self.owed[each.seat] -= each.amount
-            if event.method != "deducted":
-                source = self.circle if event.method == "prepaid" else self.purse
-                self._move(source, each.seat, -each.amount)
+        for debt, amount in _debts(event).items():
+            self.owed[debt] -= amount
+            self.collected_[debt] += amount
+            if event.method == "prepaid":
+                self.circle[debt[1]] -= amount
+                self.tray += amount
+            else:
+                self._move(self.purse, debt[1], -amount)
 
     def _move(self, account: Counter[int], seat: int, amount: int) -> None:
         account[seat] += amount
@@ -287,14 +301,43 @@ class Auditor:
             self.purse[each.seat] += each.amount
 
     def uncollected(self, event: CommissionUncollected) -> None:
-        for each in event.amounts:
-            self.owed[each.seat] -= each.amount
-            self.given_up[each.seat] += each.amount
+        for debt, amount in _debts(event).items():
+            self.owed[debt] -= amount
+            self.given_up[debt] += amount
 
     def recovered(self, event: CommissionRecovered) -> None:
-        for each in event.amounts:
-            self.given_up[each.seat] -= each.amount
-            self._move(self.purse, each.seat, -each.amount)
+        for debt, amount in _debts(event).items():
+            self.given_up[debt] -= amount
+            self.recovered_[debt] += amount
+            self._move(self.purse, debt[1], -amount)
+
+    def _check_debts(self, state: TableState) -> None:
+        """Each debt is what the settlements that stand say, and the table has it so."""
+        due = Counter[_Debt]()
+        for settlement in self.standing.values():
+            due.update(_commission(settlement))
+        kept = (self.collected_, self.recovered_, self.owed, self.given_up)
+        for debt in {*due, *(debt for each in kept for debt in each)}:
+            assert due[debt] == sum(each[debt] for each in kept), debt
+        assert not +self.to_refund
+        book = state.commission
+        for name, ours in (("outstanding", self.owed), ("uncollected", self.given_up)):
+            theirs = {(d.coup, d.seat, d.patron): getattr(d, name) for d in book.debts}
+            assert {debt: amount for debt, amount in theirs.items() if amount} == +ours
+        assert book.collected == self.collected_.total()
+        assert book.recovered == self.recovered_.total()
+
+
+_Debt = tuple[str, int, str | None]
+
+
+def _debts(event: Any) -> Counter[_Debt]:
+    """Return the amounts of an event by debt; none occurs twice in an event."""
+    rows = [((event.coup, each.seat, each.patron), each.amount) for each in event.amounts]
+    assert len(dict(rows)) == len(rows)
+    assert event.currency
+    assert all(amount > 0 for _, amount in rows)
+    return Counter(dict(rows))
 
 
 _LAST: Final = 2
@@ -334,15 +377,18 @@ def _won_by_house(line: SettlementLine) -> int:
     return lost - line.winnings + line.commission
 
 
-def _by_seat(amounts: Sequence[SeatAmount]) -> Counter[int]:
-    return Counter({each.seat: each.amount for each in amounts})
-
-
-def _commission(settlement: Settlement) -> Counter[int]:
+def _by_seat(amounts: Sequence[PayerAmount]) -> Counter[int]:
     seats: Counter[int] = Counter()
+    for each in amounts:
+        seats[each.seat] += each.amount
+    return seats
+
+
+def _commission(settlement: Settlement) -> Counter[_Debt]:
+    debts: Counter[_Debt] = Counter()
     for line in settlement.lines:
-        seats[line.seat] += line.commission
-    return +seats
+        debts[settlement.coup, line.seat, line.patron] += line.commission
+    return +debts
 
 
 _MOVERS: Final[dict[type[TableEvent], Callable[[Auditor, Any], None]]] = {
@@ -356,6 +402,7 @@ _MOVERS: Final[dict[type[TableEvent], Callable[[Auditor, Any], None]]] = {
     AggregateCapped: Auditor.capped,
     CommissionAccrued: Auditor.accrued,
     CommissionReversed: Auditor.reversed,
+    CommissionRefunded: Auditor.commission_refunded,
     CommissionCollected: Auditor.collected,
     CommissionPrepaid: Auditor.prepaid,
     CommissionReturned: Auditor.returned,

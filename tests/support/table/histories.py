@@ -465,8 +465,8 @@ def _book(world: World, _: str) -> list[int]:
     kept = world.state.commission
     assert kept.reconciles
     moved = [kept.accrued, kept.reversed_, kept.collected, kept.recovered]
-    laid = sum(each.amount for each in kept.laid)
-    return [*moved, kept.outstanding_total, kept.uncollected_total, laid]
+    places = (kept.outstanding, kept.uncollected, kept.laid)
+    return [*moved, *(sum(each.amount for each in place) for place in places)]
 
 
 def _shown(world: World) -> StateView:

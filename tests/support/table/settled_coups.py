@@ -4,6 +4,7 @@ from events.cards import Card, Hand
 from events.commands.cards import CorrectCard
 from events.commands.corrections import CorrectHands, CorrectRulebook, CorrectWager
 from events.commands.wagers import WagerRequest
+from events.types.commission import CommissionEvent
 from events.types.shoe_reports import DeviceResult
 from events.types.table import ShoeLoaded
 from table_core.decide.decision import DecisionContext
@@ -87,6 +88,8 @@ def recalled(world: World, shoe: str = SHOE) -> TableState:
     for event in world.log:
         if isinstance(event, ShoeLoaded):
             there = event.shoe == shoe
+        if isinstance(event, CommissionEvent):
+            continue
         if there or str(getattr(event, "coup", None)).startswith(f"{shoe}/"):
             state = fold_all(state, [event])
     return state

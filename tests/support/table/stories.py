@@ -6,11 +6,20 @@ from pathlib import Path
 
 from events.log.schema import OWN_ACTORS
 from events.log.store import EventLog
+from events.types.envelope import decode_envelope
 from events.types.stored import Pending
 from events.types.table import ShoeReported, TableEvent
 from table_core.decide.decision import DecisionContext
+from table_core.evidence.judge import EvidenceEvent, JudgedCoup, judge_again
 from table_core.narrative.coup import CoupNarrative, narrate_coup
-from table_core.replay.coup_events import CoupCollector, CoupRecord, LoggedEvent, moments
+from table_core.replay.coup_events import (
+    CoupCollector,
+    CoupLine,
+    CoupList,
+    CoupRecord,
+    LoggedEvent,
+    moments,
+)
 from table_core.rulebooks.shipped import shipped_sources
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.rulebook_file import parse_rulebook
@@ -46,15 +55,17 @@ class KeptWorld(World):
         self._causes += 1
         for event in taken:
             actor = "core" if not self.facts else self.user
+            cause = f"{actor}/{self._causes}"
             if isinstance(taken[0], ShoeReported):
-                actor = "shoe"
+                source = taken[0].source
+                actor, cause = "shoe", f"{source.journal}/{source.seq}"
             position = len(self.facts) + 1
             self.facts.append(
                 LoggedEvent(
                     position=position,
                     at=f"2026-11-27T21:{position // 60:02d}:{position % 60:02d}.000000000Z",
                     actor=actor,
-                    cause=f"{actor}/{self._causes}",
+                    cause=cause,
                     correlation=str(getattr(event, "coup", None) or ""),
                     digest=f"{position:064x}",
                     event=event,
@@ -73,6 +84,14 @@ class KeptWorld(World):
     def story(self, coup: str = COUP, *books: Rulebook) -> CoupNarrative:
         known = BOOKS | {book.hash: book for book in (self.context.rulebook, *books)}
         return narrate_coup(self.record(coup), origin=ORIGIN, rulebooks=known)
+
+    def judged(self, coup: str = COUP, *more: TableEvent) -> JudgedCoup:
+        """What the evidence of a coup comes to, by its events alone, with `more` at its end."""
+        context = self.context
+        known = BOOKS | {book.hash: book for book in (context.rulebook, *context.library)}
+        own = [_evidence(moment.fact) for moment in self.record(coup).moments]
+        own += [own[-1]._replace(event=each) for each in more]
+        return judge_again(ORIGIN, coup, own, known)
 
     def write(self, path: Path) -> Path:
         """The events as a log file."""
@@ -96,6 +115,19 @@ def _pending(fact: LoggedEvent, index: int) -> Pending:
         correlation=fact.correlation,
     )
     return to_append(stored)
+
+
+def _evidence(fact: LoggedEvent) -> EvidenceEvent:
+    stored = decode_envelope(_pending(fact, 0).stored)
+    return EvidenceEvent(fact.position, stored, fact.event)
+
+
+def listed(world: KeptWorld) -> dict[str, CoupLine]:
+    """The list of a table's coups, by id."""
+    found = CoupList()
+    for moment in moments(world.facts):
+        found.take(moment)
+    return found.by_id
 
 
 def disputed_and_corrected(reason: str = "camera 4 shows a king") -> KeptWorld:

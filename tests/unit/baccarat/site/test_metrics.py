@@ -21,6 +21,12 @@ STATE = {
     "catching_up": False,
     "totals": {"coups": 40, "voids": 1},
     "alarms": [{"name": "link_down", "text": "no port"}],
+    "commission": {
+        "debts": [
+            {"currency": "AUD", "outstanding": 50, "uncollected": 0},
+            {"currency": "AUD", "outstanding": 5, "uncollected": 20},
+        ]
+    },
     "consumers": [{"name": "cage/cage", "position": 800, "waiting_s": 7}],
 }
 LINK = {
@@ -94,6 +100,9 @@ async def test_what_services_say_is_told(health: TableHealth, clock: FakeClock) 
     consumer = "[('consumer', 'cage/cage'), ('table', 'b7')]"
     assert found["baccarat_consumer_waiting_seconds" + consumer] == 7
     assert found["baccarat_consumer_behind_events" + consumer] == 12
+    for part, amount in (("outstanding", 55), ("uncollected", 20)):
+        owed = f"[('currency', 'AUD'), ('part', '{part}'), ('table', 'b7')]"
+        assert found[f"baccarat_commission_owed{owed}"] == amount
     service = "[('service', 'table'), ('table', 'b7')]"
     assert found["baccarat_service_online" + service] == 1
     assert found["baccarat_service_beat_age_seconds" + service] == 3

@@ -401,7 +401,7 @@ def test_a_ledger_with_one_is_refused_and_what_a_site_reads_by_is_not(tmp_path: 
     LedgerStore.open(url, STREAM).close()
     agrees(str(path), log)
     plant(path, "posting")
-    with pytest.raises(LedgerError, match=f"version 0002 makes it: {HIDDEN};"):
+    with pytest.raises(LedgerError, match=f"version 0003 makes it: {HIDDEN};"):
         LedgerStore.open(url, STREAM)
     difference = held_against(str(path), log).difference
     assert difference is not None

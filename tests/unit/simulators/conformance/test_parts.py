@@ -6,6 +6,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from baccarat.contract.schemas import bundle
+from cage.ledger.received_event import decode_published_event
 from events.errors import InputError
 from events.mqtt.topics import Topics
 from simulators.conformance.book import (
@@ -182,3 +183,13 @@ def test_the_first_difference_is_named() -> None:
 def test_what_is_no_book_is_refused(text: bytes) -> None:
     with pytest.raises(InputError, match="the book is not read"):
         read_book(text)
+
+
+def test_commission_comes_in_the_version_of_either_release_and_both_are_read() -> None:
+    read = [decode_published_event(each.message) for each in feed(3, 60).events]
+    assert not [each.problem for each in read if each.problem]
+    stored = [json.loads(each.stored) for each in read if each.stored]
+    versions = {(each["type"], each["v"]) for each in stored if "amounts" in each["data"]}
+    both = {("commission_accrued", v) for v in (1, 2)}
+    assert both <= versions
+    assert ("commission_reversed", 1) not in versions

@@ -10,7 +10,7 @@ from events.types.commission import (
     CommissionCollected,
     CommissionPrepaid,
     CommissionReturned,
-    SeatAmount,
+    PayerAmount,
 )
 from events.types.table import (
     BettingClosed,
@@ -117,24 +117,24 @@ def test_a_maximum_is_shared_as_the_table_shares_it_and_not_otherwise() -> None:
 
 
 def test_commission_that_lies_beside_the_wagers_is_chips_until_it_is_taken_or_goes_back() -> None:
-    chips, five = Chips(prepaid=True), (SeatAmount(seat=1, amount=5),)
+    chips, five = Chips(prepaid=True), (PayerAmount(seat=1, amount=5),)
     line = SettlementLine(
         wager="w", seat=1, bet="banker", result="win", category="win",
         stake=100, winnings=100, commission=5, paid=195,
     )  # fmt: skip
     chips.lay(1, 100)
-    chips.beside(CommissionPrepaid(coup=COUP, amounts=five))
+    chips.beside(CommissionPrepaid(coup=COUP, currency="AUD", amounts=five))
     chips.settle(line, 100)
     with pytest.raises(Violation, match="commission lies there"):
         chips.at_the_end(COUP, 5)
-    chips.commission(CommissionCollected(coup=COUP, method="prepaid", amounts=five))
+    chips.commission(CommissionCollected(coup=COUP, currency="AUD", method="prepaid", amounts=five))
     chips.at_the_end(COUP, 5)
     chips.hold()
     assert (chips.purse[1], chips.tray) == (95, -95)
     with pytest.raises(Violation, match="owes 6 of commission, and 5 was taken"):
         chips.at_the_end(COUP, 6)
     with pytest.raises(Violation, match="-5 beside its wagers"):
-        chips.beside(CommissionReturned(coup=COUP, amounts=five))
+        chips.beside(CommissionReturned(coup=COUP, currency="AUD", amounts=five))
 
 
 # ---- what it must see ----

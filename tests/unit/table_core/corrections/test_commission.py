@@ -4,7 +4,18 @@ from collections.abc import Sequence
 
 import pytest
 
+from events.cards import Card
+from events.commands.base import Refusal
+from events.commands.cards import CorrectCard
+from events.commands.commission import CollectCommission
+from events.commands.coup import VoidCoup
+from events.types.commission import CommissionCollected
+from table_core.decide.decision import DecisionContext
+from table_core.projections.table_document import project_table
+from tests.support.cage.books import book
+from tests.support.table.coups import COUP, World, cards
 from tests.support.table.histories import histories, play_history
+from tests.support.table.settled_coups import P, played
 
 # Banker has won: seat 1 owes 50, seat 2 owes 20. `book()` is what was accrued, reversed,
 # collected, recovered, is outstanding, uncollected and laid in advance.
@@ -34,29 +45,77 @@ what a seat had paid is kept for what it owes now
     {rules}per_shoe
     {won}
     collect_commission
-    correct_wager wager=@1 to="1 banker 3000" -> book()=240,70,70,0,100,0,0
-                             -> commission_collected: method=paid amounts.seat=1,2
-                             -> commission_collected: amounts.amount=50,20
+    correct_wager wager=@1 to="1 banker 3000" -> book()=170,0,70,0,100,0,0
+                             -> made wager_corrected coup_settled commission_accrued
+                             -> commission_accrued: amounts.seat=1 amounts.amount=100
                              -> commission.outstanding.seat=1 commission.outstanding.amount=100
 what a seat had paid goes back when it owes nothing
     {rules}per_shoe
     {won}
     collect_commission
     {player_wins}            -> book()=70,70,0,0,0,0,0
+                             -> commission_refunded: method=paid amounts.seat=1,2 reason=r
+                             -> commission_refunded: amounts.amount=50,20 currency=AUD
+                             -> commission.refunds.amount=50,20
+    open                     -> commission.refunds=none
 what was given up is not paid back and stays given up
     {rules}per_shoe
     {won}
     mark_uncollected seat=1  -> book()=70,0,0,0,20,50,0
     # Seat 2 had no wager.
-    correct_wager wager=@2 to=none -> book()=120,70,0,0,0,50,0
-                             -> commission_uncollected: amounts.seat=1 amounts.amount=50
-    {player_wins}            -> book()=120,120,0,0,0,0,0
+    correct_wager wager=@2 to=none -> book()=70,20,0,0,0,50,0
+                             -> commission_reversed: amounts.seat=2 amounts.outstanding=20
+    {player_wins}            -> book()=70,70,0,0,0,0,0
 what was recovered goes back out of what was recovered
     {rules}per_shoe
     {won}
     mark_uncollected seat=1
     recover_commission seat=1 amount=50 -> book()=70,0,0,50,20,0,0
     {player_wins}            -> book()=70,70,0,0,0,0,0
+what was recovered is no other seat's payment
+    {rules}per_shoe
+    {won}
+    mark_uncollected seat=1
+    recover_commission seat=1 amount=50
+    collect_commission seat=2 -> book()=70,0,20,50,0,0,0
+    correct_wager wager=@1 to=none -> book()=70,50,20,0,0,0,0
+                             -> commission_refunded: amounts.seat=1 amounts.recovered=50
+what one patron has given up cancels nothing of another
+    {rules}per_shoe
+    in none
+    open
+    place_wager wagers="1 banker 2000 patron=a"
+    {dealt}
+    mark_uncollected seat=1
+    open
+    place_wager wagers="1 banker 2000 patron=b"
+    {dealt} -> book()=200,0,0,0,100,100,0
+    void_coup coup=01/1      -> book()=200,100,0,0,100,0,0
+                             -> commission.debts.coup=20261127-01/2 commission.debts.patron=b
+    collect_commission seat=1 amount=100 -> book()=200,100,100,0,0,0,0
+a part of what several patrons owe is nobody's until one is named
+    {rules}per_shoe
+    in none
+    open
+    place_wager wagers="1 banker 1000 patron=a,1 banker 400 patron=b,1 banker 200"
+    {dealt}
+    collect_commission seat=1 amount=30 -> refused debt_required
+    collect_commission seat=1 amount=30 patron=a -> commission.debts.outstanding=10,20,20
+    mark_uncollected seat=1 patron=b -> commission_uncollected: amounts.patron=b
+    collect_commission seat=1 patron="" -> commission_collected: amounts.patron=none
+                             -> commission_collected: amounts.amount=10
+    recover_commission seat=1 amount=5 patron=a -> refused nothing_uncollected
+    recover_commission seat=1 amount=20 -> commission_recovered: amounts.patron=b
+a wager that was another patron's is owed by that patron
+    {rules}per_shoe
+    in none
+    open
+    place_wager wagers="1 banker 1000 patron=a"
+    {dealt}
+    collect_commission
+    correct_wager wager=@1 to="1 banker 1000 patron=b" -> book()=100,50,0,0,50,0,0
+                             -> commission_refunded: amounts.patron=a amounts.amount=50
+                             -> commission_accrued: amounts.patron=b amounts.amount=50
 a correction that makes a seat owe is collected before the next coup
     {rules}per_coup
     {won}
@@ -65,19 +124,20 @@ a correction that makes a seat owe is collected before the next coup
     open_betting             -> refused commission_outstanding
     collect_commission
     open                     -> betting
-another rulebook takes it in its own way
-    * deduct   per_shoe 140,70,0,0,70,0,0
-    * per_shoe deduct   140,70,70,0,0,0,0
-    * prepaid  per_shoe 140,70,0,0,70,0,0
-    * deduct   prepaid  140,70,70,0,0,0,0
+another timing makes nobody pay what is paid, and takes nothing that is not
+    * deduct   per_shoe 70,0,70,0,0,0,0
+    * per_shoe deduct   70,0,0,0,70,0,0
+    * prepaid  per_shoe 70,0,70,0,0,0,0
+    * deduct   prepaid  70,0,70,0,0,0,0
     {rules}{0}
     library au-commission commission.timing={1}
     {won}
-    correct_rulebook by=library -> commission_reversed: timing={0}; book()={2}
+    correct_rulebook by=library -> made rulebook_corrected coup_settled; book()={2}
 """
 STEPS = {
     "rules": "rules au-commission commission.timing=",
     "won": "in none\nplayed 6S KH | 7D KC | 1 banker 1000, 2 banker 400",
+    "dealt": "close\ndeal 6S 7D KH KC\nresult banker",
     "player_wins": "correct_card coup=01/1 P1 8S",
     "banker_wins": "correct_card coup=01/1 P1 6S",
 }
@@ -86,3 +146,27 @@ STEPS = {
 @pytest.mark.parametrize("lines", histories(HISTORIES, **STEPS))
 def test_commission_follows_corrections(lines: Sequence[str]) -> None:
     assert play_history(lines).log
+
+
+def test_a_coup_in_another_currency_is_not_corrected_and_its_debts_keep_theirs() -> None:
+    dollars = book("au-commission", "commission.timing=per_shoe")
+    table = World(DecisionContext(table="t1", rulebook=dollars))
+    table.ready()
+    played(player=cards("6S KH"), banker=cards("7D KC"), bets=((1, "banker", 1000),), world=table)
+    kiwis = book("au-commission", "id=kiwi", "currency=NZD")
+    table.context = DecisionContext(table="t1", rulebook=kiwis, library=(dollars,))
+    before = table.state
+    for command in (
+        VoidCoup(transaction="v", coup=COUP, reason="r"),
+        CorrectCard(transaction="c", coup=COUP, hand=P, number=1, face=Card.S8, reason="r"),
+    ):
+        refusal = table.ask(command)
+        assert isinstance(refusal, Refusal)
+        assert (refusal.code, table.state) == ("wrong_currency", before)
+        assert "paid in AUD" in refusal.text
+    shown = project_table(before, table="t1", rulebook=kiwis, catching_up=False).commission
+    assert shown.outstanding == ()
+    assert [(each.currency, each.outstanding) for each in shown.debts] == [("AUD", 50)]
+    paid = table.must(CollectCommission(transaction="p", seat=1))
+    assert [each.currency for each in paid if isinstance(each, CommissionCollected)] == ["AUD"]
+    assert table.state.commission.debts == ()

@@ -99,8 +99,6 @@ a void after the settlement gives the stakes back less what was paid
                              -> in_force(2).lines.result=void,void
                              -> in_force(1).revision={1} totals.coups=0 totals.voids=1
                              -> totals.house={2} shoe.voids=1 shoe.roads.beads=none
-    void_coup coup=01/1      -> refused coup_void
-    correct_card coup=01/1 P1 8D -> refused coup_void
     correct_wager wager=@1 to=none -> refused coup_void
     correct_hands player="9S 9D" banker="7D KC" -> settled
                              -> totals.paid=5000 totals.coups=1 totals.voids=0

@@ -22,7 +22,6 @@ from events.commands.shoe import Burn, ClearShoeError, CutCard, EndShoe, LoadSho
 from events.commands.staff import AcknowledgeAlarm, AssignDealer
 from events.commands.wagers import PlaceWager, SetLimits, WagerRequest, WithdrawWager
 from events.errors import OurBug
-from events.types.commission import SeatAmount
 from events.types.corrections import HandsCorrected
 from events.types.irregularities import CardCorrected
 from events.types.table import (
@@ -37,6 +36,7 @@ from table_core.decide.decision import DecisionContext
 from table_core.decide.dispatch import adopt_rulebook, decide, result_overdue
 from table_core.fold.common import current_shoe
 from table_core.rulebooks.shipped import load_rulebook
+from table_core.rules.commission_owed import CommissionBook, Debt
 from table_core.state.coup import Phase
 from table_core.state.shoe import BURN_ALARM
 from table_core.state.table import Alarm, TableState
@@ -397,7 +397,7 @@ def test_what_the_shoe_has_said_is_read_before_anything_opens() -> None:
 def test_the_last_coups_commission_is_collected_before_the_next_coup() -> None:
     per_coup = book("au-commission", "commission.timing=per_coup")
     context = DecisionContext(table="t1", rulebook=per_coup)
-    owing = replace(READY.commission, outstanding=(SeatAmount(seat=2, amount=100),))
+    owing = CommissionBook(debts=(Debt(coup=COUP, seat=2, outstanding=100),))
     refusal = decide(replace(READY, commission=owing), OPEN, context)
     text = "collect the last coup's commission, or mark it uncollected"
     assert refusal == Refusal(code="commission_outstanding", text=text)

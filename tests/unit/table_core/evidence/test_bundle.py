@@ -369,6 +369,22 @@ def test_a_void_after_the_first_phase_was_paid(table: SignedTable) -> None:
     assert proved(table).expected is not None
 
 
+def test_a_void_coup_whose_first_phase_was_put_right(tmp_path: Path) -> None:
+    with signed_table(tmp_path / "table.sqlite", rulebook="nz-scale-two") as table:
+        table.ready()
+        table.open((1, "banker", 1000), (1, "perfect_pairs", 1000))
+        table.deal(("2S", "3D", "2S", "KC"))
+        table.ask("supervisor", VoidCoup(transaction="v", reason="misdeal"))
+        coup, face = f"{SHOE}/1", Card.H2
+        right = CorrectCard(
+            transaction="c", coup=coup, hand=Hand.PLAYER, number=2, face=face, reason="seen"
+        )
+        table.ask("supervisor", right)
+        verdict = proved(table)
+    assert verdict.expected is not None
+    assert (verdict.expected.void, verdict.expected.paid) == (True, 7000)
+
+
 def test_a_squeezed_coup(table: SignedTable) -> None:
     table.open((1, "banker", 1000))
     faces = ("2S", "3D", "KH", "KC")

@@ -126,6 +126,10 @@ LAWFUL = [
     (over(Phase.SETTLED, LAST_PHASE), hands("8S KH", "2D 3C")),
     (over(Phase.VOIDED, LAST_PHASE), hands("8S KH", "2D 3C")),
     (over(Phase.VOIDED, LAST_PHASE), again(2)),
+    (over(Phase.VOIDED, INITIAL_PHASE), again(2, INITIAL_PHASE)),
+    (over(Phase.VOIDED, INITIAL_PHASE), WAGER),
+    (over(Phase.VOIDED, INITIAL_PHASE), BOOK),
+    (over(Phase.VOIDED, INITIAL_PHASE), hands("8S KH", "2D 3C")),
     (over(Phase.SETTLED, LAST_PHASE), again(7, LAST_PHASE, OF_BEFORE)),  # only the log knows
     (over(Phase.SETTLED, LAST_PHASE), replace(VOID, coup=OF_BEFORE)),
     (over(Phase.SETTLED, LAST_PHASE), replace(VOID, coup=f"{SHOE}/9")),
@@ -137,6 +141,8 @@ LAWLESS = [
     (over(Phase.VOIDED), again(1)),  # it was never settled: there is nothing to issue again
     (over(Phase.VOIDED), hands("8S KH", "2D 3C")),
     (over(Phase.VOIDED), COMPLETED),
+    (over(Phase.VOIDED, INITIAL_PHASE), COMPLETED),
+    (over(Phase.VOIDED, INITIAL_PHASE), VOID),
     (over(Phase.VOIDED, LAST_PHASE), VOID),
     (over(Phase.VOIDED, LAST_PHASE), WAGER),
     (over(Phase.VOIDED, LAST_PHASE), BOOK),

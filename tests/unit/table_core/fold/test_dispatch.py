@@ -1,6 +1,7 @@
 """What an event leaves behind in the state: of the coup, of the table, and of the shoe."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -22,10 +23,12 @@ from events.types.commission import (
     CommissionCollected,
     CommissionPrepaid,
     CommissionRecovered,
+    CommissionRefunded,
     CommissionReturned,
     CommissionReversed,
     CommissionUncollected,
-    SeatAmount,
+    PayerAmount,
+    ReversedAmount,
 )
 from events.types.integrity import CheckpointKeyChanged
 from events.types.irregularities import (
@@ -72,7 +75,8 @@ from events.types.table import (
 from events.types.wagers import AggregateCapped, LimitsSet, WagersVoided
 from table_core.fold.common import current_coup, current_shoe
 from table_core.fold.dispatch import fold, fold_all
-from table_core.rules.commission_owed import CommissionBook
+from table_core.rules import commission_owed
+from table_core.rules.commission_owed import CommissionBook, CommissionTotals, Debt
 from table_core.rules.rulebook import INITIAL_PHASE
 from table_core.rules.wager_totals import UNSUMMED, WagerTotals, add_wagers
 from table_core.state.coup import COUP_EVENTS, Phase
@@ -285,7 +289,7 @@ def test_a_settlement_that_is_issued_again_counts_instead_of_the_one_before() ->
         assert current_coup(state).settlements == (settlement,)
 
 
-OWED = (SeatAmount(seat=2, amount=100),)
+OWED = (PayerAmount(seat=2, amount=100, patron="p-1"),)
 CHIPS = (Pieces(100, 5),)
 LIMITS = LimitsSet(table_maximum=5_000)
 IRREGULAR = IrregularityRecorded(kind="card_out_of_shoe", reason="it fell")
@@ -356,31 +360,38 @@ def test_a_person_clears_an_error_that_the_shoe_reported() -> None:
     assert after == replace(STATE, position=STATE.position + 1)
 
 
+def kept(*totals: int, **parts: int) -> CommissionBook:
+    """Return a book in dollars: accrued, reversed, collected and so on, and its one debt."""
+    debt = Debt(coup=COUP, seat=2, patron="p-1", currency="AUD", **parts)
+    return CommissionBook(
+        totals=(CommissionTotals("AUD", *totals),), debts=(debt,) if parts else ()
+    )
+
+
+BACK = ReversedAmount(seat=2, amount=100, patron="p-1", recovered=100)
+OF_COUP: dict[str, Any] = {"coup": COUP, "currency": "AUD"}
+REFUND = commission_owed.CommissionRefund(
+    coup=COUP, seat=2, patron="p-1", currency="AUD", amount=100, reason="r"
+)
 # a fact of commission -> the book that began with nothing, each after the one before
 COMMISSION: list[tuple[TableEvent, CommissionBook]] = [
+    (CommissionPrepaid(**OF_COUP, amounts=OWED), CommissionBook(laid=OWED)),
+    (CommissionReturned(**OF_COUP, amounts=OWED), CommissionBook()),
     (
-        CommissionPrepaid(coup=COUP, amounts=OWED),
-        CommissionBook(laid=OWED),
+        CommissionAccrued(**OF_COUP, settlement_id="s", timing="per_shoe", amounts=OWED),
+        kept(100, outstanding=100),
+    ),
+    (CommissionUncollected(**OF_COUP, amounts=OWED, reason="left"), kept(100, uncollected=100)),
+    (CommissionRecovered(**OF_COUP, amounts=OWED), kept(100, 0, 0, 100, recovered=100)),
+    (
+        CommissionReversed(**OF_COUP, settlement_id="s", timing="per_coup", amounts=(BACK,)),
+        kept(100, 100, refundable=100),
     ),
     (
-        CommissionReturned(coup=COUP, amounts=OWED),
-        CommissionBook(),
-    ),
-    (
-        CommissionAccrued(coup=COUP, settlement_id="s", timing="per_shoe", amounts=OWED),
-        CommissionBook(accrued=100, outstanding=OWED),
-    ),
-    (
-        CommissionUncollected(amounts=OWED, reason="left"),
-        CommissionBook(accrued=100, uncollected=OWED),
-    ),
-    (
-        CommissionRecovered(amounts=OWED),
-        CommissionBook(accrued=100, recovered=100),
-    ),
-    (
-        CommissionReversed(coup=COUP, settlement_id="s", timing="per_coup", amounts=OWED),
-        CommissionBook(accrued=100, recovered=0, reversed_=100),
+        CommissionRefunded(
+            **OF_COUP, settlement_id="t", method="paid", amounts=(BACK,), reason="r"
+        ),
+        replace(kept(100, 100, 0, 0, 100), refunds=(REFUND,)),
     ),
 ]
 
@@ -394,9 +405,9 @@ def test_commission_is_kept_in_its_own_book() -> None:
 
 
 def test_commission_that_is_taken_is_owed_no_more() -> None:
-    owing = replace(STATE, commission=CommissionBook(accrued=100, outstanding=OWED))
-    taken = fold(owing, CommissionCollected(method="between_coups", amounts=OWED))
-    assert taken.commission == CommissionBook(accrued=100, collected=100)
+    owing = replace(STATE, commission=kept(100, outstanding=100))
+    taken = fold(owing, CommissionCollected(**OF_COUP, method="paid", amounts=OWED))
+    assert taken.commission == kept(100, 0, 100)
 
 
 def test_every_event_that_is_about_no_coup_is_here() -> None:

@@ -1,0 +1,68 @@
+"""A million lines of random histories at the table, each held against the model of the money.
+
+A part of them is played once more on a log, and its ledger, list, replay, evidence and reports are
+held against the model as well.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from tests.support.money_model.compare import Difference
+from tests.support.money_model.driver import GAMES, play
+from tests.support.money_model.records import check_records, logged
+from tests.support.money_model.rows import known_kinds, left_out
+from tests.support.money_model.shorten import kind_of, shortest
+
+LINES = 250  # of a history; the games together play a million and some
+HISTORIES = 1_000  # of a game
+LOGGED_LINES, LOGGED_HISTORIES = 120, 40
+BEGUN = 1_000  # the seeds of the suite's own test are below
+PROCESSES = 2
+
+
+def differs(game: str, seed: int) -> str:
+    """Play a history; the shortest that differs likewise, as text, where it does."""
+    try:
+        play(seed, game, LINES, left_out())
+    except Difference as found:
+        return f"seed {seed}: {shortest(found, game)}"
+    return ""
+
+
+def differs_on_record(game: str, seed: int) -> str:
+    """Play a history on a log; what is told of it otherwise, as text."""
+    lines = play(seed, game, LOGGED_LINES, left_out()).steps.lines
+    with TemporaryDirectory() as folder:
+        found = check_records(logged(lines, game, Path(folder)), Path(folder))
+    return "\n".join(f"seed {seed}: {each}" for each in found if kind_of(each) not in known_kinds())
+
+
+@pytest.mark.soak(computes=True)
+@pytest.mark.parametrize("game", GAMES)
+def test_a_million_lines_come_out_as_the_model_says(
+    game: str, record_property: Callable[[str, object], None]
+) -> None:
+    record_property("figures", f"{HISTORIES * LINES:,} lines from seed {BEGUN}")
+    assert in_processes(differs, game, HISTORIES) == []
+
+
+@pytest.mark.soak(computes=True)
+@pytest.mark.parametrize("game", GAMES)
+def test_what_is_read_from_a_log_comes_out_as_the_model_says(
+    game: str, record_property: Callable[[str, object], None]
+) -> None:
+    record_property("figures", f"{LOGGED_HISTORIES} logs from seed {BEGUN}")
+    assert in_processes(differs_on_record, game, LOGGED_HISTORIES) == []
+
+
+def in_processes(check: Callable[[str, int], str], game: str, histories: int) -> list[str]:
+    """What was found in so many histories; processes of their own and not forks."""
+    seeds = range(BEGUN, BEGUN + histories)
+    with ProcessPoolExecutor(PROCESSES, mp_context=get_context("spawn")) as pool:
+        found = pool.map(check, [game] * histories, seeds, chunksize=10)
+        return [each for each in found if each]

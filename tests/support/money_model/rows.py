@@ -1,0 +1,224 @@
+"""Histories in which a build of before told the money wrong, one a row.
+
+`KNOWN` names those that the present build still tells wrong; a random history leaves out the steps
+that lead to them.
+"""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+__all__ = ["KNOWN", "ROWS", "Row", "known_kinds", "left_out"]
+
+
+class Row(NamedTuple):
+    """One of them.
+
+    Args:
+        game: names the rulebooks that it is played by.
+        history: its lines.
+        leaves_out: what a random history is not to do while it is known.
+        kinds: of the differences that a log's readers show while it is known.
+    """
+
+    game: str
+    history: str
+    leaves_out: str = ""
+    kinds: tuple[str, ...] = ()
+
+
+_PLAYED: Final = """
+    rulebook au-commission
+    load
+    open
+    place 1 banker 1000
+    P1 2S
+    B1 9D
+    P2 3S
+    B2 KC
+    result
+"""
+_MARKED: Final = """
+    rulebook per-shoe
+    load
+    open
+    place 1 banker 2000 p-1
+    P1 2S
+    B1 9D
+    P2 3S
+    B2 KC
+    result
+"""
+
+ROWS: Final[Mapping[str, Row]] = {
+    "a correction at the end of a shoe is told of another coup": Row(
+        "AUD",
+        _PLAYED + "open\nP1 2S\nvoid\nend\nhands 1/1 9S,KH 2D,3C",
+        "",
+        ("alien settlements", "phases told"),
+    ),
+    "a pair wager is added to a settled coup": Row(
+        "AUD", _MARKED + "wager 1/1 new 2 player_pair 10", "", ("evidence made",)
+    ),
+    "a bet of a settled coup becomes a pair": Row(
+        "AUD", _MARKED + "wager 1/1 0 1 player_pair 10", "", ("evidence made",)
+    ),
+    "a pair was paid on a card that never lay there, and the coup is void": Row(
+        "AUD",
+        """
+    rulebook per-shoe
+    load
+    open
+    place 1 player_pair 10
+    P1 2S
+    B1 KD
+    P2 2C
+    B2 7C
+    P3 5D
+    card P2 6C
+    void
+""",
+        "void",
+    ),
+    "a void coup's first phase is taken back": Row(
+        "AUD",
+        """
+    rulebook per-shoe
+    load
+    open
+    place 1 player_pair 10
+    P1 2S
+    B1 KD
+    P2 2C
+    B2 7C
+    void
+    hands 1/1 2S,6C KD,7C
+""",
+        "void",
+    ),
+    "commission that is marked, by a rulebook that deducts": Row(
+        "AUD", _MARKED + "by 1/1 au-commission", "timing"
+    ),
+    "commission that was deducted, by a rulebook that marks": Row(
+        "AUD", _PLAYED + "by 1/1 per-shoe", "timing"
+    ),
+    "one patron's commission is given up, and the next at the seat owes his own": Row(
+        "AUD",
+        _MARKED
+        + """
+    giveup 1
+    open
+    place 1 banker 2000 p-2
+    P1 2S
+    B1 9D
+    P2 3S
+    B2 KC
+    result
+    void 1/1
+""",
+        "pool",
+    ),
+    "recovered commission is reversed while another seat paid": Row(
+        "AUD",
+        _MARKED
+        + """
+    giveup 1
+    recover 1 100
+    open
+    place 2 banker 2000
+    P1 2S
+    B1 9D
+    P2 3S
+    B2 KC
+    result
+    collect 2
+    void 1/1
+""",
+        "pool",
+    ),
+    "a pair with paid commission is judged in the other phase": Row(
+        "AUD",
+        """
+    rulebook marked-pairs
+    load
+    open
+    place 1 tiger_pair 1000
+    P1 2S
+    B1 9D
+    P2 2C
+    B2 KC
+    result
+    collect
+    by 1/1 late-pairs
+""",
+        "pairs",
+    ),
+    "a token is returned by a void after the settlement": Row(
+        "AUD",
+        """
+    rulebook au-commission
+    load
+    open
+    place 1 banker 1000 promo
+    P1 2S
+    B1 9D
+    P2 3S
+    B2 KC
+    result
+    void 1/1
+""",
+        "",
+        ("seats told", "lines told"),
+    ),
+    "a patron wagers tokens alone, and a void is taken back": Row(
+        "AUD",
+        """
+    rulebook au-commission
+    load
+    open
+    place 1 banker 1000 promo p-1; 2 player 500 p-2
+    P1 2S
+    B1 9D
+    P2 3S
+    B2 KC
+    result
+    void 1/1
+    hands 1/1 2S,3S 9D,KC
+""",
+        "",
+        ("report", "patrons", "seats told"),
+    ),
+    "a coup is corrected after the table went over to another currency": Row(
+        "mixed",
+        """
+    rulebook aud
+    load
+    open
+    place 1 player 1000
+    P1 2S
+    B1 9D
+    P2 3S
+    B2 KC
+    result
+    rulebook nzd
+    wager 1/1 0 1 banker 1000
+    hands 1/1 2S,3S 9D,QC
+    collect 1
+""",
+    ),
+    "wagers of both sides are laid together, within the differential": Row(
+        "AUD",
+        "rulebook differential\nload\nopen\nplace 1 player 2000; 2 banker 1500",
+    ),
+}
+
+KNOWN: Final[frozenset[str]] = frozenset()
+
+
+def left_out() -> frozenset[str]:
+    """Return what a random history is not to do, lest it meets what is known."""
+    return frozenset(ROWS[each].leaves_out for each in KNOWN) - {""}
+
+
+def known_kinds() -> frozenset[str]:
+    """Return the kinds of differences that are known of a log's readers."""
+    return frozenset(kind for each in KNOWN for kind in ROWS[each].kinds)
