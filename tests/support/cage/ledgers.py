@@ -3,9 +3,11 @@
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Final
 
+from baccarat.cli.cage.reconcile import table_figures
 from cage.ledger.database import create_ledger_engine, migrate, parse_ledger_url
 from cage.ledger.entries import ACCOUNTS, LedgerEntry, Posting, PostingState
 from cage.ledger.posting import post
@@ -119,7 +121,7 @@ def messages_of(path: Path) -> dict[int, bytes]:
 def held_against(url: str, log: Path) -> Reconciliation:
     """What a reconciliation finds."""
     with open_ledger(parse_ledger_url(url)) as ledger, reading_log(log) as reader:
-        return reconcile(reader, ledger)
+        return reconcile(reader, ledger, partial(table_figures, reader))
 
 
 def agrees(url: str, log: Path) -> Reconciliation:

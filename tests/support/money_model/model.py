@@ -527,10 +527,13 @@ class Model:
     def _issue(
         self, coup: ModelCoup, phase: int, player: tuple[str, ...], banker: tuple[str, ...]
     ) -> None:
+        # What went back with a void is back, whichever phase it would belong to by now.
+        last = coup.settlements.get(_LAST) if coup.phase == "voided" else None
+        gone = {*coup.returned, *(last.lines if last else ())}
         stakes = {
             name: each
             for name, each in coup.wagers.items()
-            if coup.rulebook.phase_of(each.bet) == phase and name not in coup.returned
+            if coup.rulebook.phase_of(each.bet) == phase and name not in gone
         }
         judged = coup.rulebook.settle(list(stakes.values()), phase, player, banker)
         lines = dict(zip(stakes, judged, strict=True))
