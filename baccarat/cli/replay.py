@@ -7,6 +7,7 @@ import click
 import msgspec
 from msgspec.structs import asdict
 
+from baccarat.cli import shown
 from baccarat.cli.output_files import write_whole
 from baccarat.history.log_facts import missing_rulebook, parse_at, replay, state_at, view_of
 from baccarat.pages.coup_page import coup_page
@@ -136,7 +137,7 @@ def _list(source: LogReader, books: Mapping[str, Rulebook], *, as_json: bool) ->
     else:
         _print(list_text(found.lines, source.end, head, books))
         if doubt.coups:
-            click.echo(f"{_IN_DOUBT}: {', '.join(doubt.coups)}", err=True)
+            shown.say(f"{_IN_DOUBT}: {', '.join(doubt.coups)}", err=True)
 
 
 def _record(source: LogReader, coup: str) -> CoupRecord:

@@ -69,7 +69,9 @@ def _missing_scale(config: TableConfig, rulebook: Rulebook) -> Iterator[ConfigAd
 def _missing_limits(rulebook: Rulebook) -> Iterator[ConfigAdvice]:
     offered = [bet for bet in rulebook.bets.values() if bet.offered]
     unbound = [bet.id for bet in offered if bet.maximum is None]
-    if unbound and rulebook.limits.patron_maximum is None:
+    whole = rulebook.limits
+    bounds = (whole.patron_maximum, whole.seat_maximum, whole.table_maximum)
+    if unbound and not any(bounds):
         yield ConfigAdvice(
             key="limits",
             text=f"no maximum on {', '.join(unbound)}: until people set limits, the sign says that "

@@ -11,9 +11,11 @@ def source(rulebook_id: str, *changes: str) -> str:
     """A shipped file's text with keys set, in place or added.
 
     `unit=25` stands at the top, `rounding.payout=down` and `bets.tiger.step=5` in their sections,
-    `bets.tiger.pays.push=push` in the inline table `pays`.
+    `bets.tiger.pays.push=push` in the inline table `pays`. With `form=1` it says no decimals.
     """
     text = shipped_source(rulebook_id).decode()
+    if "form=1" in changes:
+        text = re.sub(r"(?m)^decimals = .*\n", "", text)
     for change in changes:
         path, _, value = change.partition("=")
         section, _, key = path.rpartition(".")

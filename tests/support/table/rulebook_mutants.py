@@ -39,10 +39,10 @@ _DEPENDENCIES: Final = """
 */* title#number             | never                       |
 */* title                    | sign                        |
 */* decks                    | odds decks help             |
-*/* currency                 | sign                        |
+*/* currency                 | sign                        | sign
 */2 decimals                 | sign help?                  | limits bets
 */* unit                     | sign placement payment help | caps bets limits
-*/* rounding.payout          | help payment?               |
+*/* rounding.payout          | help sign? payment?         |
 */* rounding.commission      | help? payment?              |
 */* commission.rate          | never                       | sign
 */* commission.timing        | sign                        |
