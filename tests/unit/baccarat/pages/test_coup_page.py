@@ -183,7 +183,7 @@ def test_nothing_that_somebody_typed_becomes_markup() -> None:
 def test_a_what_if_stands_beside_it() -> None:
     world = disputed_and_corrected()
     at = next(f.position for f in world.facts if f.event.TYPE == "card_dealt")
-    (book,) = (b for b in BOOKS.values() if b.id == "au-commission")
+    book = BOOKS[world.context.rulebook.hash]
     found = what_if(world.record(), {at: parse_card("8S")}, book)
     page = Page(coup_page(world.story(), found))
     told = page["What if another card had come"]
