@@ -46,6 +46,18 @@ a later shoe's audit makes no coup's money another's
                              -> told(2).settlements=none told(2).seats=none told(2).phase=voided
                              -> told(2).lines.type!~settled told(1).lines.-1.type=shoe_audited
                              -> told(2).lines.type!~corrected list(2).paid=0
+commission is told of its own coup, whenever it moves
+    rules au-commission commission.timing=per_shoe
+    in none
+    played 6S KH | 7D KC | 1 banker 1000
+    played 6S KH | 7D KC | 1 banker 2000
+    collect_commission
+    correct_hands coup=01/1 player="8S KH" banker="7D KC"
+                             -> commission_refunded: coup=20261127-01/1 amounts.amount=50
+                             -> told(1).lines.-1.type=commission_refunded
+                             -> told(1).lines.type~commission_collected
+                             -> told(2).lines.-1.type=commission_collected
+                             -> judged(1).commission=0 judged(2).commission=100
 a pair that was left out is paid, shown and proved
     rules nz-scale-one
     in none
