@@ -11,7 +11,8 @@ not have is void when the coup is settled. A wager that breaks the right ruleboo
 and the breach is recorded (house rule 19).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 from msgspec import Struct
@@ -32,6 +33,7 @@ from table_core.fold.corrections import find_past_coup
 from table_core.refusals import Decision, first_refusal, refuse
 from table_core.rules.commission_owed import (
     amount_changes,
+    moved_commission,
     prepaid_changes,
     prepaid_commission,
     settlement_commission,
@@ -170,8 +172,10 @@ def settle_again(
         now: the rulebook to settle it by.
         reason: the correction's.
     """
-    for settlement, cuts in revised_settlements(context.table, coup, now):
-        issue_revision(draft, coup, settlement, cuts, was=was, now=now, reason=reason)
+    revisions = list(revised_settlements(context.table, coup, now))
+    moved = moved_commission((coup.settlement(each.phase), each) for each, _ in revisions)
+    for settlement, cuts in revisions:
+        issue_revision(draft, coup, settlement, cuts, was=was, now=now, reason=reason, moved=moved)
 
 
 def issue_revision(
@@ -183,6 +187,7 @@ def issue_revision(
     was: Rulebook,
     now: Rulebook,
     reason: str,
+    moved: Mapping[tuple[int, str | None], int] = MappingProxyType({}),
 ) -> None:
     """Emit a revision, its commission events, and the aggregate maxima that reduced it."""
     facts = settlement_commission(
@@ -193,6 +198,7 @@ def issue_revision(
         reversed_=coup.settlement(settlement.phase),
         reason=reason,
         over=True,
+        moved=moved,
     )
     draft.emit(CoupSettled(coup=coup.id, settlement=settlement))
     for fact in facts:

@@ -19,6 +19,7 @@ and never more than the seat owes.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
+from types import MappingProxyType
 from typing import Any, Final, TypeGuard
 
 from msgspec import Struct
@@ -54,6 +55,7 @@ __all__ = [
     "commission_of",
     "commission_on",
     "fold_commission",
+    "moved_commission",
     "prepaid_changes",
     "prepaid_commission",
     "seat_amounts",
@@ -261,6 +263,7 @@ def settlement_commission(
     reversed_: Settlement | None = None,
     reason: str = "",
     over: bool = False,
+    moved: Mapping[_Payer, int] = MappingProxyType({}),
 ) -> tuple[TableEvent, ...]:
     """Return the commission events of a settlement or of its revision.
 
@@ -276,11 +279,9 @@ def settlement_commission(
         reversed_: the settlement that it reverses; None for the first of its phase.
         reason: the correction's, for those to whom commission goes back.
         over: whether the coup was over before: nothing lies beside its wagers then.
+        moved: by payer, what is owed as before, but by the other phase (`moved_commission`).
     """
-    before = _by_payer(reversed_.lines) if reversed_ else {}
-    after = _by_payer(settlement.lines)
-    less = {who: fall for who in before if (fall := before[who] - after.get(who, 0)) > 0}
-    more = {who: rise for who in after if (rise := after[who] - before.get(who, 0)) > 0}
+    less, more = (_by_more(each, moved) for each in _changes(reversed_, settlement))
     facts: list[TableEvent] = []
     if reversed_ is not None and less:
         facts += _taken_back(was, now, book, settlement, reversed_, less, reason, over=over)
@@ -290,12 +291,44 @@ def settlement_commission(
     # Only the last phase settles Banker wagers; prepaid commission that was not taken is
     # returned with it.
     if not over and book.laid and settlement.winner is not None:
-        back = _off_laid(book.laid, _amounts(after))
+        back = _off_laid(book.laid, _amounts(_by_payer(settlement.lines)))
         if back:
             facts.append(
                 CommissionReturned(coup=settlement.coup, currency=now.currency, amounts=back)
             )
     return tuple(facts)
+
+
+def moved_commission(
+    revisions: Iterable[tuple[Settlement | None, Settlement]],
+) -> Mapping[_Payer, int]:
+    """Return, by payer, the commission that one phase owes no longer and the other owes instead.
+
+    A debt is of a coup and a payer, not of a phase: this part of it stays as it is.
+
+    Args:
+        revisions: of one correction, each with the settlement that it reverses.
+    """
+    falls: dict[_Payer, int] = {}
+    rises: dict[_Payer, int] = {}
+    for before, after in revisions:
+        for sums, changes in zip((falls, rises), _changes(before, after), strict=True):
+            for who, amount in changes.items():
+                sums[who] = sums.get(who, 0) + amount
+    return {who: min(fall, rises[who]) for who, fall in falls.items() if who in rises}
+
+
+def _changes(reversed_: Settlement | None, settlement: Settlement) -> tuple[_ByPayer, _ByPayer]:
+    """Return, by payer, what is owed no longer and what is owed in addition."""
+    before, after = _by_payer(reversed_.lines if reversed_ else ()), _by_payer(settlement.lines)
+    return _by_more(before, after), _by_more(after, before)
+
+
+def _by_more(amounts: _ByPayer, less: _ByPayer) -> _ByPayer:
+    """Return, by payer, how much more `amounts` is than `less`, where it is more."""
+    if not less:
+        return amounts
+    return {who: more for who, amount in amounts.items() if (more := amount - less.get(who, 0)) > 0}
 
 
 def _owed_now(

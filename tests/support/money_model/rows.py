@@ -152,6 +152,21 @@ ROWS: Final[Mapping[str, Row]] = {
 """,
         "pairs",
     ),
+    "a pair with prepaid commission is judged in the other phase": Row(
+        "AUD",
+        """
+    rulebook prepaid-pairs
+    load
+    open
+    place 1 tiger_pair 320
+    P1 2S
+    B1 9D
+    P2 2C
+    B2 KC
+    result
+    by 1/1 late-pairs
+""",
+    ),
     "a token is returned by a void after the settlement": Row(
         "AUD",
         """
@@ -219,7 +234,6 @@ KNOWN: Final = frozenset(
         "a pair was paid on a card that never lay there, and the coup is void",
         "a void coup's first phase is taken back",
         "a token is returned by a void after the settlement",
-        "a pair with paid commission is judged in the other phase",
         "a patron wagers tokens alone, and a void is taken back",
     }
 )

@@ -133,6 +133,19 @@ another timing makes nobody pay what is paid, and takes nothing that is not
     library au-commission commission.timing={1}
     {won}
     correct_rulebook by=library -> made rulebook_corrected coup_settled; book()={2}
+what a pair owes in the one phase it owes in the other
+    * per_shoe tiger_pair.phase=1   tiger_pair.commission=true  200,0,200,0,0,0,0
+    * per_shoe tiger_pair.phase=1   tiger_pair.commission=false 200,200,0,0,0,0,0
+    rules au-commission commission.timing={0} bets.{1} bets.tiger_pair.commission=true
+    library au-commission commission.timing=per_coup bets.{2}
+    in none
+    open
+    bet 1 tiger_pair 1000
+    close
+    deal 2S 9D 2C KC
+    result banker player_pair -> settled
+    collect_commission
+    correct_rulebook by=library -> book()={3}
 """
 STEPS = {
     "rules": "rules au-commission commission.timing=",
