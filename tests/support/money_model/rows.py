@@ -220,6 +220,51 @@ ROWS: Final[Mapping[str, Row]] = {
     collect 1
 """,
     ),
+    "a seat owes for a patron and for nobody, and each is paid alone": Row(
+        "AUD",
+        """
+    rulebook per-shoe
+    load
+    open
+    place 3 banker 1000 p-1; 3 banker 2000
+    P1 2S
+    B1 9D
+    P2 3S
+    B2 KC
+    result
+    collect 3 1 -
+    giveup 3 -
+    collect 3 p-1
+    recover 3 1 -
+""",
+    ),
+    "what a seat gave up in two currencies is not added up": Row(
+        "mixed",
+        """
+    rulebook aud
+    load
+    open
+    place 1 banker 1000
+    P1 2S
+    B1 9D
+    P2 3S
+    B2 KC
+    result
+    giveup 1
+    rulebook usd
+    open
+    place 1 banker 2000
+    P1 2H
+    B1 9H
+    P2 3H
+    B2 KH
+    result
+    giveup 1
+    recover 1 150
+    recover 1 50 1/1
+    recover 1 100
+""",
+    ),
     "wagers of both sides are laid together, within the differential": Row(
         "AUD",
         "rulebook differential\nload\nopen\nplace 1 player 2000; 2 banker 1500",
