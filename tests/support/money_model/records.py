@@ -80,6 +80,7 @@ class LoggedTable:
     def ask(self, command: Command, _: str | None) -> str | None:
         """Give a command; return why it was refused."""
         answer = self._table.ask(USER, command, caught_up=True)
+        self._table.make_due_checkpoint()
         return answer.code if answer.result == "refused" else None
 
     def say(self, *reports: AnyReport) -> None:
@@ -87,6 +88,7 @@ class LoggedTable:
         for report in reports:
             self._seq += 1
             self._table.hear(shoe_event(self._seq, report))
+        self._table.make_due_checkpoint()
 
     def play_by(self, rulebook: Rulebook) -> None:
         """The table begins again by another rulebook."""
@@ -99,9 +101,7 @@ class LoggedTable:
         self._open()
 
     def close(self) -> None:
-        """Sign what is new, if only because time has passed, and end."""
-        self._clock.now_us += _SIGNED_AFTER_S * 1_000_000
-        self._table.make_due_checkpoint()
+        """It ends; what is over has been signed for."""
         self._log.close()
 
 

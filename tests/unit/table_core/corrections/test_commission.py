@@ -178,7 +178,9 @@ def test_commission_follows_corrections(lines: Sequence[str]) -> None:
 
 def test_what_is_given_up_in_two_currencies_is_not_added_up() -> None:
     aud, nzd = (
-        book("au-commission", "commission.timing=per_shoe", f"currency={each}", f"id={each.lower()}")
+        book(
+            "au-commission", "commission.timing=per_shoe", f"currency={each}", f"id={each.lower()}"
+        )
         for each in ("AUD", "NZD")
     )
     table = World(DecisionContext(table="t1", rulebook=aud))
