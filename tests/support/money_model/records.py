@@ -180,10 +180,8 @@ class _Records:
             if shoe_id(shoe) in reports:
                 self._report(reports[shoe_id(shoe)], coups)
             else:
-                paid = [
-                    each.id for each in coups if any(its.lines for its in each.settlements.values())
-                ]
-                self.same(f"report of shoe {shoe}", paid, [])
+                over = [each.id for each in coups if each.phase in OVER]
+                self.same(f"report of shoe {shoe}", over, [])
 
     def _report(self, told: dict[str, Any], coups: Sequence[ModelCoup]) -> None:
         """What the report of a shoe says, and that its patrons come to the whole."""

@@ -265,6 +265,24 @@ ROWS: Final[Mapping[str, Row]] = {
     recover 1 100
 """,
     ),
+    "nobody wagers in a shoe": Row(
+        "AUD",
+        """
+    rulebook per-shoe
+    load
+    free
+    P1 2S
+    B1 9D
+    P2 3S
+    B2 KC
+    result
+    end
+    load
+    free
+    P1 2S
+    void
+""",
+    ),
     "wagers of both sides are laid together, within the differential": Row(
         "AUD",
         "rulebook differential\nload\nopen\nplace 1 player 2000; 2 banker 1500",
