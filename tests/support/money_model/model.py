@@ -556,7 +556,7 @@ class Model:
             again: they went back before: what is on record changes only if it was not so.
         """
         there = coup.settlements.get(phase)
-        if there is not None and (there.lines or coup.phase in OVER):
+        if there is not None and (there.lines or phase == _LAST or again):
             stakes = {name: each for name, each in coup.wagers.items() if name in there.lines}
             lines = {name: Line("void", "void", 0, 0, each.chips) for name, each in stakes.items()}
             self._put(coup, phase, lines, stakes, there.cards, void=not again)

@@ -283,6 +283,22 @@ ROWS: Final[Mapping[str, Row]] = {
     void
 """,
     ),
+    "an empty first phase is void with its coup": Row(
+        "AUD",
+        """
+    rulebook pairs-first
+    load
+    open
+    place 1 tiger_pair 100; 2 banker 100
+    P1 2S
+    B1 9D
+    P2 2C
+    B2 KC
+    result
+    wager 1/1 0 none
+    void 1/1
+""",
+    ),
     "wagers of both sides are laid together, within the differential": Row(
         "AUD",
         "rulebook differential\nload\nopen\nplace 1 player 2000; 2 banker 1500",
