@@ -11,7 +11,7 @@ not have is void when the coup is settled. A wager that breaks the right ruleboo
 and the breach is recorded (house rule 19).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Final
 
@@ -32,6 +32,7 @@ from table_core.decide.decision import DecisionBuilder, DecisionContext, Handler
 from table_core.fold.corrections import find_past_coup
 from table_core.refusals import Decision, first_refusal, refuse
 from table_core.rules.commission_owed import (
+    ByPayer,
     amount_changes,
     moved_commission,
     prepaid_changes,
@@ -172,7 +173,7 @@ def settle_again(
         now: the rulebook to settle it by.
         reason: the correction's.
     """
-    revisions = list(revised_settlements(context.table, coup, now))
+    revisions = tuple(revised_settlements(context.table, coup, now))
     moved = moved_commission((coup.settlement(each.phase), each) for each, _ in revisions)
     for settlement, cuts in revisions:
         issue_revision(draft, coup, settlement, cuts, was=was, now=now, reason=reason, moved=moved)
@@ -187,7 +188,7 @@ def issue_revision(
     was: Rulebook,
     now: Rulebook,
     reason: str,
-    moved: Mapping[tuple[int, str | None], int] = MappingProxyType({}),
+    moved: ByPayer = MappingProxyType({}),
 ) -> None:
     """Emit a revision, its commission events, and the aggregate maxima that reduced it."""
     facts = settlement_commission(

@@ -46,6 +46,7 @@ from table_core.rules.rulebook import CommissionTiming, Rulebook
 
 __all__ = [
     "MOVES",
+    "ByPayer",
     "CommissionBook",
     "CommissionRefund",
     "CommissionTotals",
@@ -65,7 +66,8 @@ __all__ = [
 
 _Payer = tuple[int, str | None]
 """A seat, and the patron where one is named."""
-_ByPayer = Mapping[_Payer, int]
+ByPayer = Mapping[_Payer, int]
+"""Amounts by seat and patron."""
 _Key = tuple[str, int, str | None]
 """A coup, a seat, and the patron where one is named."""
 # The parts of a debt that a reversal comes off first; what is left of it had been collected.
@@ -263,7 +265,7 @@ def settlement_commission(
     reversed_: Settlement | None = None,
     reason: str = "",
     over: bool = False,
-    moved: Mapping[_Payer, int] = MappingProxyType({}),
+    moved: ByPayer = MappingProxyType({}),
 ) -> tuple[TableEvent, ...]:
     """Return the commission events of a settlement or of its revision.
 
@@ -279,9 +281,12 @@ def settlement_commission(
         reversed_: the settlement that it reverses; None for the first of its phase.
         reason: the correction's, for those to whom commission goes back.
         over: whether the coup was over before: nothing lies beside its wagers then.
-        moved: by payer, what is owed as before, but by the other phase (`moved_commission`).
+        moved: what a correction moves to or from the coup's other phase (`moved_commission`).
     """
-    less, more = (_by_more(each, moved) for each in _changes(reversed_, settlement))
+    after = _by_payer(settlement.lines)
+    rises = _rises(reversed_, settlement)
+    less = {who: fall for who, rise in rises.items() if (fall := -rise - moved.get(who, 0)) > 0}
+    more = {who: more for who, rise in rises.items() if (more := rise - moved.get(who, 0)) > 0}
     facts: list[TableEvent] = []
     if reversed_ is not None and less:
         facts += _taken_back(was, now, book, settlement, reversed_, less, reason, over=over)
@@ -291,7 +296,7 @@ def settlement_commission(
     # Only the last phase settles Banker wagers; prepaid commission that was not taken is
     # returned with it.
     if not over and book.laid and settlement.winner is not None:
-        back = _off_laid(book.laid, _amounts(_by_payer(settlement.lines)))
+        back = _off_laid(book.laid, _amounts(after))
         if back:
             facts.append(
                 CommissionReturned(coup=settlement.coup, currency=now.currency, amounts=back)
@@ -301,34 +306,29 @@ def settlement_commission(
 
 def moved_commission(
     revisions: Iterable[tuple[Settlement | None, Settlement]],
-) -> Mapping[_Payer, int]:
-    """Return, by payer, the commission that one phase owes no longer and the other owes instead.
+) -> ByPayer:
+    """Return, by payer, the commission that one phase of a coup owes no longer and another owes.
 
-    A debt is of a coup and a payer, not of a phase: this part of it stays as it is.
+    It is the same debt: a wager that a correction moves to another phase moves no chip of it.
 
     Args:
-        revisions: of one correction, each with the settlement that it reverses.
+        revisions: each settlement of the correction, after the one that it reverses.
     """
-    falls: dict[_Payer, int] = {}
-    rises: dict[_Payer, int] = {}
+    more: dict[_Payer, int] = {}
+    less: dict[_Payer, int] = {}
     for before, after in revisions:
-        for sums, changes in zip((falls, rises), _changes(before, after), strict=True):
-            for who, amount in changes.items():
-                sums[who] = sums.get(who, 0) + amount
-    return {who: min(fall, rises[who]) for who, fall in falls.items() if who in rises}
+        for who, rise in _rises(before, after).items():
+            sums = more if rise > 0 else less
+            sums[who] = sums.get(who, 0) + abs(rise)
+    return {who: min(amount, less.get(who, 0)) for who, amount in more.items()}
 
 
-def _changes(reversed_: Settlement | None, settlement: Settlement) -> tuple[_ByPayer, _ByPayer]:
-    """Return, by payer, what is owed no longer and what is owed in addition."""
-    before, after = _by_payer(reversed_.lines if reversed_ else ()), _by_payer(settlement.lines)
-    return _by_more(before, after), _by_more(after, before)
-
-
-def _by_more(amounts: _ByPayer, less: _ByPayer) -> _ByPayer:
-    """Return, by payer, how much more `amounts` is than `less`, where it is more."""
-    if not less:
-        return amounts
-    return {who: more for who, amount in amounts.items() if (more := amount - less.get(who, 0)) > 0}
+def _rises(before: Settlement | None, after: Settlement) -> ByPayer:
+    """Return, by payer, the commission of a settlement less that of the one it reverses."""
+    rises = dict(_by_payer(after.lines))
+    for who, amount in (_by_payer(before.lines) if before else {}).items():
+        rises[who] = rises.get(who, 0) - amount
+    return rises
 
 
 def _owed_now(
@@ -364,7 +364,7 @@ def _taken_back(
     book: CommissionBook,
     settlement: Settlement,
     reversed_: Settlement,
-    less: _ByPayer,
+    less: ByPayer,
     reason: str,
     *,
     over: bool,
@@ -410,7 +410,7 @@ def _taken_back(
     return facts
 
 
-def _reversals(book: CommissionBook, coup: str, less: _ByPayer) -> Iterable[ReversedAmount]:
+def _reversals(book: CommissionBook, coup: str, less: ByPayer) -> Iterable[ReversedAmount]:
     """Yield, per debt, what is reversed of it and where that stood."""
     debts = {_key(debt): debt for debt in book.debts if debt.coup == coup}
     for (seat, patron), amount in sorted(less.items(), key=_in_order):
@@ -741,7 +741,7 @@ def _in_order(item: tuple[_Payer, int]) -> tuple[int, str]:
     return seat, patron or ""
 
 
-def _amounts(sums: _ByPayer) -> tuple[PayerAmount, ...]:
+def _amounts(sums: ByPayer) -> tuple[PayerAmount, ...]:
     """Return the amounts by seat and patron, without those who have none."""
     return tuple(
         [
@@ -759,7 +759,7 @@ def _summed(rows: Iterable[tuple[int, str | None, int]]) -> tuple[PayerAmount, .
     return _amounts(sums)
 
 
-def _by_payer(lines: Iterable[SettlementLine]) -> _ByPayer:
+def _by_payer(lines: Iterable[SettlementLine]) -> ByPayer:
     sums: dict[_Payer, int] = {}
     for line in lines:
         if line.commission:
