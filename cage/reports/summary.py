@@ -102,6 +102,8 @@ def summary_reports(
     events = _events(ledger, by, chosen)
     patrons = patron_reports(ledger, by, chosen, edges)
     floats = _floats(ledger, by, chosen)
+    # Free hands move nothing, and are coups like any other.
+    played = {where for where, each in events.items() if where[1] and (each.coups or each.voids)}
     found = {
         where: _summary_report(
             where,
@@ -111,7 +113,7 @@ def summary_reports(
             events.get(where, _Events(0, 0, "", "", 0)),
             edges,
         )
-        for where in sorted(balances.keys() | floats.keys())
+        for where in sorted(balances.keys() | played | floats.keys())
     }
     return [
         replace(each, patrons=patrons.get(where, ()), floats=tuple(floats.get(where, ())))

@@ -100,22 +100,27 @@ def _parts(
         return refuse(f"nothing_{what}", f"no commission is {what} there")
     if amount is None:
         return [(debt, getattr(debt, what)) for debt in chosen]
+    if fault := _several(chosen, part=0 < amount < due):
+        text = f"seat {command.seat}: {fault}; say whose {amount} it is, by patron or coup"
+        return refuse("debt_required", text)
     if not 0 < amount <= due:
         text = f"{amount} is not between 1 and the {due} {what} of seat {command.seat}"
         return refuse("invalid_amount", text)
-    if amount < due and (fault := _several(chosen)):
-        text = f"seat {command.seat}: {fault}; say whose {amount} it is, by patron or coup"
-        return refuse("debt_required", text)
     return _oldest_first(chosen, what, amount)
 
 
-def _several(debts: Iterable[Debt]) -> str:
-    """Return why a part of these debts could be anybody's; empty where they are one payer's."""
-    patrons = sorted({debt.patron or "no patron" for debt in debts})
-    if len(patrons) > 1:
-        return f"debts of {', '.join(patrons)}"
+def _several(debts: Sequence[Debt], *, part: bool) -> str:
+    """Return why an amount of these debts says too little; empty where it is clear.
+
+    Args:
+        debts: those that are meant.
+        part: whether the amount is less than they come to. A part has to be one payer's.
+    """
     currencies = sorted({debt.currency for debt in debts} - {""})
-    return f"debts in {', '.join(currencies)}" if len(currencies) > 1 else ""
+    if len(currencies) > 1:
+        return f"debts in {', '.join(currencies)}"
+    patrons = sorted({debt.patron or "no patron" for debt in debts})
+    return f"debts of {', '.join(patrons)}" if part and len(patrons) > 1 else ""
 
 
 def _oldest_first(debts: Iterable[Debt], what: str, amount: int) -> list[_Part]:

@@ -453,7 +453,7 @@ def void_past_coup(state: TableState, command: VoidCoup, context: DecisionContex
         phases.insert(0, INITIAL_PHASE)
     for phase in phases:
         settlement = void_revision(context.table, coup, phase)
-        if settlement is not None:
+        if settlement is not None and (settlement.lines or phase == LAST_PHASE):
             issue_revision(
                 draft, coup, settlement, (), was=rulebook, now=rulebook, reason=command.reason
             )

@@ -1,8 +1,8 @@
 """Signed checkpoints of the log: made after money has moved, stored in the log, published.
 
-A checkpoint is due after every settlement, void and end of a shoe, and some time after other
-events. It is made once the settlement is on its way, and covers every event until then: the money
-never waits for a signature. If a kill prevents one, the next start makes it.
+A checkpoint is due after every settlement, void, payment of commission and end of a shoe, and some
+time after other events. It is made once the settlement is on its way, and covers every event until
+then: the money never waits for a signature. If a kill prevents one, the next start makes it.
 
 The first signer is the key in force. Where another key signed the log's newest checkpoint first, an
 event announces the new key. Where the old key is still available, it signs once next to the new
@@ -17,6 +17,11 @@ from events.mqtt.process import LogLine, Now, Publish, Signal, Steps, Wait
 from events.proof.checkpoint import Checkpoint, parse_checkpoint, signed_checkpoint
 from events.proof.merkle import MerkleTree
 from events.proof.note import SigningKey, signed_by
+from events.types.commission import (
+    CommissionCollected,
+    CommissionRecovered,
+    CommissionUncollected,
+)
 from events.types.snapshot_anchor import BooksClosed
 from events.types.table import CoupSettled, CoupVoided, ShoeEnded
 from table_core.process.log_effects import (
@@ -29,7 +34,18 @@ from table_core.process.table_writer import TableWriter
 
 __all__ = ["LANDMARKS", "CheckpointKeys", "Checkpoints"]
 
-LANDMARKS: Final = frozenset({CoupSettled.TYPE, CoupVoided.TYPE, ShoeEnded.TYPE, BooksClosed.TYPE})
+# Commission is paid when its coup is over, and evidence of the coup has to cover that too.
+LANDMARKS: Final = frozenset(
+    {
+        CoupSettled.TYPE,
+        CoupVoided.TYPE,
+        CommissionCollected.TYPE,
+        CommissionUncollected.TYPE,
+        CommissionRecovered.TYPE,
+        ShoeEnded.TYPE,
+        BooksClosed.TYPE,
+    }
+)
 """Event types after which a checkpoint is due at once."""
 # Seconds: events in quick succession share a checkpoint, and the settlement is sent first.
 _GATHER_S: Final = 0.01

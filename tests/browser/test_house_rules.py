@@ -87,8 +87,18 @@ def test_commission_is_collected_from_one_seat_given_up_and_recovered_at_the_pit
     expect(page.locator("#commission [data-command=collect_commission]")).to_have_count(0)
     told = ("commission_uncollected", "commission_recovered", "commission_collected")
     assert [table.events(kind) for kind in told] == [1, 1, 1]
-    # The coup should not count: both screens say whom to give the commission back, and why.
-    both.ask("void_coup", coup=coup, reason="a card fell")
+    # The coup should not count: the 100.00 won go back, and the commission of it to the seat.
+    page.locator("#find-number").fill(coup.partition("/")[2])
+    page.locator("#find-go").click()
+    page.locator("#on-record .act[data-command=void_coup]").click()
+    both.fill(reason="a card fell")
+    page.locator("dialog .look").click()
+    effect = page.locator("dialog .preview")
+    expect(effect.locator("tr[data-seat='3']")).to_have_attribute("data-paid", "-10000")
+    expect(effect).to_contain_text("Seat 3: 5.00 of commission goes back in addition")
+    expect(effect.locator("tfoot")).to_contain_text("95.00")
+    both.go("void_coup")
+    # Both screens say whom to give the commission back, and why.
     for path in ("pit", "dealer"):
         page.goto(f"{table.address}/{path}")
         line = page.locator("#commission .refund")

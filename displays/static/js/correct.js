@@ -216,7 +216,7 @@ export function previewOf({ events }, { word }, decimals) {
     completed
       ? el("p", {}, `${word(`winner.${completed.winner}`)}: ${word("side.player")} ${completed.player_total}, ${word("side.banker")} ${completed.banker_total}`)
       : null,
-    differences.length ? differenceTable(differences, heldBack(of), decimals, word) : null,
+    differences.length ? differenceTable(differences, { held: heldBack(of), backTo }, decimals, word) : null,
     ...refunds.map(({ seat, stake }) => el("p", {}, word("preview.refund", { seat, stake: money(stake, decimals) }))),
     differences.length || refunds.length || backTo.length ? null : el("p", {}, word("preview.no_money")),
     ...backTo.map((payer) =>
@@ -240,14 +240,16 @@ function heldBack(of) {
   return held;
 }
 
-function differenceTable(all, held, decimals, word) {
+/** Draw the chips of each seat, commission that the patron pays by hand left out, and the house's sum of all. */
+function differenceTable(all, { held, backTo }, decimals, word) {
   const signed = (amount) => money(amount, decimals, { signed: true });
   const differences = all.map((each) => {
     const back = each.commission ? (held.get(each.seat) ?? 0) : 0;
     if (back) held.delete(each.seat);
     return { ...each, gets: each.paid + each.commission - back - each.staked };
   });
-  const house = differences.reduce((sum, { gets }) => sum - gets, 0);
+  const handed = [...differences.map(({ gets }) => gets), ...backTo.map(({ amount }) => amount)];
+  const house = handed.reduce((sum, amount) => sum - amount, 0);
   return el(
     "table.difference",
     {},

@@ -9,7 +9,7 @@ from tests.support.money_model.compare import Comparison
 from tests.support.money_model.model import OVER, Model, ModelCoup
 from tests.support.money_model.rulebook import MARKED
 from tests.support.money_model.rules import due
-from tests.support.money_model.steps import Steps
+from tests.support.money_model.steps import NOBODY, Steps
 
 __all__ = ["GAMES", "Driver", "play", "texts"]
 
@@ -186,19 +186,18 @@ class Driver:
             yield "void"
         if model.owed("outstanding"):
             yield "collect"
-        for named in (True, False):
-            yield from self._recovered(named=named)
+        yield from self._recovered()
         if not self.steps.shoe_ended:
             yield "end"
         yield "load"
         yield "open"
         yield "void"
 
-    def _recovered(self, *, named: bool) -> Iterator[str]:
-        """What was given up is paid: of each patron who is named, then of the others."""
+    def _recovered(self) -> Iterator[str]:
+        """What was given up is paid, debt by debt."""
         for coup, (seat, patron), debt in list(self.model.debts()):
-            if debt.given_up and bool(patron) is named:
-                yield f"recover {seat} {debt.given_up} {patron or ''} {coup}"
+            if debt.given_up:
+                yield f"recover {seat} {debt.given_up} {patron or NOBODY} {coup}"
 
     def next(self) -> str:
         """Return the next line."""
@@ -236,7 +235,7 @@ class Driver:
                 ("collect", f"collect {rng.randint(1, 5)} 1", "giveup 2", "recover 1 3")
             )
         coup, (seat, patron), debt = rng.choice(owed)
-        whose = f" {patron}" if patron and rng.random() < 0.7 else ""
+        whose = f" {patron or NOBODY}" if rng.random() < 0.7 else ""
         if rng.random() < 0.4:
             whose += f" {coup}"
         if debt.given_up and rng.random() < 0.6:

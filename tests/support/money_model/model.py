@@ -65,7 +65,10 @@ class Debt:
 
 
 class Payers(NamedTuple):
-    """Whose debts are meant: of a seat, and of a patron and a coup where they are named."""
+    """Whose debts are meant: of a seat, and of a patron and a coup where they are named.
+
+    An empty patron means the wagers that have none.
+    """
 
     seat: int | None
     patron: str | None = None
@@ -359,7 +362,8 @@ class Model:
 
     def _chosen(self, of: Payers) -> Iterator[tuple[str, Payer, Debt]]:
         for coup, (seat, patron), debt in self.debts():
-            if of.seat in {None, seat} and of.patron in {None, patron} and of.coup in {None, coup}:
+            whose = of.patron in {None, patron or ""}
+            if whose and of.seat in {None, seat} and of.coup in {None, coup}:
                 yield coup, (seat, patron), debt
 
     def may_pay(self, of: Payers, what: str, amount: int | None) -> bool:
@@ -555,7 +559,7 @@ class Model:
             again: they went back before: what is on record changes only if it was not so.
         """
         there = coup.settlements.get(phase)
-        if there is not None and (there.lines or coup.phase in OVER):
+        if there is not None and (there.lines or phase == _LAST or again):
             stakes = {name: each for name, each in coup.wagers.items() if name in there.lines}
             lines = {name: Line("void", "void", 0, 0, each.chips) for name, each in stakes.items()}
             self._put(coup, phase, lines, stakes, there.cards, void=not again)

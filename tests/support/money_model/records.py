@@ -80,6 +80,7 @@ class LoggedTable:
     def ask(self, command: Command, _: str | None) -> str | None:
         """Give a command; return why it was refused."""
         answer = self._table.ask(USER, command, caught_up=True)
+        self._table.make_due_checkpoint()
         return answer.code if answer.result == "refused" else None
 
     def say(self, *reports: AnyReport) -> None:
@@ -87,6 +88,7 @@ class LoggedTable:
         for report in reports:
             self._seq += 1
             self._table.hear(shoe_event(self._seq, report))
+        self._table.make_due_checkpoint()
 
     def play_by(self, rulebook: Rulebook) -> None:
         """The table begins again by another rulebook."""
@@ -99,9 +101,7 @@ class LoggedTable:
         self._open()
 
     def close(self) -> None:
-        """Sign what is new, if only because time has passed, and end."""
-        self._clock.now_us += _SIGNED_AFTER_S * 1_000_000
-        self._table.make_due_checkpoint()
+        """It ends; what is over has been signed for."""
         self._log.close()
 
 
@@ -180,10 +180,8 @@ class _Records:
             if shoe_id(shoe) in reports:
                 self._report(reports[shoe_id(shoe)], coups)
             else:
-                paid = [
-                    each.id for each in coups if any(its.lines for its in each.settlements.values())
-                ]
-                self.same(f"report of shoe {shoe}", paid, [])
+                over = [each.id for each in coups if each.phase in OVER]
+                self.same(f"report of shoe {shoe}", over, [])
 
     def _report(self, told: dict[str, Any], coups: Sequence[ModelCoup]) -> None:
         """What the report of a shoe says, and that its patrons come to the whole."""

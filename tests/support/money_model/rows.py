@@ -152,6 +152,21 @@ ROWS: Final[Mapping[str, Row]] = {
 """,
         "pairs",
     ),
+    "a pair with prepaid commission is judged in the other phase": Row(
+        "AUD",
+        """
+    rulebook prepaid-pairs
+    load
+    open
+    place 1 tiger_pair 320
+    P1 2S
+    B1 9D
+    P2 2C
+    B2 KC
+    result
+    by 1/1 late-pairs
+""",
+    ),
     "a token is returned by a void after the settlement": Row(
         "AUD",
         """
@@ -203,6 +218,85 @@ ROWS: Final[Mapping[str, Row]] = {
     wager 1/1 0 1 banker 1000
     hands 1/1 2S,3S 9D,QC
     collect 1
+""",
+    ),
+    "a seat owes for a patron and for nobody, and each is paid alone": Row(
+        "AUD",
+        """
+    rulebook per-shoe
+    load
+    open
+    place 3 banker 1000 p-1; 3 banker 2000
+    P1 2S
+    B1 9D
+    P2 3S
+    B2 KC
+    result
+    collect 3 1 -
+    giveup 3 -
+    collect 3 p-1
+    recover 3 1 -
+""",
+    ),
+    "what a seat gave up in two currencies is not added up": Row(
+        "mixed",
+        """
+    rulebook aud
+    load
+    open
+    place 1 banker 1000
+    P1 2S
+    B1 9D
+    P2 3S
+    B2 KC
+    result
+    giveup 1
+    rulebook usd
+    open
+    place 1 banker 2000
+    P1 2H
+    B1 9H
+    P2 3H
+    B2 KH
+    result
+    giveup 1
+    recover 1 150
+    recover 1 50 1/1
+    recover 1 100
+""",
+    ),
+    "nobody wagers in a shoe": Row(
+        "AUD",
+        """
+    rulebook per-shoe
+    load
+    free
+    P1 2S
+    B1 9D
+    P2 3S
+    B2 KC
+    result
+    end
+    load
+    free
+    P1 2S
+    void
+""",
+    ),
+    "an empty first phase is void with its coup": Row(
+        "AUD",
+        """
+    rulebook pairs-first
+    load
+    open
+    place 1 tiger_pair 100; 2 banker 100
+    P1 2S
+    B1 9D
+    P2 2C
+    B2 KC
+    result
+    wager 1/1 0 none
+    void 1/1
 """,
     ),
     "wagers of both sides are laid together, within the differential": Row(

@@ -14,7 +14,7 @@ hands 1/3 9S,KH 2D,3C           the whole hands
 wager 1/3 2 1 banker 100        a wager by its number, or `new`, as it stood; `none`: it did not
 by 1/3 NAME                     a coup was played by another rulebook
 void [1/3], end, restart
-collect [3 [50]] [p-1], giveup 3 [p-1], recover 3 50 [p-1]
+collect [3 [50]] [p-1], giveup 3 [p-1], recover 3 50 [p-1]; `-`: of wagers without a patron
 """
 
 from collections.abc import Mapping, Sequence
@@ -60,13 +60,15 @@ from tests.support.money_model.rulebook import ModelRulebook, Stake
 from tests.support.money_model.rules import points, winner_of
 from tests.support.table.coups import World
 
-__all__ = ["PureTable", "Steps", "Table", "coup_id", "shoe_id"]
+__all__ = ["NOBODY", "PureTable", "Steps", "Table", "coup_id", "shoe_id"]
 
 _DAY: Final = "20261127-"
 _HANDS: Final = {"P": Hand.PLAYER, "B": Hand.BANKER}
 _PLACES: Final = ("P1", "B1", "P2", "B2", "P3", "B3")
 _SIX: Final = 6
 REASON: Final = "r"
+NOBODY: Final = "-"
+"""Stands for the patron of wagers that have none."""
 
 
 def shoe_id(number: int) -> str:
@@ -237,7 +239,7 @@ class Steps:
             self.table.say(LinkOpen(transport="pty:test"), LinkUp())
         elif not self.model.in_progress and (
             self.models[name].currency == self.model.rulebook.currency
-            or not (self.model.owed("outstanding") or self.model.owed("given_up"))
+            or not self.model.owed("outstanding")
         ):
             self.model.rulebook = self.models[name]
             self.table.play_by(self.rulebooks[name])
@@ -524,7 +526,8 @@ def _payers(words: Sequence[str]) -> tuple[Payers, int | None]:
     coups = [word for word in words if "/" in word]
     patrons = [word for word in words if not word.isdecimal() and word not in coups]
     seat, amount = (*numbers, None, None)[:2]
-    of = Payers(seat, patrons[0] if patrons else None, coups[0] if coups else None)
+    patron = next(iter(patrons), None)
+    of = Payers(seat, "" if patron == NOBODY else patron, coups[0] if coups else None)
     return of, amount
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from events.commands.commission import CollectCommission, MarkUncollected, RecoverCommission
 from events.commands.coup import VoidCoup
 from events.commands.shoe import EndShoe
 from events.errors import InputError, LogRefused, LogUnwritable, OurBug
@@ -17,6 +18,7 @@ from events.proof.checkpoint import Checkpoint, parse_checkpoint, signed_checkpo
 from events.proof.note import signed_note
 from events.types.shoe_reports import DeviceResult
 from table_core.process.checkpoints import CheckpointKeys
+from tests.support.cage.books import book
 from tests.support.log.logs import forging
 from tests.support.service.steps_by_hand import StepsByHand
 from tests.support.table.evidence import (
@@ -94,6 +96,24 @@ def test_a_void_and_a_shoes_end_are_covered_too(tmp_path: Path) -> None:
         table.ask("supervisor", EndShoe(transaction="e", reason="end"))
         table.table.make_due_checkpoint()
         assert sizes(path)[2:] == [table.log.position]
+
+
+def test_a_payment_of_commission_is_covered_too(tmp_path: Path) -> None:
+    path, marked = tmp_path / "table.sqlite", book("au-commission", "commission.timing=per_shoe")
+    with signed_table(path, rulebook=marked) as table:
+        table.ready()
+        table.open((1, "banker", 1000))
+        table.deal(("2S", "9D", "3S", "KC"))
+        table.say(DeviceResult(winner="banker"))
+        table.table.make_due_checkpoint()
+        for command in (
+            CollectCommission(transaction="c", seat=1, amount=10),
+            MarkUncollected(transaction="m", seat=1, reason="r"),
+            RecoverCommission(transaction="r", seat=1, amount=40),
+        ):
+            table.ask("supervisor", command)
+            table.table.make_due_checkpoint()
+            assert sizes(path)[-1] == table.log.position
 
 
 def test_what_a_kill_cut_off_is_made_at_the_next_start(tmp_path: Path) -> None:

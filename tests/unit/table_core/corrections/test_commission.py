@@ -3,14 +3,18 @@
 from collections.abc import Sequence
 
 import pytest
+from msgspec.structs import replace
 
 from events.cards import Card
 from events.commands.base import Refusal
 from events.commands.cards import CorrectCard
-from events.commands.commission import CollectCommission
+from events.commands.commission import CollectCommission, MarkUncollected, RecoverCommission
 from events.commands.coup import VoidCoup
-from events.types.commission import CommissionCollected
+from events.errors import ConfigError
+from events.types.commission import CommissionCollected, CommissionRecovered
 from table_core.decide.decision import DecisionContext
+from table_core.decide.dispatch import adopt_rulebook
+from table_core.process.startup_rulebook import startup_rulebook
 from table_core.projections.table_document import project_table
 from tests.support.cage.books import book
 from tests.support.table.coups import COUP, World, cards
@@ -106,6 +110,17 @@ a part of what several patrons owe is nobody's until one is named
                              -> commission_collected: amounts.amount=10
     recover_commission seat=1 amount=5 patron=a -> refused nothing_uncollected
     recover_commission seat=1 amount=20 -> commission_recovered: amounts.patron=b
+what wagers without a patron owe is paid and given up alone
+    {rules}per_shoe
+    in none
+    open
+    place_wager wagers="1 banker 1000 patron=a,1 banker 400"
+    {dealt}
+    collect_commission seat=1 amount=1 patron="" -> commission.debts.outstanding=19,50
+    mark_uncollected seat=1 patron="" -> commission.debts.outstanding=0,50
+    collect_commission seat=1 patron="" -> refused nothing_outstanding
+    collect_commission seat=1
+    recover_commission seat=1 amount=1 patron="" -> commission.debts.uncollected=18
 a wager that was another patron's is owed by that patron
     {rules}per_shoe
     in none
@@ -133,6 +148,19 @@ another timing makes nobody pay what is paid, and takes nothing that is not
     library au-commission commission.timing={1}
     {won}
     correct_rulebook by=library -> made rulebook_corrected coup_settled; book()={2}
+what a pair owes in the one phase it owes in the other
+    * per_shoe tiger_pair.phase=1   tiger_pair.commission=true  200,0,200,0,0,0,0
+    * per_shoe tiger_pair.phase=1   tiger_pair.commission=false 200,200,0,0,0,0,0
+    rules au-commission commission.timing={0} bets.{1} bets.tiger_pair.commission=true
+    library au-commission commission.timing=per_coup bets.{2}
+    in none
+    open
+    bet 1 tiger_pair 1000
+    close
+    deal 2S 9D 2C KC
+    result banker player_pair -> settled
+    collect_commission
+    correct_rulebook by=library -> book()={3}
 """
 STEPS = {
     "rules": "rules au-commission commission.timing=",
@@ -146,6 +174,36 @@ STEPS = {
 @pytest.mark.parametrize("lines", histories(HISTORIES, **STEPS))
 def test_commission_follows_corrections(lines: Sequence[str]) -> None:
     assert play_history(lines).log
+
+
+def test_what_is_given_up_in_two_currencies_is_not_added_up() -> None:
+    aud, nzd = (
+        book(
+            "au-commission", "commission.timing=per_shoe", f"currency={each}", f"id={each.lower()}"
+        )
+        for each in ("AUD", "NZD")
+    )
+    table = World(DecisionContext(table="t1", rulebook=aud))
+    table.ready()
+    played(player=cards("6S KH"), banker=cards("7D KC"), bets=((1, "banker", 1000),), world=table)
+    with pytest.raises(ConfigError, match="collect the commission"):
+        startup_rulebook(table.state, nzd, (aud,))
+    table.must(MarkUncollected(transaction="a", seat=1, reason="r"))
+    # It can be recovered in its currency at any time, and keeps the table from no other one.
+    table.context = replace(table.context, rulebook=startup_rulebook(table.state, nzd, (aud,)))
+    table.take(adopt_rulebook(table.state, nzd))
+    played(player=cards("6S KH"), banker=cards("7D KC"), bets=((1, "banker", 400),), world=table)
+    table.must(MarkUncollected(transaction="b", seat=1, reason="r"))
+    for amount in (20, 70, 80):
+        refusal = table.ask(RecoverCommission(transaction="c", seat=1, amount=amount))
+        assert isinstance(refusal, Refusal)
+        assert (refusal.code, "debts in AUD, NZD" in refusal.text) == ("debt_required", True)
+    for coup, amount, currency in ((COUP, 50, "AUD"), (f"{COUP[:-1]}2", 20, "NZD")):
+        (paid,) = table.must(
+            RecoverCommission(transaction=currency, seat=1, amount=amount, coup=coup)
+        )
+        assert isinstance(paid, CommissionRecovered)
+        assert (paid.currency, paid.amounts[0].amount) == (currency, amount)
 
 
 def test_a_coup_in_another_currency_is_not_corrected_and_its_debts_keep_theirs() -> None:
