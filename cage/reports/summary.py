@@ -251,8 +251,8 @@ def _seconds(
         .order_by(ENTRY.c.book, ENTRY.c.position)
     )
     found: dict[_Where, list[str]] = {}
-    for table, name, at in ledger.connection.execute(asked):
-        found.setdefault((table, name), []).append(at)
+    for row in ledger.connection.execute(asked):
+        found.setdefault((row[0], row[1]), []).append(row[2])
     return {where: seconds_of_play(times) for where, times in found.items()}
 
 
