@@ -244,7 +244,8 @@ def test_a_redelivered_message_is_booked_after_the_later_ones_again() -> None:
 async def test_a_browsers_last_event_id_ends_in_an_error_of_the_server(digits: str) -> None:
     source: Any = SimpleNamespace(change=1, live=True)
     app = make_board_app(source, cast("Any", None), cast("Any", None))
-    epoch = app.routes[1].endpoint.__self__._epoch  # type: ignore[attr-defined]
+    route: Any = app.routes[1]
+    epoch = route.endpoint.__self__._epoch
     asked = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1")
     async with asked as client:
         answer = await client.head("/events", params={"known": f"{digits}-{epoch}"})
