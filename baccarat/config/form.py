@@ -19,6 +19,7 @@ from baccarat.config.keys import (
     Port,
     named_files,
 )
+from baccarat.read_files import read_password
 from displays.auth.accounts import load_accounts
 from events.errors import ConfigError
 from events.mqtt.bus import BusSettings
@@ -427,7 +428,7 @@ class TableConfig(PlacedConfig, frozen=True, kw_only=True, forbid_unknown_fields
             port=self.bus.port,
             client_id=f"bac-{self.site}-{self.table}-{service}",
             username=given.username,
-            password=secret.read_text("utf-8").strip() if secret else None,
+            password=read_password(secret) if secret else None,
             ca=self.beside(self.bus.ca),
             cert=self.beside(self.bus.cert),
             key=self.beside(self.bus.key),

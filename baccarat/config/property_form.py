@@ -17,6 +17,7 @@ from baccarat.config.keys import (
     Port,
     RequiredFile,
 )
+from baccarat.read_files import read_password
 from events.proof.keys import load_signing_key
 from events.proof.note import VerifierKey, parse_verifier_key
 from property.hub.connection import HubSettings
@@ -159,7 +160,7 @@ class PropertyConfig(PlacedConfig, frozen=True, kw_only=True, forbid_unknown_fie
         return HubSettings(
             servers=self.hub.servers,
             who=who,
-            password=self.beside(password_file).read_text("utf-8").strip(),
+            password=read_password(self.beside(password_file)),
             ca=self.beside(self.hub.ca),
             cert=self.beside(self.hub.cert),
             key=self.beside(self.hub.key),

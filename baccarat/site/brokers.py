@@ -14,12 +14,14 @@ import bcrypt
 from msgspec import Struct
 
 from baccarat.site.identities import Identity
+from events.errors import InputError
 
 __all__ = ["BrokerFiles", "mosquitto_acl", "mosquitto_conf", "mosquitto_passwords", "nats_conf"]
 
 # mosquitto's own form of a password: PBKDF2 with SHA-512.
 _ROUNDS: Final = 210_000
 _PAYLOAD: Final = 8 * 1024 * 1024
+_MOST_HASHED: Final = 72  # bytes: bcrypt reads no more of a password
 # How a login may connect: MQTT, over TCP or in websockets, and never NATS itself.
 _KINDS: Final = '"MQTT", "MQTT_WS"'
 
@@ -98,6 +100,9 @@ def nats_conf(
         identities: the logins.
         passwords: login to password; only their bcrypt hashes are written.
         rounds: bcrypt's cost, as a power of two.
+
+    Raises:
+        InputError: a password is too long for bcrypt.
     """
     tls = (
         f'tls {{ ca_file: "{place.ca}", cert_file: "{place.cert}", key_file: "{place.key}", '
@@ -128,6 +133,10 @@ authorization {{
 
 
 def _nats_user(identity: Identity, password: str, rounds: int) -> str:
+    if len(password.encode()) > _MOST_HASHED:
+        raise InputError(
+            f"the password of {identity.login}: nats-server takes {_MOST_HASHED} bytes at the most"
+        )
     hashed = bcrypt.hashpw(password.encode(), bcrypt.gensalt(rounds)).decode()
     says = ", ".join(f'"{each}"' for each in _subjects(identity.says))
     # An empty list would allow everything.

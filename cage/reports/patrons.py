@@ -5,7 +5,6 @@ settlements and void wagers do not count. A token is no stake, but what it wins 
 """
 
 from collections.abc import Mapping
-from datetime import datetime
 from fractions import Fraction
 from typing import Any, Final, Literal
 
@@ -15,6 +14,7 @@ from sqlalchemy import ColumnElement, Select, case, func, select
 from cage.ledger.posting import REVERSAL
 from cage.ledger.reading import BALANCE_KEYS, Filter, Ledger
 from cage.ledger.sql_tables import BOOK, ENTRY, POSTING, POSTING_TO_ENTRY
+from cage.reports.time_of_play import seconds_of_play
 from events.types.table import CoupSettled, WagersPlaced
 
 __all__ = ["Edges", "PatronReport", "patron_reports", "theoretical_of"]
@@ -42,7 +42,8 @@ class PatronReport(Struct, frozen=True, kw_only=True):
         coups: number of coups in which the patron wagered money.
         turnover: sum of the stakes, pushes included.
         average: turnover divided by coups, to the nearest unit.
-        minutes: from the first wager to the last settlement, added up over shoes.
+        minutes: from the first wager to the last settlement, added up over shoes; pauses of over
+            an hour do not count.
         win: the house's win before commission.
         theoretical: the house's average share of that turnover; None if the odds are unknown.
         tokens: the face of the tokens that the patron has played.
@@ -157,19 +158,21 @@ def _times(
     columns = (*key, *_WHO, ENTRY.c.shoe)
     settled = (ENTRY.c.kind == CoupSettled.TYPE) & ENTRY.c.ref.endswith(_FIRST, autoescape=True)
     asked = (
-        _joined(*columns, func.min(ENTRY.c.at), func.max(ENTRY.c.at))
+        _joined(*columns, ENTRY.c.at)
         .where(
             (ENTRY.c.kind == WagersPlaced.TYPE) | settled,
             POSTING.c.account == "pool",
             *chosen.conditions(),
         )
-        .group_by(*columns)
+        .order_by(ENTRY.c.book, ENTRY.c.position)
     )
+    found: dict[tuple[Any, ...], list[str]] = {}
+    for *who, at in ledger.connection.execute(asked):
+        found.setdefault(tuple(who), []).append(at)
     times: dict[tuple[_Where, _Who], float] = {}
-    for table, name, patron, seat, _, first, last in ledger.connection.execute(asked):
-        begin, end = (datetime.fromisoformat(each) for each in (first, last))
+    for (table, name, patron, seat, _), played in found.items():
         place = ((table, name), (patron, seat))
-        times[place] = times.get(place, 0) + (end - begin).total_seconds()
+        times[place] = times.get(place, 0) + seconds_of_play(played)
     return times
 
 

@@ -5,18 +5,18 @@ dealers count like any other. Tokens have no handle; the winnings that they cost
 and `tokens` is their face.
 """
 
-from datetime import datetime
 from typing import Any, Final, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
-from sqlalchemy import ColumnElement, Select, and_, case, func, select, tuple_
+from sqlalchemy import ColumnElement, FromClause, Select, and_, case, func, select, tuple_
 
 from cage.ledger.posting import REVERSAL
 from cage.ledger.reading import BALANCE_KEYS, Filter, Ledger
 from cage.ledger.sql_tables import BOOK, ENTRY, POSTING, POSTING_TO_ENTRY
 from cage.reports.drop_and_hold import FloatReport, float_reports
 from cage.reports.patrons import Edges, PatronReport, patron_reports, theoretical_of
+from cage.reports.time_of_play import seconds_of_play
 from events.types.commission import CommissionAccrued, CommissionReversed
 from events.types.corrections import HandsCorrected
 from events.types.table import CoupSettled, CoupVoided
@@ -38,7 +38,8 @@ class SummaryReport(Struct, frozen=True, kw_only=True):
         voids: coups that are void now, where they became so.
         first: time of the first settlement, RFC 3339; empty if there is none.
         last: time of the last settlement.
-        hands_per_hour: coups an hour between the two; None below two coups.
+        hands_per_hour: coups an hour between the two, pauses of over an hour left out; None below
+            two coups.
         handle: stakes of settled wagers, pushes included.
         win: stakes lost less winnings, before commission.
         commission: accrued less reversed.
@@ -130,6 +131,7 @@ class _Events(Struct, frozen=True):
     first: str
     last: str
     corrections: int
+    seconds: float = 0
 
 
 def _summary_report(
@@ -176,10 +178,9 @@ def _floats(ledger: Ledger, by: str, chosen: Filter) -> dict[_Where, list[FloatR
 
 
 def _per_hour(events: _Events) -> float | None:
-    if events.coups < 2 or events.first == events.last:  # noqa: PLR2004 - an interval has two ends
+    if events.coups < 2 or not events.seconds:  # noqa: PLR2004 - an interval has two ends
         return None
-    first, last = (datetime.fromisoformat(each) for each in (events.first, events.last))
-    return round((events.coups - 1) * 3600 / (last - first).total_seconds(), 1)
+    return round((events.coups - 1) * 3600 / events.seconds, 1)
 
 
 def _handles(ledger: Ledger, by: str, chosen: Filter) -> dict[_Where, dict[tuple[str, str], int]]:
@@ -236,8 +237,11 @@ def _events(ledger: Ledger, by: str, chosen: Filter) -> dict[_Where, _Events]:
         .where(*chosen.conditions())
         .group_by(*key)
     )
+    seconds = _seconds(ledger, key, there, chosen)
     return {
-        (row[0], row[1]): _Events(row[2], row[3], row[4] or "", row[5] or "", row[6])
+        (row[0], row[1]): _Events(
+            row[2], row[3], row[4] or "", row[5] or "", row[6], seconds.get((row[0], row[1]), 0)
+        )
         for row in ledger.connection.execute(asked)
     }
 
@@ -258,6 +262,22 @@ def _voids(column: str = "position") -> Select[Any]:
         .where(void.c.kind == CoupVoided.TYPE)
         .where(void.c.position > func.coalesce(again.c.position, 0))
     )
+
+
+def _seconds(
+    ledger: Ledger, key: tuple[ColumnElement[Any], ...], there: FromClause, chosen: Filter
+) -> dict[_Where, float]:
+    """Return the seconds of play between the first settlement and the last."""
+    asked = (
+        select(*key, ENTRY.c.at)
+        .select_from(there)
+        .where(ENTRY.c.kind == CoupSettled.TYPE, *chosen.conditions())
+        .order_by(ENTRY.c.book, ENTRY.c.position)
+    )
+    found: dict[_Where, list[str]] = {}
+    for row in ledger.connection.execute(asked):
+        found.setdefault((row[0], row[1]), []).append(row[2])
+    return {where: seconds_of_play(times) for where, times in found.items()}
 
 
 def _postings(*columns: ColumnElement[Any]) -> Any:

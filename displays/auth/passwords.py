@@ -1,6 +1,7 @@
 """Passwords: creates argon2 hashes and verifies passwords against them."""
 
 from typing import Final
+from unicodedata import normalize
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
@@ -26,19 +27,28 @@ def hash_password(password: str) -> str:
     """Return the hash of a new password.
 
     Raises:
-        InputError: the password is too short or too long.
+        InputError: the password is too short or too long, or is no text.
     """
     if not PASSWORD_LEAST <= len(password) <= PASSWORD_MOST:
         raise InputError(f"the password: {PASSWORD_LEAST} to {PASSWORD_MOST} characters")
-    return _hasher.hash(password)
+    try:
+        return _hasher.hash(normalize("NFC", password))
+    except UnicodeEncodeError as error:
+        raise InputError("the password: is no UTF-8") from error
 
 
 def password_matches(account: UserAccount | None, password: str) -> bool:
     """Return whether the password is this account's; takes as long without an account."""
     if len(password) > PASSWORD_MOST:
         return False
+    # One keyboard composes an accent, another does not; earlier builds hashed it as it came.
+    spellings = dict.fromkeys((normalize("NFC", password), password))
+    return any(_verified(account, each) for each in spellings)
+
+
+def _verified(account: UserAccount | None, password: str) -> bool:
     try:
         _hasher.verify(account.password if account else _NOBODY, password)
-    except (VerificationError, InvalidHashError):
+    except (VerificationError, InvalidHashError, UnicodeEncodeError):
         return False
     return account is not None

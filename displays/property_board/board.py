@@ -124,7 +124,8 @@ class _Board:
         if self._screens >= _SCREENS_MOST:
             return text_response("too many screens", 503)
         since, _, epoch = last_event_id(request).partition("-")
-        known = int(since) if epoch == self._epoch and since.isdecimal() else 0
+        # `int` refuses thousands of digits.
+        known = int(since[:18]) if epoch == self._epoch and since.isdecimal() else 0
         return _BoardStream(self, known)
 
     async def ask(self, request: Request) -> Response:

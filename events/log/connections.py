@@ -25,6 +25,9 @@ _PRIMARY_CODE: Final = 0xFF  # the low byte of a SQLite code is its kind; the re
 
 # Readers hold no lock against a WAL writer; the only wait is for a connection that is closing.
 _BUSY_S: Final = 0.25
+# A WAL that grew behind a slow reader shrinks to this when the reader has gone; SQLite itself would
+# leave it as it is until the log is closed. It takes in the WAL at 4 MB.
+_WAL_KEPT: Final = 8 * 1024 * 1024
 
 
 class LogFiles:
@@ -188,6 +191,7 @@ def _connect(path: Path) -> sqlite3.Connection:
         db.execute("PRAGMA trusted_schema=OFF")
         db.execute("PRAGMA journal_mode=WAL")
         db.execute("PRAGMA synchronous=FULL")
+        db.execute(f"PRAGMA journal_size_limit={_WAL_KEPT}")
     except sqlite3.Error:
         db.close()
         raise

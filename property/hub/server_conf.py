@@ -75,8 +75,8 @@ _TABLE: Final = ("STANDARD", "LEAFNODE")
 SYSTEM: Final = "system"
 
 # A leaf's URL contains its password.
-PASSWORD: Final = re.compile(r"[A-Za-z0-9_-]{16,}\Z")
-CHARACTER_RULE: Final = "16 or more of A-Za-z0-9_-"
+PASSWORD: Final = re.compile(r"[A-Za-z0-9_-]{16,72}\Z")
+CHARACTER_RULE: Final = "16 to 72 of A-Za-z0-9_-"
 
 
 class HubLogin(Struct, frozen=True):

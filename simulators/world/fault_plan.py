@@ -12,6 +12,7 @@ from events.errors import InputError
 from simulators.faults.registry import FAULTS
 from simulators.world.parts.fault_injector import ArmedFaults, Fuse
 from simulators.world.parts.journal_disk import JOURNAL_FULL, JOURNAL_SYNC_FAILED
+from simulators.world.parts.lateness import LATE_JOURNAL, LATE_LOG
 from simulators.world.parts.ledger import LEDGER_AWAY
 from simulators.world.parts.log_disk import (
     DISK_FULL,
@@ -22,12 +23,13 @@ from simulators.world.parts.log_disk import (
     SYNC_FAILED_STORED,
 )
 
-__all__ = ["AT_ONCE", "WORLD_FAULTS", "FaultInjector", "parse_world_faults"]
+__all__ = ["AT_ONCE", "LATE_FAULTS", "WORLD_FAULTS", "FaultInjector", "parse_world_faults"]
 
 _MORTAL: Final = ("cage", "driver", "table")
 AT_ONCE: Final = (
     *("bus_disconnect", "bus_wipe", "kill_display", "power_cut"),
     *(SNAPSHOT_LOST, SNAPSHOT_OLD, SNAPSHOT_TORN),
+    *("late_bus", "late_line", "late_cage", "late_display", "late_driver", "late_table"),
 )
 """Faults that the world causes itself, between two steps."""
 
@@ -54,6 +56,18 @@ WORLD_FAULTS: Final[dict[str, str]] = {
 }
 """Name to meaning."""
 
+LATE_FAULTS: Final[dict[str, str]] = {
+    "late_bus": "messages to somebody come up to five seconds late, all of them, in order",
+    "late_cage": "the cage stands still for up to five seconds",
+    "late_display": "the display stands still for up to five seconds",
+    "late_driver": "the driver stands still for up to five seconds",
+    LATE_JOURNAL: "a write of the journal takes up to five seconds",
+    "late_line": "the shoe's bytes come up to five seconds late, and all at once",
+    LATE_LOG: "a commit of the log takes up to five seconds",
+    "late_table": "the table stands still for up to five seconds",
+}
+"""Name to meaning: nothing is lost, and what is late is told once. `all` does not mean these."""
+
 _EVERY_STEPS: Final = 450  # on average; a coup takes some hundred
 # Now and then no fault comes for longer than people and services wait for each other. Otherwise a
 # table that fails twice a minute would, rightly, never finish.
@@ -71,20 +85,22 @@ _FUSE: Final = 10  # its own steps that a process still takes before it dies
 
 
 def parse_world_faults(text: str) -> tuple[str, ...]:
-    """Read `all`, `none`, or names with commas between them; sorted, each once.
+    """Read `all`, `late`, `none`, or names with commas between them; sorted, each once.
 
     Raises:
         InputError: there is no fault of that name; lists the names.
     """
-    known = {*FAULTS, *WORLD_FAULTS}
+    usual = {*FAULTS, *WORLD_FAULTS}
+    known = usual | LATE_FAULTS.keys()
     names = {name.strip() for name in text.split(",") if name.strip()}
-    unknown = sorted(names - known - {"all", "none"})
+    unknown = sorted(names - known - {"all", "late", "none"})
     if unknown or not names:
         there_are = ", ".join(sorted(known))
         raise InputError(
-            f"no fault {', '.join(unknown) or text!r}; there are all, none, {there_are}"
+            f"no fault {', '.join(unknown) or text!r}; there are all, late, none, {there_are}"
         )
-    return tuple(sorted(known if "all" in names else names - {"none"}))
+    meant = (usual if "all" in names else set()) | (set(LATE_FAULTS) if "late" in names else set())
+    return tuple(sorted(meant | (names - {"all", "late", "none"})))
 
 
 class FaultInjector:
@@ -100,7 +116,7 @@ class FaultInjector:
     """
 
     def __init__(self, names: Iterable[str], rng: Random, trouble: ArmedFaults) -> None:
-        self._names = [name for name in WORLD_FAULTS if name in set(names)]
+        self._names = [name for name in (*WORLD_FAULTS, *LATE_FAULTS) if name in set(names)]
         self._rng = rng
         self._trouble = trouble
         self._next = 0

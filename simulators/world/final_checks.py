@@ -69,11 +69,20 @@ def check_floats(ledger: WorldLedger, keeper: FloatKeeper) -> None:
 
 
 def check_journals(
-    disk: JournalDisk, profile: Profile, logged: Mapping[str, Sequence[ShoeEvent]]
+    disk: JournalDisk,
+    profile: Profile,
+    logged: Mapping[str, Sequence[ShoeEvent]],
+    still_us: int = 0,
 ) -> None:
     """Check that the log's reports are exactly those of the journals' bytes.
 
     A journal has each end of a link before the next one is opened, and each long silence in time.
+
+    Args:
+        disk: where the journals are.
+        profile: by which they were decoded.
+        logged: the reports in the log, by journal.
+        still_us: how long a driver may have stood still, and noticed nothing.
 
     Raises:
         Violation: they are not.
@@ -90,7 +99,7 @@ def check_journals(
             elif open_us is not None and record.kind is RecordKind.DATA:
                 silent_us = record.mono_us - max(open_us, decoder.heard_us or 0)
                 missed = decoder.device_should_send and decoder.link in _SPEAKING
-                late = silent_us > profile.limits.silence_ms * 1_000 + _WATCHED_US
+                late = silent_us > profile.limits.silence_ms * 1_000 + _WATCHED_US + still_us
                 require(not (missed and late), f"{journal}: silent for {silent_us} us, unnoticed")
             events += decoder.feed(record)
         told = list(logged.get(journal, ()))

@@ -6,6 +6,7 @@ set.
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
@@ -38,7 +39,7 @@ from simulators.world.auditor.auditor import Auditor
 from simulators.world.auditor.driver_witness import DriverWitness
 from simulators.world.auditor.publication_witness import PublicationWitness
 from simulators.world.auditor.rules import RULEBOOKS, Hands
-from simulators.world.fault_plan import FaultInjector
+from simulators.world.fault_plan import LATE_FAULTS, FaultInjector
 from simulators.world.final_checks import (
     check_floats,
     check_journals,
@@ -51,6 +52,7 @@ from simulators.world.parts.clock import MICROSECONDS, WorldClock
 from simulators.world.parts.driver_effects import DriverEffects
 from simulators.world.parts.fault_injector import ArmedFaults, Fuse, Killed
 from simulators.world.parts.journal_disk import JournalDisk
+from simulators.world.parts.lateness import LATE_JOURNAL, LATE_LOG, LATE_MOST_US, Lateness
 from simulators.world.parts.ledger import WorldLedger
 from simulators.world.parts.log_disk import LogDisk
 from simulators.world.parts.port import WorldPort
@@ -118,6 +120,7 @@ class World:
         self._rng = rng = Random(f"{seed}/world")
         self._clock = WorldClock()
         self._trouble = ArmedFaults()
+        self._late = Lateness(self._clock, Random(f"{seed}/late"))
         self._mischief = FaultInjector(faults, Random(f"{seed}/mischief"), self._trouble)
         self._topics = Topics(_SITE, _TABLE)
         self._rulebook = load_rulebook(rng.choice(tuple(RULEBOOKS)))
@@ -139,6 +142,8 @@ class World:
         self._driver_witness = DriverWitness(self._topics, self._clock)
         self._courier.witness = self._heard
         self._stored: list[Stored] = []
+        self._waited: Counter[str] = Counter()
+        self._may_be_late = bool(LATE_FAULTS.keys() & set(faults))
         self._hash = hashlib.sha256()
         self._live: TableState | None = None  # of the table's last life
         self._violations: list[str] = []
@@ -154,9 +159,7 @@ class World:
     def run(self, coups: int) -> WorldReport:
         """Play so many coups, and wait until everything is at rest."""
         self._person = SimulatedPerson(self._clock, self._life(coups))
-        parts: list[Actor] = [*self._seats, self._desk_seat, self._shoe, self._person]
-        self._parts = parts
-        self._turns = [(*parts[first:], *parts[:first]) for first in range(len(parts))]
+        self._take_part([*self._seats, self._desk_seat, self._shoe, self._person])
         self._port.plug_in()
         try:
             while not self._person.over:
@@ -286,6 +289,7 @@ class World:
             self._port, dealing, waiting, self._clock, self._rng, first_shoe=_FIRST_SHOE
         )
         names = [name for name in faults if name in FAULTS and name not in dealing.profile.unfit]
+        only_late = self._may_be_late and set(faults) <= LATE_FAULTS.keys()
         self._staff = Staff(
             self._desk,
             view,
@@ -297,6 +301,8 @@ class World:
             plan=FaultPlan(self._seed, names, span=3 * len(names) + 1),
             restart_driver=lambda: self._kill("driver"),
             over=self._coup_over,
+            # Who acts on what is only late makes a mistake of it: so they know that it is.
+            **({"patience_s": 30, "quiet_s": 20} if only_late else {}),
         )
 
     async def _life(self, coups: int) -> None:
@@ -307,10 +313,41 @@ class World:
 
     # ---- the steps ----
 
+    def _take_part(self, parts: Sequence[Actor]) -> None:
+        self._parts = tuple(parts)
+        self._turns = [(*parts[first:], *parts[:first]) for first in range(len(parts))]
+
+    def _delay(self, what: str) -> None:
+        if what == "late_line":
+            self._port.hold()
+            self._late.begin(self._port.release)
+        elif what == "late_bus":
+            seat = self._rng.choice([*self._seats, self._desk_seat])
+            if seat.process is not None:
+                seat.process.client.hold()
+                self._late.begin(seat.process.client.release)
+        else:
+            self._stand_still(what.removeprefix("late_"))
+
+    def _wait_for_disks(self) -> None:
+        """Let a process whose write took long have done nothing meanwhile."""
+        for disk, name in ((LATE_JOURNAL, "driver"), (LATE_LOG, "table")):
+            if self._trouble.came[disk] > self._waited[disk]:
+                self._waited[disk] += 1
+                self._stand_still(name)
+
+    def _stand_still(self, name: str) -> None:
+        """Let a process do nothing for a while; what comes for it waits."""
+        seat = next(each for each in self._seats if each.name == name)
+        if seat in self._parts:
+            self._take_part([part for part in self._parts if part is not seat])
+            self._late.begin(lambda: self._take_part([*self._parts, seat]))
+
     def _step(self) -> None:
         self._steps += 1
         clock = self._clock
         clock.now_us += _STEP_US
+        self._late.pass_by()
         lasts = self._steps - self._over_at
         if lasts == _LEFT_ALONE:
             self._mischief.rest()
@@ -319,10 +356,12 @@ class World:
             if due is not None:
                 self._do(due)
         if not self._act():
-            clock.until(min([part.wakes_us for part in self._parts]))
+            clock.until(min(self._late.wakes_us, *[part.wakes_us for part in self._parts]))
+            self._late.pass_by()
             self._act()
         if self._stored:
             self._audit()
+        self._wait_for_disks()
 
     def _act(self) -> bool:
         """Let the first part with something to do work, counted from a random one."""
@@ -380,6 +419,8 @@ class World:
                     seat.process.client.hang_up()
             case "bus_wipe":
                 self._courier.wipe()
+            case _ if what.startswith("late_"):
+                self._delay(what)
             case "kill_display":
                 self._kill("display")
             case _ if what.startswith("snapshot_"):
@@ -446,7 +487,8 @@ class World:
         """Compare log, journals, ledger and live state."""
         check_ledger(self._ledger, self._auditor.chips.purse)
         check_floats(self._ledger, self._staff.floats)
-        check_journals(self._journals, self._profile[1], self._auditor.reports)
+        still_us = 3 * LATE_MOST_US if self._may_be_late else 0
+        check_journals(self._journals, self._profile[1], self._auditor.reports, still_us)
         if self._seats[1].process is None:
             raise OurBug("the table does not live, and all is at rest")
         check_replay(self._log_disk, self._table.state)

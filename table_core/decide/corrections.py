@@ -706,7 +706,7 @@ def _wager_event(
     wager = None
     if command.to is not None:
         name = was.id if was else f"{context.user}/{command.transaction}/0"
-        wager = _wager(name, command.to)
+        wager = _wager(name, command.to, was.patron if was else None)
         if wager == was:
             return refuse("changes_nothing", f"wager {name} stands so on record")
         others = tuple(each for each in coup.wagers if each is not was)
@@ -716,13 +716,13 @@ def _wager_event(
     return WagerCorrected(coup=coup.id, was=was, wager=wager, reason=command.reason)
 
 
-def _wager(name: str, asked: WagerRequest) -> Wager:
+def _wager(name: str, asked: WagerRequest, patron: str | None) -> Wager:
     return Wager(
         id=name,
         seat=asked.seat,
         bet=asked.bet,
         stake=asked.stake,
-        patron=asked.patron,
+        patron=patron if asked.patron is None else asked.patron,
         kind=asked.kind,
     )
 

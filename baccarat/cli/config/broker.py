@@ -10,6 +10,7 @@ import click
 from baccarat.atomic_files import write_atomically
 from baccarat.cli.shown import say
 from baccarat.config.table import load_config
+from baccarat.read_files import read_password
 from baccarat.site.brokers import (
     BrokerFiles,
     mosquitto_acl,
@@ -103,11 +104,10 @@ def _password(folder: Path, login: str) -> str:
     path = folder / login
     if not path.exists():
         _write(path, secrets.token_urlsafe(24) + "\n", private=True)
-    found = path.read_text("utf-8").strip()
     # A power cut may have emptied the file; it must not become a login without a password.
-    if not found:
+    if path.stat().st_size == 0:
         raise InputError(f"{path}: is empty; take the file away, and a password is made")
-    return found
+    return read_password(path)
 
 
 def _write(path: Path, text: str, *, private: bool = False) -> None:

@@ -21,7 +21,7 @@ from baccarat.cli.shown import say
 from events.errors import InputError
 from events.structured_log import structlog
 from simulators.faults.registry import FAULTS
-from simulators.world.fault_plan import WORLD_FAULTS, parse_world_faults
+from simulators.world.fault_plan import LATE_FAULTS, WORLD_FAULTS, parse_world_faults
 from simulators.world.world import World, WorldReport
 
 __all__ = ["world"]
@@ -35,7 +35,7 @@ _LIST: Final = "list"
 @click.option("--coups", type=click.IntRange(min=1), default=40, show_default=True,
               help="How many are played in each.")  # fmt: skip
 @click.option("--faults", default="none", show_default=True, metavar="LIST",
-              help="What goes wrong: all, none, or names and commas; `list` tells.")  # fmt: skip
+              help="What goes wrong: all, late, none, names and commas; or `list`.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="A JSON document a line, one for each seed.")
 def world(*, seeds: str | None, coups: int, faults: str, as_json: bool) -> int:
     """Play whole tables, link to cage, and hold every step against an auditor of their own.
@@ -120,6 +120,6 @@ def _text(report: WorldReport, coups: int, faults: str) -> str:
 
 
 def _table() -> str:
-    meanings = {**FAULTS, **WORLD_FAULTS}
+    meanings = {**FAULTS, **WORLD_FAULTS, **LATE_FAULTS}
     width = max(map(len, meanings))
     return "".join(f"{name:{width}}  {meanings[name]}\n" for name in sorted(meanings))

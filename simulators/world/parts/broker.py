@@ -76,7 +76,7 @@ class FakeBroker:
         if wanting is None:
             wanting = self._wanting[topic] = [each for each in self._clients if each.wants(topic)]
         for client in wanting:
-            self._deliver(client.inbox, message)
+            self._deliver(client.inbox if client.late is None else client.late, message)
 
     def _deliver(self, inbox: deque[Message], message: Message) -> None:
         trouble = self._trouble
@@ -103,6 +103,7 @@ class FakeClient:
 
     Attributes:
         inbox: messages that have arrived and were not taken.
+        late: messages on a way that is late; None while it is not.
         connected: whether the broker is connected.
     """
 
@@ -110,6 +111,7 @@ class FakeClient:
         self, courier: FakeBroker, subscriptions: Sequence[str], will: Publication | None = None
     ) -> None:
         self.inbox: deque[Message] = deque()
+        self.late: deque[Message] | None = None
         self.connected = False
         self.will = will
         self._courier = courier
@@ -122,6 +124,7 @@ class FakeClient:
     def connect(self) -> None:
         """Connect and subscribe; messages of an earlier connection are lost."""
         self.inbox.clear()
+        self.late = None
         self.connected = True
         self._courier.join(self)
 
@@ -130,6 +133,15 @@ class FakeClient:
         if self.connected:
             self._courier.publish(topic, payload, retain)
         return self.connected
+
+    def hold(self) -> None:
+        """Let messages wait on their way from now on."""
+        self.late = self.late or deque()
+
+    def release(self) -> None:
+        """Deliver all that waits, in order."""
+        late, self.late = self.late, None
+        self.inbox.extend(late or ())
 
     def hang_up(self) -> None:
         """Lose the connection, by a failure or the end of the process."""
@@ -141,3 +153,4 @@ class FakeClient:
         """Lose the broker, and all messages on their way."""
         self.connected = False
         self.inbox.clear()
+        self.late = None

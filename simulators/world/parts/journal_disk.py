@@ -25,6 +25,7 @@ from shoe_driver.journal.records import (
     parse_header,
 )
 from simulators.world.parts.fault_injector import ArmedFaults
+from simulators.world.parts.lateness import LATE_JOURNAL
 
 __all__ = ["JOURNAL_FULL", "JOURNAL_SYNC_FAILED", "JournalDisk", "WorldJournal"]
 
@@ -90,6 +91,7 @@ class JournalDisk:
             OSError: the disk refuses; a part may have been written.
         """
         file = self._files[journal]
+        self._trouble.trigger(LATE_JOURNAL)
         if self._trouble.trigger(JOURNAL_FULL):
             file.written = data[: self._rng.randrange(len(data))]
             raise OSError(28, "No space left on device")

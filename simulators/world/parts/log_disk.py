@@ -22,6 +22,7 @@ from events.proof.chain import next_hash
 from events.types.envelope import decode_data, decode_envelope
 from events.types.stored import Pending, Stored
 from simulators.world.parts.fault_injector import ArmedFaults
+from simulators.world.parts.lateness import LATE_LOG
 from table_core.service.snapshots import snapshot_path
 
 __all__ = [
@@ -58,6 +59,7 @@ class _Connection(sqlite3.Connection):
         return super().execute(sql, *values)
 
     def _commit_or_not(self, trouble: ArmedFaults) -> None:
+        trouble.trigger(LATE_LOG)
         if trouble.trigger(DISK_FULL):
             raise _failure("database or disk is full", sqlite3.SQLITE_FULL)
         if trouble.trigger(SYNC_FAILED):

@@ -92,6 +92,8 @@ class Staff:
         plan: the fault plan.
         restart_driver: kills the shoe's driver and starts it again.
         over: called with every coup that is over.
+        patience_s: how long people wait for what should come.
+        quiet_s: time without an event before they do anything about it.
 
     Attributes:
         tally: counts of the session.
@@ -111,6 +113,8 @@ class Staff:
         plan: FaultPlan,
         restart_driver: Callable[[], None],
         over: Callable[[StaffCoup], None],
+        patience_s: float = _PATIENCE_S,
+        quiet_s: float = _QUIET_S,
     ) -> None:
         self.tally = GameTally()
         self.floats = FloatKeeper(desk, rng, rulebook.currency)
@@ -118,11 +122,12 @@ class Staff:
         self._rulebook, self._seed, self._rng, self._plan = rulebook, seed, rng, plan
         self._restart_driver, self._over = restart_driver, over
         self._supervisor = Supervisor(
-            desk, view, self.tally, repairs=True, patience_s=_PATIENCE_S, quiet_s=_QUIET_S
+            desk, view, self.tally, repairs=True, patience_s=patience_s, quiet_s=quiet_s
         )
         self._shoes = ShoeChanges(
             desk, view, self.tally, self._supervisor, shoe, decks=rulebook.decks
         )
+        self._patience_s = patience_s
         self._number = 0
         self._in_the_way = 0
         self._corrections = 0
@@ -262,7 +267,8 @@ class Staff:
     async def _conclude(self, coup: str, table: OnTheTable) -> None:
         """Wait until the coup is over, with the supervisor's help."""
         for tried in count():
-            seen = await self._view.within(lambda seen: needs_a_person(seen, coup), _PATIENCE_S)
+            patience_s = self._patience_s
+            seen = await self._view.within(lambda seen: needs_a_person(seen, coup), patience_s)
             if seen is not None and (seen.coup is None or seen.coup.id != coup):
                 return
             if seen is not None and seen.coup is not None and seen.coup.phase in OVER:

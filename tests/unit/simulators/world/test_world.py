@@ -11,9 +11,19 @@ import pytest
 
 from baccarat.cli.main import main
 from events.errors import InputError
+from events.types.envelope import decode_entry
+from events.types.irregularities import CardEntered, ExcessCardDrawn
+from events.types.shoe_reports import (
+    CardUnreadable,
+    CopyConflict,
+    ReportLost,
+    UnknownReport,
+)
+from events.types.table import CoupMisaligned, ShoeReported
+from simulators.device.profiles import GAMES
 from simulators.faults.registry import FAULTS
 from simulators.world.auditor.audited_coup import Violation
-from simulators.world.fault_plan import WORLD_FAULTS, parse_world_faults
+from simulators.world.fault_plan import LATE_FAULTS, WORLD_FAULTS, parse_world_faults
 from simulators.world.final_checks import check_floats
 from simulators.world.world import World, WorldReport
 from table_core.rules import settlement
@@ -22,6 +32,10 @@ from tests.tools.defects import CATCHERS, DEFECTS, Defect
 
 ALL = parse_world_faults("all")
 COUPS = 8
+PROFILES = {profile for profile, _ in GAMES}
+# What would be stored if a card or report were lost, doubled or taken for another.
+WRONG = (CardEntered, CoupMisaligned, ExcessCardDrawn)
+FOUND_WRONG = (CardUnreadable, CopyConflict, ReportLost, UnknownReport)
 
 
 def play(seed: int, folder: Path, faults: tuple[str, ...] = ALL, coups: int = COUPS) -> WorldReport:
@@ -46,6 +60,41 @@ def test_a_layer_alone_goes_wrong_often_and_nothing_breaks(kind: str, tmp_path: 
     reports = [play(seed, tmp_path, faults, 8) for seed in range(2)]
     assert [report.violations for report in reports] == [(), ()]
     assert {name for report in reports for name in report.faults} & set(faults)
+
+
+@pytest.mark.parametrize(
+    ("names", "seeds"),
+    [
+        *((name, range(4)) for name in LATE_FAULTS),
+        *(("late", range(first, first + 50)) for first in (0, 50)),
+    ],
+)
+def test_what_is_only_late_is_neither_lost_nor_doubled_nor_misaligned(
+    names: str, seeds: range, tmp_path: Path
+) -> None:
+    came, profiles = Counter[str](), set[str]()
+    for seed in seeds:
+        made = World(seed, parse_world_faults(names), tmp_path)
+        report = made.run(3)
+        stored = [decode_entry(each.stored).data for each in made._log_disk.stored(0)]
+        made.close()
+        repeat = f"baccarat sim world --seeds {seed} --coups 3 --faults {names}"
+        assert report.violations == (), repeat
+        assert [event for event in stored if isinstance(event, WRONG)] == [], repeat
+        told = [event.source.report for event in stored if isinstance(event, ShoeReported)]
+        # A shoe that is switched on crackles, and a line's profile cannot tell it from a line.
+        found = [each for each in told if getattr(each, "got", "") != "not_text"]
+        assert [each for each in found if isinstance(each, FOUND_WRONG)] == [], repeat
+        came.update(report.faults)
+        profiles.add(made._profile[1].id)
+    assert came[names] or (came.keys() == LATE_FAULTS.keys() and profiles == PROFILES)
+
+
+@pytest.mark.parametrize("first", [0, 4])
+def test_what_is_late_hides_nothing_that_goes_wrong(first: int, tmp_path: Path) -> None:
+    for seed in range(first, first + 4):
+        report = play(seed, tmp_path, parse_world_faults("all,late"))
+        assert report.violations == (), f"--seeds {seed} --coups {COUPS} --faults all,late"
 
 
 def test_nothing_goes_wrong_where_nothing_may(tmp_path: Path) -> None:
@@ -135,7 +184,7 @@ def test_seeds_that_are_none_are_refused_in_one_line(
 def test_what_can_go_wrong_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sim", "world", "--faults", "list"]) == 0
     names = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
-    assert names == sorted({*FAULTS, *WORLD_FAULTS})
+    assert names == sorted({*FAULTS, *WORLD_FAULTS, *LATE_FAULTS})
 
 
 def test_faults_are_read_by_name() -> None:
@@ -143,7 +192,7 @@ def test_faults_are_read_by_name() -> None:
     assert parse_world_faults("bus_drop, unplug,bus_drop") == ("bus_drop", "unplug")
     assert set(ALL) == {*FAULTS, *WORLD_FAULTS}
     for wrong in ("", "bus_drip", "all,bus_drip"):
-        with pytest.raises(InputError, match="there are all, none"):
+        with pytest.raises(InputError, match="there are all, late, none"):
             parse_world_faults(wrong)
 
 

@@ -32,6 +32,11 @@ a wager that was left out is added late
                              -> settlement(-1).difference.paid=200
                              -> settlement(-1).lines.-1.wager=dealer/w/0
                              -> settlement(-1).lines.-1.patron=p-9
+a correction that names no patron leaves the patron as it is
+    {played}
+    correct_wager wager=@1 to="1 player 500 patron=p-9" -> wager_corrected: wager.patron=p-9
+    correct_wager wager=@1 to="1 player 600" -> wager_corrected: wager.patron=p-9
+    correct_wager wager=@1 to="1 player 700 patron=p-4" -> wager_corrected: wager.patron=p-4
 a wager that did not stand is taken out
     {played}
     correct_wager wager=@1 to=none

@@ -1,0 +1,49 @@
+"""What is late in the world, and until when: nothing of it is lost, and nothing overtakes."""
+
+from collections.abc import Callable
+from heapq import heappop, heappush
+from random import Random
+from typing import Final
+
+from simulators.world.parts.clock import MICROSECONDS, WorldClock
+from simulators.world.parts.waiting import FOREVER_US
+
+__all__ = ["LATE_JOURNAL", "LATE_LOG", "LATE_MOST_US", "Lateness"]
+
+LATE_JOURNAL: Final = "late_journal"
+LATE_LOG: Final = "late_log"
+LATE_MOST_US: Final = 5 * MICROSECONDS
+
+
+class Lateness:
+    """Ends each delay at its time.
+
+    Args:
+        clock: the world's.
+        rng: draws how long each delay lasts.
+    """
+
+    def __init__(self, clock: WorldClock, rng: Random) -> None:
+        self._clock, self._rng = clock, rng
+        self._ends: list[tuple[int, int, Callable[[], None]]] = []  # a heap
+        self._begun = 0
+
+    @property
+    def wakes_us(self) -> int:
+        """The moment when the next delay ends, microseconds."""
+        return self._ends[0][0] if self._ends else FOREVER_US
+
+    def begin(self, end: Callable[[], None]) -> None:
+        """Begin a delay of up to five seconds.
+
+        Args:
+            end: called when it is over.
+        """
+        self._begun += 1
+        lasts_us = self._rng.choice((self._rng.randint(0, LATE_MOST_US), LATE_MOST_US))
+        heappush(self._ends, (self._clock.now_us + lasts_us, self._begun, end))
+
+    def pass_by(self) -> None:
+        """End the delays whose time has come."""
+        while self.wakes_us <= self._clock.now_us:
+            heappop(self._ends)[2]()
