@@ -57,8 +57,10 @@ def startup_rulebook(
 def _require_same_money(state: TableState, before: Rulebook | None, now: Rulebook) -> None:
     if before is None or before.money == now.money:
         return
-    # What was given up keeps its currency, and can be recovered in it at any time.
-    if state.commission.outstanding or (state.floats and state.floats[-1].open):
+    owed = state.commission
+    # What was given up keeps its currency, but not its decimals, and can be recovered at any time.
+    debts = owed.outstanding or (before.currency == now.currency and owed.uncollected)
+    if debts or (state.floats and state.floats[-1].open):
         raise ConfigError(
             f"rulebook {now.id} is in {now.money.said}, and what is owed or lies in the tray is in "
             f"{before.money.said}; start with {before.id} ({before.hash}), collect the commission "

@@ -32,7 +32,7 @@ HOW = "add a scene or a story, and `make corpus`: docs/changing-an-event.md"
 MADE_UP = "0" * 64  # the profile of the one log whose shoe spoke no bytes
 
 
-# What that build told wrong, by the beginnings of the commands. It let controls of the screen
+# What 0.1.0 told wrong, by the beginnings of the commands. It let controls of the screen
 # through to it, and a line end in a text made two lines of one.
 _RAW = (
     "log show table.sqlite:",
@@ -60,7 +60,7 @@ TOLD_WRONG = dict.fromkeys([f"money-{each}" for each in _TIMINGS], _PATRONS) | {
 
 @pytest.mark.parametrize("story", kept_stories(), ids=lambda path: path.name)
 def test_this_build_says_what_the_build_of_its_time_said(story: Path, tmp_path: Path) -> None:
-    wrong = TOLD_WRONG.get(story.name, ())
+    wrong = TOLD_WRONG.get(story.name, ()) if story.parents[1].name == "0.1.0" else ()
     found = differences(unpack(story, tmp_path))
     assert [each for each in found if not each.startswith(wrong)] == []
     assert all(any(each.startswith(words) for each in found) for words in wrong)
