@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, expect
 
+from table_core.rulebooks.shipped import load_rulebook
 from tests.support.machine.waiting import until_blocking
 from tests.support.service.console_table import ConsoleTable
 from tests.support.service.screens import Screen, screen
@@ -190,7 +191,8 @@ def test_a_coup_is_judged_again_by_another_rulebook_after_its_preview(
     page.locator("#on-record [data-command=correct_rulebook]").click()
     options = page.locator("dialog [name=rulebook] option")
     assert not [text for text in options.all_inner_texts() if text.startswith("au-commission:")]
-    even_money = page.locator("dialog [name=rulebook] option", has_text="au-even-money:")
+    newest = f"au-even-money ({load_rulebook('au-even-money').hash[:12]})"
+    even_money = page.locator("dialog [name=rulebook] option", has_text=newest)
     pit.fill(rulebook=even_money.get_attribute("value") or "", reason="the wrong sign stood")
     expect(page.locator("dialog .go")).to_be_disabled()
     page.locator("dialog .look").click()

@@ -257,7 +257,7 @@ def test_a_site_copies_a_shipped_file_and_changes_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("section", "instead", "wrong"),
     [
-        ("form = 2", "form = 1", "sign.lines: "),
+        (r"form = 2([\s\S]*?)decimals = 2\n", r"form = 1\1", "sign.lines: "),
         (r"\[bets\.tie\]\n[^\[]*", "", "bets.tie: missing"),
     ],
 )

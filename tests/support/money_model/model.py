@@ -11,7 +11,7 @@ then stands. It sees neither an event nor a state.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, TypeAlias
 
 from tests.support.money_model.rulebook import MAINS, MARKED, Line, ModelRulebook, Stake
@@ -307,8 +307,11 @@ class Model:
         self._judge_again(coup)
 
     def wager(self, name: str, wager: str, to: Stake | None) -> None:
-        """A wager stood as `to`, or did not."""
+        """A wager stood as `to`, or did not; whose it was stays, where `to` names nobody."""
         coup = self.coups[name]
+        was = coup.wagers.get(wager)
+        if to is not None and to.patron is None and was is not None:
+            to = replace(to, patron=was.patron)
         if wager not in coup.wagers:
             coup.names.append(wager)
         if to is None:

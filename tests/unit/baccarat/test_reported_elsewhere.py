@@ -38,7 +38,7 @@ from shoe_driver.profiles.catalogue import load_profile
 from simulators.shoe.dealing import DealingShoe, ReportStep
 from table_core.batch import answer_line
 from table_core.process.table_writer import parse_command
-from table_core.rulebooks.shipped import load_rulebook
+from table_core.rulebooks.shipped import load_rulebook, shipped_source
 from table_core.rules.draw import Outcome, deal_cards
 from tests.support.clock import FakeClock
 from tests.support.log.logs import ORIGIN, grow
@@ -152,7 +152,7 @@ def test_the_wal_stays_as_large_as_a_slow_reader_made_it(tmp_path: Path) -> None
 
 
 def test_a_rulebook_saved_with_line_ends_of_windows_is_no_file(tmp_path: Path) -> None:
-    source = Path(f"table_core/rulebooks/{RULES}.toml").read_bytes()
+    source = shipped_source(RULES)
     path = tmp_path / "own.toml"
     path.write_bytes(source.replace(b"\n", b"\r\n"))
     assert named_rulebook(str(path)).bets == named_rulebook(RULES).bets
