@@ -196,10 +196,12 @@ def test_a_coup_is_judged_again_by_another_rulebook_after_its_preview(
     pit.fill(rulebook=even_money.get_attribute("value") or "", reason="the wrong sign stood")
     expect(page.locator("dialog .go")).to_be_disabled()
     page.locator("dialog .look").click()
-    # Banker wins with 6: 23.75 had been paid for 25.00; by even money it is half, 12.50.
-    expect(page.locator("dialog .preview tr[data-seat='1']")).to_have_attribute(
-        "data-paid", "-1125"
-    )
+    # Banker wins with 6: 25.00 had been won, less 1.25; by even money it is half, 12.50, less
+    # nothing: the seat gives 12.50 of its chips back, and the commission is handed back to it.
+    preview = page.locator("dialog .preview")
+    expect(preview.locator("tr[data-seat='1']")).to_have_attribute("data-paid", "-1250")
+    expect(preview).to_contain_text("1.25")
+    expect(preview.locator("tfoot")).to_contain_text("11.25")
     assert table.events("rulebook_corrected") == 0
     pit.go("correct_rulebook")
     expect(page.locator("#on-record h3")).to_contain_text("au-even-money")
