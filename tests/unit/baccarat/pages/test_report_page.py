@@ -13,6 +13,7 @@ from cage.reports.drop_and_hold import BoxLine, DenominationLine, FloatReport, M
 from cage.reports.patrons import PatronReport
 from cage.reports.summary import SummaryReport
 from events.money import UNKNOWN_CURRENCY, Currency
+from tests.support.currencies import DECIMALS, written
 
 HOSTILE = "<script>alert(1)</script> \"quoted\" & 'more' {{ 7 * 7 }} </style><img src=x onerror=a>"
 # Tags of the template; whatever else stands in a page was typed by somebody.
@@ -169,6 +170,16 @@ def test_what_is_not_known_is_not_nothing() -> None:
     page = page_of(replace(REPORT, floats=(replace(FLOAT, **changed),)))
     for name in ("Last count", "Movement of the tray", "Hold"):
         assert page.after(name)[1] == "unknown"
+
+
+def test_a_report_in_any_currency_has_its_decimals() -> None:
+    for code, decimals in DECIMALS.items():
+        money = Currency(code, decimals)
+        names = (("harbour/b7", REPORT.key), ("harbour/b7", FLOAT.float_id))
+        page = report_page([REPORT], "day", dict.fromkeys(names, money))
+        for minor in (REPORT.handle, FLOAT.closing or 0):
+            assert f">{written(minor, decimals)}<" in page, code
+        assert code in page
 
 
 def test_each_report_begins_a_sheet_and_nothing_is_said_to_be_nothing() -> None:
