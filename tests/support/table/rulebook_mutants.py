@@ -34,7 +34,7 @@ __all__ = ["Dependency", "Mutant", "changed_outputs", "dependency_of", "mutants"
 # mark where that depends on the value; and where else than at the key a refusal may tell it.
 # `shown`, what `rulebook show` prints of every key, is in no row. Numbers in texts are `#number`.
 _DEPENDENCIES: Final = """
-*/* form                     | sign? placement? payment? help? | sign bets options limits edge decimals
+*/* form | sign? placement? payment? help? | sign bets options limits edge decimals
 */* id                       | id                          |
 */* title#number             | never                       |
 */* title                    | sign                        |
