@@ -283,7 +283,6 @@ def settlement_commission(
         over: whether the coup was over before: nothing lies beside its wagers then.
         moved: what a correction moves to or from the coup's other phase (`moved_commission`).
     """
-    after = _by_payer(settlement.lines)
     rises = _rises(reversed_, settlement)
     less = {who: fall for who, rise in rises.items() if (fall := -rise - moved.get(who, 0)) > 0}
     more = {who: more for who, rise in rises.items() if (more := rise - moved.get(who, 0)) > 0}
@@ -296,7 +295,7 @@ def settlement_commission(
     # Only the last phase settles Banker wagers; prepaid commission that was not taken is
     # returned with it.
     if not over and book.laid and settlement.winner is not None:
-        back = _off_laid(book.laid, _amounts(after))
+        back = _off_laid(book.laid, _amounts(_by_payer(settlement.lines)))
         if back:
             facts.append(
                 CommissionReturned(coup=settlement.coup, currency=now.currency, amounts=back)
