@@ -50,7 +50,13 @@ from table_core.decide.coup_resolution import (
 from table_core.decide.decision import DecisionBuilder, DecisionContext
 from table_core.state.coup import OVER, Phase, allows
 from table_core.state.dealing import FIRST_PLACE, INITIAL_CARDS, CardPlace, due_places
-from table_core.state.shoe import cut_card_event, cut_place_of, reported_burn, times_seen
+from table_core.state.shoe import (
+    cut_card_event,
+    cut_place_of,
+    entered_card,
+    reported_burn,
+    times_seen,
+)
 from table_core.state.shoe_of_card import DRAWN_OUTSIDE, shoe_of_excess, shoe_of_report
 from table_core.state.table import TableState
 
@@ -77,10 +83,31 @@ def decide_on_report(
     too_many = _too_many_copies(draft, event.report)
     if too_many:
         _hold_for_copies(draft, context, too_many)
-    _REPORT_HANDLERS.get(type(event.report), _nothing)(draft, event.report, context)
+    if not _confirms_entry(draft, state, event.report):
+        _REPORT_HANDLERS.get(type(event.report), _nothing)(draft, event.report, context)
     if too_many:
         misalign(draft, "too_many_copies", too_many)  # the card itself may have begun the coup
     return draft.done
+
+
+def _confirms_entry(draft: DecisionBuilder, before: TableState, report: Report) -> bool:
+    """Return whether a late report is about a card that a person has entered meanwhile.
+
+    Another face than the one that was entered misaligns the coup.
+    """
+    if not isinstance(report, CardDrawn | CardUnreadable) or before.shoe is None:
+        return False
+    entered = entered_card(before.shoe, report.hand, report.number)
+    if entered is None:
+        return False
+    face = getattr(report, "face", None)
+    if face not in {None, entered.face}:
+        if not before.in_progress:
+            return False
+        place = f"{report.hand.value if report.hand else ''} {report.number}"
+        detail = f"{place} was entered as {entered.face} and was drawn as {face}"
+        misalign(draft, "entry_contradicts", detail)
+    return True
 
 
 def _too_many_copies(draft: DecisionBuilder, report: Report) -> str | None:

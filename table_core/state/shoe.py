@@ -50,6 +50,7 @@ __all__ = [
     "can_be_excess_card",
     "cut_card_event",
     "cut_place_of",
+    "entered_card",
     "fold_card_report",
     "has_reported_card",
     "has_reported_later_card",
@@ -80,11 +81,13 @@ class ReportedCard(Struct, frozen=True, gc=False):
         hand: its hand; None where the shoe does not report it.
         number: 1, 2 or 3 within the hand, or None.
         face: as counted in the order; None while it is not known.
+        by_hand: a person entered it, and the shoe has not reported it yet.
     """
 
     hand: Hand | None = None
     number: int | None = None
     face: Card | None = None
+    by_hand: bool = False
 
 
 class ShoeState(Struct, frozen=True, gc=False, kw_only=True):
@@ -178,6 +181,20 @@ def has_reported_card(shoe: ShoeState, hand: Hand, number: int) -> bool:
     return _find(shoe, hand, number) is not None
 
 
+def entered_card(shoe: ShoeState, hand: Hand | None, number: int | None) -> ReportedCard | None:
+    """Return the card at a place that a person entered and the shoe may still report.
+
+    Its reports come in dealing order: behind one of a later place, none of this card comes.
+    """
+    known = _placed(shoe, hand, number) if hand else None
+    if hand is None or known is None or not known.by_hand or shoe.restarted:
+        return None
+    place = _dealing_order(hand, number)
+    told = (each for each in shoe.told if each.hand and not each.by_hand)
+    later = any(_dealing_order(each.hand, each.number) > place for each in told if each.hand)
+    return None if later else known
+
+
 def has_reported_later_card(shoe: ShoeState, hand: Hand, number: int) -> bool:
     """Return whether the shoe has reported a card that was dealt after this place."""
     place = _dealing_order(hand, number)
@@ -192,19 +209,25 @@ def set_face(shoe: ShoeState, hand: Hand, number: int, face: Card | None) -> Sho
     known = _find(shoe, hand, number)
     if known is None:
         return shoe
-    told = tuple(ReportedCard(hand, number, face) if each is known else each for each in shoe.told)
+    placed = ReportedCard(hand, number, face, known.by_hand)
+    told = tuple(placed if each is known else each for each in shoe.told)
     return replace(shoe, told=told, order=_with(_without(shoe.order, known.face), face))
 
 
 def add_by_hand(shoe: ShoeState, hand: Hand, number: int, face: Card) -> ShoeState:
     """Add a card at a place that the shoe never reported; if it did, it is the same card."""
+    return _add(shoe, hand, number, face, by_hand=True)
+
+
+def _add(shoe: ShoeState, hand: Hand, number: int, face: Card, *, by_hand: bool) -> ShoeState:
     if _find(shoe, hand, number) is not None:
         return set_face(shoe, hand, number, face)
     alike = next((each for each in shoe.told if each.hand is None and each.face is face), None)
     told = tuple(each for each in shoe.told if each is not alike)
     if alike is None:
         shoe = _left(shoe, face)
-    return replace(shoe, told=(*told, ReportedCard(hand, number, face)))
+    card = ReportedCard(hand, number, face, by_hand and alike is None)
+    return replace(shoe, told=(*told, card))
 
 
 def can_be_excess_card(shoe: ShoeState, face: Card) -> bool:
@@ -237,6 +260,9 @@ def set_aside_last_card(shoe: ShoeState) -> ShoeState:
 
 def _on_card_drawn(shoe: ShoeState, report: CardDrawn) -> ShoeState:
     face = report.face
+    entered = entered_card(shoe, report.hand, report.number)
+    if entered is not None:
+        return _confirmed(shoe, entered, face)
     card = (
         ReportedCard(None, None, face)
         if shoe.restarted
@@ -248,14 +274,27 @@ def _on_card_drawn(shoe: ShoeState, report: CardDrawn) -> ShoeState:
 
 
 def _on_card_unreadable(shoe: ShoeState, report: CardUnreadable) -> ShoeState:
+    entered = entered_card(shoe, report.hand, report.number)
+    if entered is not None:
+        return _confirmed(shoe, entered, None)
     return _at_place(_left(shoe, None), ReportedCard(report.hand, report.number))
+
+
+def _confirmed(shoe: ShoeState, entered: ReportedCard, face: Card | None) -> ShoeState:
+    """Return the shoe that has reported a card which was entered by hand; its own face counts."""
+    others = tuple(each for each in shoe.told if each is not entered)
+    card = ReportedCard(entered.hand, entered.number, face or entered.face)
+    if face in {None, entered.face}:
+        return replace(shoe, told=(*others, card))
+    order = _with(_without(shoe.order, entered.face), face)
+    return replace(shoe, told=(*others, card), order=order)
 
 
 def _on_card_revealed(shoe: ShoeState, report: CardRevealed) -> ShoeState:
     known = _find(shoe, report.hand, report.number)
     if known and known.face:
         return shoe
-    return add_by_hand(shoe, report.hand, report.number, report.face)
+    return _add(shoe, report.hand, report.number, report.face, by_hand=False)
 
 
 def _on_first_card(shoe: ShoeState, report: FirstCard) -> ShoeState:

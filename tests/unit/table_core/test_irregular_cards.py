@@ -67,6 +67,45 @@ a misaligned coup is completed by hand and realigned
     enter_card P2 KH      -> made card_entered
     enter_card B2 3C      -> made card_entered
     realign               -> settled; settlement(1).player=9S,KH
+a report that comes behind the entry of its card confirms it
+    in closed
+    deal 9S 2D KH
+    enter_card B2 3C      -> complete
+    B2 3C                 -> complete; alarms()=none; copies(3C)=1
+    result player         -> settled; coup.cards.source=shoe,shoe,shoe,manual
+a card that was entered and comes late without a face stays as entered
+    in closed
+    deal 9S 2D KH
+    enter_card B2 3C      -> complete
+    shoe card_unreadable B2 -> complete; alarms()=none
+    result player         -> settled
+all late reports confirm the cards that were entered
+    in closed
+    deal 9S
+    enter_card B1 2D
+    enter_card P2 KH
+    enter_card B2 3C      -> complete
+    B1 2D P2 KH B2 3C     -> complete; shoe.cards=6
+    result player         -> settled
+a late report of another face than was entered misaligns
+    in closed
+    deal 9S 2D KH
+    enter_card B2 3C      -> complete
+    B2 5C                 -> misaligned; coup_misaligned: reason=entry_contradicts; copies(3C)=0
+    correct_card B2 5C
+    realign               -> complete; shoe.cards=6; copies(5C)=1
+behind a report of a later place an entered card is never confirmed
+    in closed
+    deal 9S
+    shoe report_lost expected=3 got=4
+    enter_card B1 2D
+    P2 KH
+    P1 9S                 -> misaligned; shoe.cards=6; copies(9S)=2
+a card entered by correct_hands is confirmed by its late report
+    in closed
+    deal 9S 2D KH
+    correct_hands player="9S KH" banker="2D 3C"
+    B2 3C                 -> complete; copies(3C)=1
 a realigned coup goes on where it stood
     in dealing
     shoe link_down reason=unplugged
