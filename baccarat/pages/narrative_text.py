@@ -229,6 +229,11 @@ def state_text(state: StateView) -> str:
         f"staked {amount(totals.staked, currency)}, paid {amount(totals.paid, currency)}, "
         f"commission {amount(totals.commission, currency)} ({currency})"
     )
+    lines += [
+        f"Besides: staked {each.staked:,}, paid {each.paid:,}, "
+        f"commission {each.commission:,} in minor units of {each.currency}"
+        for each in totals.others
+    ]
     return show_lines(lines)
 
 

@@ -37,19 +37,29 @@ CSV_TABLES: Final = ("totals", "patrons", "floats")
 """The tables for a spreadsheet: a line for each report, patron or float."""
 _LISTS: Final = frozenset({"patrons", "floats", "denominations", "moves", "boxes"})
 # A site's spreadsheet reads the columns by their places: later figures are in the JSON alone.
-_NO_COLUMNS: Final = _LISTS | {"tokens"}
+_LATER: Final[dict[type[Any], frozenset[str]]] = {
+    SummaryReport: frozenset({"tokens", "currency"}),
+    PatronReport: frozenset({"tokens"}),
+}
 _KEY: Final = ("table", "key")
 
 
-Currencies = Mapping[tuple[str, str], Currency]
-"""(table, a report's key) and (table, a float's id) to the currency of the amounts."""
+Currencies = Mapping[tuple[str, str, str], Currency]
+"""(table, key, currency) of reports, and (table, id, currency) of floats, to how amounts look."""
 
 
-def report_lines(each: SummaryReport, by: str) -> Iterator[str]:
-    """Yield the lines of a report; amounts in minor units, as in its JSON and CSV."""
+def report_lines(each: SummaryReport, by: str, *, named: bool = False) -> Iterator[str]:
+    """Yield the lines of a report; amounts in minor units, as in its JSON and CSV.
+
+    Args:
+        each: the report.
+        by: `shoe` or `day`.
+        named: say its currency.
+    """
     pace = "" if each.hands_per_hour is None else f", {each.hands_per_hour:g} hands an hour"
+    currency = f", {each.currency or 'no currency named'}" if named else ""
     yield (
-        f"{each.table}, {by} {each.key}: {each.coups:,} coups, {each.voids:,} void, "
+        f"{each.table}, {by} {each.key}{currency}: {each.coups:,} coups, {each.voids:,} void, "
         f"{each.corrections:,} settlements taken back{pace}"
     )
     yield from _amounts(each, _TOTALS)
@@ -76,7 +86,8 @@ def csv_rows(reports: Iterable[SummaryReport], what: str) -> tuple[list[str], li
         "floats": (FloatReport, ()),
     }
     kind, first = kinds[what]
-    head = [*first, *(name for name in kind.__struct_fields__ if name not in _NO_COLUMNS)]
+    no_columns = _LISTS | _LATER.get(kind, frozenset())
+    head = [*first, *(name for name in kind.__struct_fields__ if name not in no_columns)]
     rows: list[dict[str, Any]] = []
     for each in reports:
         key = {name: getattr(each, name) for name in first}

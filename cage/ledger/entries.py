@@ -97,7 +97,7 @@ class LedgerEntry(Struct, frozen=True, kw_only=True):
         reverses: the id of the settlement that the entry reverses, or empty.
         day: the business day that the event names; empty to use the shoe's.
         detail: the event about chips, as JSON; else empty.
-        currency: ISO 4217, of commission; else empty, as in all entries of old.
+        currency: ISO 4217; empty for chips of the tray, and in all entries of old.
         postings: sum to zero; none where no value moves, such as for a void coup without wagers.
     """
 
@@ -131,8 +131,10 @@ class PostingState(Struct, frozen=True, kw_only=True):
         shoe: the id of the shoe on the table, or empty.
         layout: the wagers of the coup opened last, settled ones included.
         owing: the seats with commission by events of 0.1.0, in seat order.
+        currency: of the rulebook in force, ISO 4217; empty in logs of old.
     """
 
     shoe: str = ""
     layout: tuple[Wager, ...] = ()
     owing: tuple[SeatCommission, ...] = ()
+    currency: str = ""

@@ -47,6 +47,7 @@ from events.types.table import (
     CoupSettled,
     CoupVoided,
     Refund,
+    RulebookAdopted,
     Settlement,
     SettlementLine,
     ShoeLoaded,
@@ -96,7 +97,7 @@ def post(
     if rule is None:
         return books, ()
     if isinstance(event, CoupSettled):
-        return books, _settled(event.settlement, recall)
+        return books, _settled(event.settlement, books.currency, recall)
     if isinstance(event, ChipEvent):
         return books, (chip_entry(event, ref=event_id, shoe=books.shoe),)
     books, postings = rule(books, event)
@@ -108,7 +109,7 @@ def post(
         kind=event.TYPE,
         coup=coup,
         shoe=_shoe_of(coup) or books.shoe,
-        currency=event.currency if isinstance(event, CommissionEvent) else "",
+        currency=event.currency if isinstance(event, CommissionEvent) else books.currency,
         postings=_merged(postings),
     )
     return books, (entry,)
@@ -137,7 +138,9 @@ def reversal_ref(settlement_id: str) -> str:
 # ---- settlements ----
 
 
-def _settled(settlement: Settlement, recall: SettlementLookup) -> tuple[LedgerEntry, ...]:
+def _settled(
+    settlement: Settlement, currency: str, recall: SettlementLookup
+) -> tuple[LedgerEntry, ...]:
     entry = LedgerEntry(
         ref=settlement.settlement_id,
         kind=CoupSettled.TYPE,
@@ -145,6 +148,7 @@ def _settled(settlement: Settlement, recall: SettlementLookup) -> tuple[LedgerEn
         shoe=_shoe_of(settlement.coup),
         phase=settlement.phase,
         rulebook=settlement.rulebook,
+        currency=currency,
         postings=_merged(_of_lines(settlement)),
     )
     if settlement.reverses is None:
@@ -384,6 +388,7 @@ def _shoe_of(coup: str) -> str:
 
 _RULES: Final[dict[type[TableEvent], Callable[[PostingState, Any], _Booked]]] = {
     ShoeLoaded: lambda books, event: (replace(books, shoe=event.shoe), None),
+    RulebookAdopted: lambda books, event: (replace(books, currency=event.currency), None),
     BettingOpened: lambda books, _: (replace(books, layout=()), None),
     WagersPlaced: _placed,
     WagersWithdrawn: _withdrawn,

@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import URL, ColumnElement, Connection, Row, Select, func, select
 
 from cage.ledger.database import (
@@ -40,6 +41,7 @@ class Filter(Struct, frozen=True, kw_only=True):
         coup: the coup's id.
         seat: 1 to 99; 0 for no seat.
         bet: the bet's id.
+        currency: ISO 4217; empty for entries without one.
     """
 
     table: str | None = None
@@ -48,12 +50,14 @@ class Filter(Struct, frozen=True, kw_only=True):
     coup: str | None = None
     seat: int | None = None
     bet: str | None = None
+    currency: str | None = None
 
     def conditions(self) -> list[ColumnElement[bool]]:
         """Return the filter as SQL conditions."""
         columns: dict[str, ColumnElement[Any]] = {
             "table": BOOK.c.stream,
             "coup": ENTRY.c.coup,
+            "currency": ENTRY.c.currency,
             **BALANCE_KEYS,
         }
         asked = ((columns[name], getattr(self, name)) for name in self.__struct_fields__)
@@ -108,6 +112,19 @@ class Ledger:
         """Return the rulebooks of the chosen settlements."""
         asked = _joined(ENTRY.c.rulebook).where(ENTRY.c.rulebook != "", *chosen.conditions())
         return sorted(self.connection.scalars(asked.distinct()))
+
+    def currencies(self, chosen: Filter, by: str) -> dict[tuple[str, str], set[str]]:
+        """Return the currencies of the chosen entries by table and key, those that are named."""
+        asked = (
+            select(BOOK.c.stream, BALANCE_KEYS[by], ENTRY.c.currency)
+            .select_from(ENTRY.join(BOOK, BOOK.c.id == ENTRY.c.book))
+            .where(ENTRY.c.currency != "", *replace(chosen, seat=None, bet=None).conditions())
+            .distinct()
+        )
+        found: dict[tuple[str, str], set[str]] = {}
+        for table, key, currency in self.connection.execute(asked):
+            found.setdefault((table, key), set()).add(currency)
+        return found
 
     def cursor(self, table: str) -> tuple[int, bytes] | None:
         """Return the position and chain hash up to which a table's log was read, or None."""

@@ -54,6 +54,7 @@ class SummaryReport(Struct, frozen=True, kw_only=True):
         recovered: commission paid after it had been given up, less what was returned.
         corrections: number of reversed settlements.
         tokens: the face of the tokens that were played.
+        currency: ISO 4217; empty where the entries name none.
         rulebooks: the rulebooks of the settlements.
         patrons: each patron's wagers.
         floats: a day's chip inventory; empty by shoe, since trays are counted by day.
@@ -82,12 +83,13 @@ class SummaryReport(Struct, frozen=True, kw_only=True):
     patrons: tuple[PatronReport, ...] = ()
     floats: tuple[FloatReport, ...] = ()
     tokens: int = 0
+    currency: str = ""
 
 
 def summary_reports(
     ledger: Ledger, by: Literal["shoe", "day"], chosen: Filter, edges: Edges | None = None
 ) -> list[SummaryReport]:
-    """Return a report for each shoe or day, in order, table by table.
+    """Return a report for each shoe or day, and each currency played in it, table by table.
 
     Args:
         ledger: the snapshot to read.
@@ -95,6 +97,27 @@ def summary_reports(
         chosen: selects the entries.
         edges: the house's share of each bet, for the theoretical win.
     """
+    named = ledger.currencies(chosen, by)
+    mixed = {where for where, names in named.items() if len(names) > 1}
+    found = [
+        replace(each, currency=next(iter(named.get(where, ())), ""))
+        for each in _summary_reports(ledger, by, chosen, edges)
+        if (where := (each.table, each.key)) not in mixed
+    ]
+    names = {name for where in mixed for name in named[where]}
+    for name in sorted(names | {""} if names else ()):
+        ours = replace(chosen, currency=name)
+        found += [
+            replace(each, currency=name)
+            for each in _summary_reports(ledger, by, ours, edges)
+            if (each.table, each.key) in mixed and (name or each.coups)
+        ]
+    return sorted(found, key=lambda each: (each.table, each.key, each.currency))
+
+
+def _summary_reports(
+    ledger: Ledger, by: Literal["shoe", "day"], chosen: Filter, edges: Edges | None
+) -> list[SummaryReport]:
     balances = {
         (each.table, each.key): each.accounts for each in ledger.balances(chosen, by) if each.key
     }
@@ -173,6 +196,8 @@ def _floats(ledger: Ledger, by: str, chosen: Filter) -> dict[_Where, list[FloatR
     whole = (chosen.shoe, chosen.coup, chosen.seat, chosen.bet) == (None,) * 4
     found: dict[_Where, list[FloatReport]] = {}
     for each in float_reports(ledger, chosen) if by == "day" and whole else ():
+        if chosen.currency not in {None, each.currency}:
+            continue
         found.setdefault((each.table, each.day), []).append(each)
     return found
 

@@ -19,6 +19,12 @@ from events.types.upcasting import Upcast
 __all__ = ["UPCASTS", "BetLimits1", "LimitsSet1"]
 
 
+class _RulebookAdopted1(TableEvent, frozen=True, kw_only=True):
+    TYPE = "rulebook_adopted"
+    rulebook: str
+    rulebook_hash: str
+
+
 class _Accrued1(TableEvent, frozen=True, kw_only=True):
     TYPE = "commission_accrued"
     coup: str
@@ -65,6 +71,10 @@ class _Recovered1(TableEvent, frozen=True, kw_only=True):
     amounts: tuple[SeatAmount, ...]
 
 
+def _unnamed(fields: dict[str, Any]) -> dict[str, Any]:
+    return {**fields, "currency": ""}
+
+
 def _without_currency(fields: dict[str, Any]) -> dict[str, Any]:
     return {**fields, "coup": fields.get("coup") or "", "currency": ""}
 
@@ -100,6 +110,7 @@ def _limits_set_1(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 UPCASTS: Final[tuple[Upcast, ...]] = (
+    Upcast(_RulebookAdopted1, _unnamed),
     Upcast(_Accrued1, _without_currency),
     Upcast(_Collected1, _without_currency),
     Upcast(_Prepaid1, _without_currency),

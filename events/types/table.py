@@ -56,11 +56,16 @@ class TableEvent(
 
 
 class RulebookAdopted(TableEvent, frozen=True, kw_only=True):
-    """From here on coups are played by this rulebook (its id and the SHA-256 of its file)."""
+    """From here on coups are played by this rulebook (its id and the SHA-256 of its file).
+
+    `currency` is that of all amounts from here on, ISO 4217; empty in logs of old.
+    """
 
     TYPE = "rulebook_adopted"
+    VERSION = 2
     rulebook: str
     rulebook_hash: str
+    currency: str
 
 
 class ShoeLoaded(TableEvent, frozen=True, kw_only=True):

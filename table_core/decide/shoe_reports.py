@@ -51,13 +51,18 @@ from table_core.decide.decision import DecisionBuilder, DecisionContext
 from table_core.state.coup import OVER, Phase, allows
 from table_core.state.dealing import FIRST_PLACE, INITIAL_CARDS, CardPlace, due_places
 from table_core.state.shoe import (
+    ReportedCard,
     cut_card_event,
     cut_place_of,
-    entered_card,
     reported_burn,
     times_seen,
 )
-from table_core.state.shoe_of_card import DRAWN_OUTSIDE, shoe_of_excess, shoe_of_report
+from table_core.state.shoe_of_card import (
+    DRAWN_OUTSIDE,
+    confirmed_entry,
+    shoe_of_excess,
+    shoe_of_report,
+)
 from table_core.state.table import TableState
 
 __all__ = ["decide_on_report"]
@@ -83,31 +88,22 @@ def decide_on_report(
     too_many = _too_many_copies(draft, event.report)
     if too_many:
         _hold_for_copies(draft, context, too_many)
-    if not _confirms_entry(draft, state, event.report):
+    entered = confirmed_entry(state, event.report)
+    if entered is not None:
+        _on_entry_confirmed(draft, entered, getattr(event.report, "face", None))
+    else:
         _REPORT_HANDLERS.get(type(event.report), _nothing)(draft, event.report, context)
     if too_many:
         misalign(draft, "too_many_copies", too_many)  # the card itself may have begun the coup
     return draft.done
 
 
-def _confirms_entry(draft: DecisionBuilder, before: TableState, report: Report) -> bool:
-    """Return whether a late report is about a card that a person has entered meanwhile.
-
-    Another face than the one that was entered misaligns the coup.
-    """
-    if not isinstance(report, CardDrawn | CardUnreadable) or before.shoe is None:
-        return False
-    entered = entered_card(before.shoe, report.hand, report.number)
-    if entered is None:
-        return False
-    face = getattr(report, "face", None)
+def _on_entry_confirmed(draft: DecisionBuilder, entered: ReportedCard, face: Card | None) -> None:
+    """Misalign the coup where the shoe says another face than a person entered before."""
     if face not in {None, entered.face}:
-        if not before.in_progress:
-            return False
-        place = f"{report.hand.value if report.hand else ''} {report.number}"
+        place = CardPlace(entered.hand or Hand.PLAYER, entered.number or 1)
         detail = f"{place} was entered as {entered.face} and was drawn as {face}"
         misalign(draft, "entry_contradicts", detail)
-    return True
 
 
 def _too_many_copies(draft: DecisionBuilder, report: Report) -> str | None:

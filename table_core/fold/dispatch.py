@@ -104,7 +104,7 @@ from table_core.rules.commission_owed import fold_commission, without_refunds
 from table_core.rules.wager_totals import WagerTotals, advance_totals
 from table_core.state.coup import Phase, advance, input_of
 from table_core.state.coup_projection import begun_coup
-from table_core.state.shoe import new_round, set_aside_last_card
+from table_core.state.shoe import forget_entries, new_round, set_aside_last_card
 from table_core.state.shoe_of_card import shoe_of_coup, with_shoe
 from table_core.state.table import Alarm, TableState
 
@@ -172,7 +172,18 @@ def _step(state: TableState, event: TableEvent, position: int) -> TableState:
 
 
 def _on_rulebook_adopted(state: TableState, event: RulebookAdopted) -> TableState:
-    return replace(state, rulebook=event.rulebook, rulebook_hash=event.rulebook_hash)
+    totals = state.totals
+    unnamed = not state.currency and state.rulebook_hash in {"", event.rulebook_hash}
+    totals = (
+        replace(totals, currency=event.currency) if unnamed else totals.turned_to(event.currency)
+    )
+    return replace(
+        state,
+        rulebook=event.rulebook,
+        rulebook_hash=event.rulebook_hash,
+        currency=event.currency,
+        totals=totals,
+    )
 
 
 def _on_betting_opened(state: TableState, event: BettingOpened, phase: Phase) -> TableState:
@@ -181,7 +192,7 @@ def _on_betting_opened(state: TableState, event: BettingOpened, phase: Phase) ->
     # Its first card may have come already, or the rest of a void round may still come.
     if not shoe.begun and not link.residue:
         shoe = new_round(shoe)
-    shoe = replace(shoe, coups=shoe.coups + 1, begun=False)
+    shoe = replace(forget_entries(shoe), coups=shoe.coups + 1, begun=False)
     link = replace(link, residue=False, dummy=False)
     commission = without_refunds(state.commission)
     return replace(state, coup=coup, shoe=shoe, replaced=(), link=link, commission=commission)

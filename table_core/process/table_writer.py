@@ -143,8 +143,9 @@ class TableWriter:
         self._watch = ClockWatch((yield from Now()), newest[0].at if newest else "")
         cause = f"core/rulebook/{self.rulebook.hash}/{position + 1}"
         adopted = adopt_rulebook(self.state, self.rulebook)
+        in_force = self.state.rulebook_hash == self.rulebook.hash
         self.rulebook_faults = check_rulebook(self.rulebook)
-        if adopted and self.rulebook_faults:
+        if self.rulebook_faults and not in_force:
             raise ConfigError(_not_adopted(self.rulebook, self.rulebook_faults))
         yield from self._append(adopted, actor="core", cause=cause)
         if self.rulebook_faults:

@@ -28,7 +28,7 @@ from table_core.rules.rulebook_forms import form_1_decimals
 from table_core.rules.table_limits import apply_limits
 from table_core.state.coup import Phase
 from table_core.state.dealing import due_places
-from table_core.state.table import Alarm, Coup, TableFloat, TableState
+from table_core.state.table import Alarm, Coup, MoneyTotals, TableFloat, TableState
 from table_core.texts.calls import calls
 from table_core.texts.sentences import Sentence, percent_of
 from table_core.texts.sign import offered_bets, sign_lines
@@ -43,6 +43,7 @@ __all__ = [
     "DueView",
     "FloatView",
     "LinkStatusView",
+    "MoneyView",
     "RefundView",
     "RulebookName",
     "RulebookView",
@@ -229,8 +230,18 @@ class RulebookView(Struct, frozen=True, kw_only=True):
     says: tuple[Sentence, ...] = ()
 
 
+class MoneyView(Struct, frozen=True, kw_only=True):
+    """What has gone over the table in one currency, minor units."""
+
+    currency: str
+    staked: int
+    paid: int
+    commission: int
+    house: int
+
+
 class TotalsView(Struct, frozen=True, kw_only=True):
-    """What has gone over the table, minor units."""
+    """What has gone over the table, minor units of `currency`; `others` in other currencies."""
 
     coups: int
     voids: int
@@ -238,6 +249,8 @@ class TotalsView(Struct, frozen=True, kw_only=True):
     paid: int
     commission: int
     house: int
+    currency: str = ""
+    others: tuple[MoneyView, ...] = ()
 
 
 class DebtView(Struct, frozen=True, kw_only=True):
@@ -393,6 +406,8 @@ def project_table(
             paid=totals.paid,
             commission=totals.commission,
             house=totals.house,
+            currency=totals.currency,
+            others=tuple(map(_money, totals.others)),
         ),
         commission=_project_commission(owed, (rulebook, *library)),
         floats=tuple(project_float(each, rulebook) for each in state.floats),
@@ -400,6 +415,16 @@ def project_table(
         consumers=consumers,
         library=tuple(map(_name, library)),
         calls=calls(state.coup),
+    )
+
+
+def _money(totals: MoneyTotals) -> MoneyView:
+    return MoneyView(
+        currency=totals.currency,
+        staked=totals.staked,
+        paid=totals.paid,
+        commission=totals.commission,
+        house=totals.house,
     )
 
 

@@ -48,10 +48,12 @@ __all__ = [
     "audit_shoe",
     "burn_expected",
     "can_be_excess_card",
+    "confirm_entry",
     "cut_card_event",
     "cut_place_of",
     "entered_card",
     "fold_card_report",
+    "forget_entries",
     "has_reported_card",
     "has_reported_later_card",
     "has_reported_place",
@@ -159,6 +161,12 @@ def new_round(shoe: ShoeState) -> ShoeState:
     return replace(shoe, told=(), begun=False, restarted=False)
 
 
+def forget_entries(shoe: ShoeState) -> ShoeState:
+    """Await no more reports of cards that were entered by hand."""
+    told = tuple(replace(each, by_hand=False) if each.by_hand else each for each in shoe.told)
+    return replace(shoe, told=told)
+
+
 def times_seen(shoe: ShoeState, face: Card) -> int:
     """Return the number of copies of a face that are known to have left the shoe."""
     # No match can straddle two faces, because no letter is both a rank and a suit.
@@ -193,6 +201,16 @@ def entered_card(shoe: ShoeState, hand: Hand | None, number: int | None) -> Repo
     told = (each for each in shoe.told if each.hand and not each.by_hand)
     later = any(_dealing_order(each.hand, each.number) > place for each in told if each.hand)
     return None if later else known
+
+
+def confirm_entry(shoe: ShoeState, entered: ReportedCard, face: Card | None) -> ShoeState:
+    """Return the shoe that has reported a card which was entered by hand; its own face counts."""
+    others = tuple(each for each in shoe.told if each is not entered)
+    card = ReportedCard(entered.hand, entered.number, face or entered.face)
+    if face in {None, entered.face}:
+        return replace(shoe, told=(*others, card))
+    order = _with(_without(shoe.order, entered.face), face)
+    return replace(shoe, told=(*others, card), order=order)
 
 
 def has_reported_later_card(shoe: ShoeState, hand: Hand, number: int) -> bool:
@@ -260,9 +278,6 @@ def set_aside_last_card(shoe: ShoeState) -> ShoeState:
 
 def _on_card_drawn(shoe: ShoeState, report: CardDrawn) -> ShoeState:
     face = report.face
-    entered = entered_card(shoe, report.hand, report.number)
-    if entered is not None:
-        return _confirmed(shoe, entered, face)
     card = (
         ReportedCard(None, None, face)
         if shoe.restarted
@@ -274,20 +289,7 @@ def _on_card_drawn(shoe: ShoeState, report: CardDrawn) -> ShoeState:
 
 
 def _on_card_unreadable(shoe: ShoeState, report: CardUnreadable) -> ShoeState:
-    entered = entered_card(shoe, report.hand, report.number)
-    if entered is not None:
-        return _confirmed(shoe, entered, None)
     return _at_place(_left(shoe, None), ReportedCard(report.hand, report.number))
-
-
-def _confirmed(shoe: ShoeState, entered: ReportedCard, face: Card | None) -> ShoeState:
-    """Return the shoe that has reported a card which was entered by hand; its own face counts."""
-    others = tuple(each for each in shoe.told if each is not entered)
-    card = ReportedCard(entered.hand, entered.number, face or entered.face)
-    if face in {None, entered.face}:
-        return replace(shoe, told=(*others, card))
-    order = _with(_without(shoe.order, entered.face), face)
-    return replace(shoe, told=(*others, card), order=order)
 
 
 def _on_card_revealed(shoe: ShoeState, report: CardRevealed) -> ShoeState:

@@ -13,12 +13,21 @@ from msgspec.structs import replace
 
 from events.cards import Card, Hand
 from events.errors import OurBug
-from events.types.shoe_reports import CardOutOfGame, CardRevealed, Report, ShoeBooted
+from events.types.shoe_reports import (
+    CardDrawn,
+    CardOutOfGame,
+    CardRevealed,
+    CardUnreadable,
+    Report,
+    ShoeBooted,
+)
 from table_core.state.shoe import (
     ReportedCard,
     ShoeState,
     add_by_hand,
     can_be_excess_card,
+    confirm_entry,
+    entered_card,
     fold_card_report,
     has_reported_card,
     has_reported_later_card,
@@ -31,6 +40,7 @@ from table_core.state.table import TableState
 __all__ = [
     "DRAWN_OUTSIDE",
     "add_card",
+    "confirmed_entry",
     "fold_report_into_shoes",
     "is_excess_card",
     "lay_cards",
@@ -100,6 +110,20 @@ def is_excess_card(state: TableState, hand: Hand, number: int, face: Card) -> bo
     return state.coup is not None and state.coup.excess_open and not told
 
 
+def confirmed_entry(state: TableState, report: Report) -> ReportedCard | None:
+    """Return the card that a person entered and that this report, which comes late, is about.
+
+    Behind the coup's end it must be of that face, and the rest of the round must be on its way.
+    """
+    if not isinstance(report, CardDrawn | CardUnreadable) or state.shoe is None:
+        return None
+    entered = entered_card(state.shoe, report.hand, report.number)
+    if entered is None or state.in_progress:
+        return entered
+    same = getattr(report, "face", None) in {None, entered.face}
+    return entered if same and state.link.residue else None
+
+
 def add_card(state: TableState, hand: Hand, number: int, face: Card) -> TableState:
     """Record a person's card at a place: it is counted once, in the shoe it came from."""
     if not is_excess_card(state, hand, number, face):
@@ -161,6 +185,9 @@ def fold_report_into_shoes(state: TableState, report: Report, *, between: bool) 
     if state.replaced and type(report) is ShoeBooted and not between:
         # The new shoe's device counts its own places, though the coup has cards already.
         return with_shoe(state, replace(shoe, restarted=True))
+    entered = confirmed_entry(state, report)
+    if entered is not None:
+        return with_shoe(state, confirm_entry(shoe, entered, getattr(report, "face", None)))
     return with_shoe(state, fold_card_report(shoe, report, between=between))
 
 

@@ -3,6 +3,7 @@
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from events.cards import Card, Hand
 from events.types.chips import ChipMove, Pieces
@@ -22,6 +23,7 @@ __all__ = [
     "Alarm",
     "Coup",
     "DealtCard",
+    "MoneyTotals",
     "ShoeLink",
     "Slip",
     "TableFloat",
@@ -204,11 +206,17 @@ class Alarm(Struct, frozen=True, gc=False, kw_only=True):
     coup: str | None = None
 
 
-class TableTotals(Struct, frozen=True, gc=False, kw_only=True):
-    """Totals of the table since the log began, amounts in minor units."""
+class MoneyTotals(Struct, frozen=True, gc=False, kw_only=True):
+    """What was settled in one currency since the log began, in minor units.
 
-    coups: int = 0
-    voids: int = 0
+    Args:
+        currency: ISO 4217; empty where the log of old names none.
+        staked: by the settlements in force.
+        paid: by them.
+        commission: kept back by them.
+    """
+
+    currency: str = ""
     staked: int = 0
     paid: int = 0
     commission: int = 0
@@ -219,6 +227,37 @@ class TableTotals(Struct, frozen=True, gc=False, kw_only=True):
         return self.staked - self.paid
 
 
+class TableTotals(MoneyTotals, frozen=True, gc=False, kw_only=True):
+    """Totals of the table since the log began; the amounts are of the currency in force.
+
+    Args:
+        coups: those settled, in any currency.
+        voids: those void.
+        others: amounts in the other currencies of the table, the oldest first.
+    """
+
+    coups: int = 0
+    voids: int = 0
+    others: tuple[MoneyTotals, ...] = ()
+
+    def turned_to(self, currency: str) -> "TableTotals":
+        """Return the totals of a table that plays in this currency from here on."""
+        if currency == self.currency:
+            return self
+        now = next((each for each in self.others if each.currency == currency), MoneyTotals())
+        mine = MoneyTotals(
+            currency=self.currency, staked=self.staked, paid=self.paid, commission=self.commission
+        )
+        return replace(
+            self,
+            currency=currency,
+            staked=now.staked,
+            paid=now.paid,
+            commission=now.commission,
+            others=(*(each for each in self.others if each is not now), mine),
+        )
+
+
 class TableState(Struct, frozen=True, gc=False, kw_only=True):
     """The whole table.
 
@@ -226,6 +265,7 @@ class TableState(Struct, frozen=True, gc=False, kw_only=True):
         position: of the last event folded in; 0 for an empty log.
         rulebook: id of the rulebook in force, empty before the first.
         rulebook_hash: SHA-256 of its file.
+        currency: that it names, ISO 4217; empty in logs of old.
         shoe: the shoe on the table.
         replaced: earlier shoes whose cards may still be reported: those of the coup in progress,
             or of the last coup until the next begins.
@@ -245,6 +285,7 @@ class TableState(Struct, frozen=True, gc=False, kw_only=True):
     position: int = 0
     rulebook: str = ""
     rulebook_hash: str = ""
+    currency: str = ""
     shoe: ShoeState | None = None
     replaced: tuple[ShoeState, ...] = ()
     orders: tuple[tuple[str, str], ...] = ()

@@ -55,9 +55,10 @@ def table_figures(log: LogReader, position: int) -> TableFigures | None:
     except OurBug:
         return None
     totals, book = state.totals, state.commission
+    money = (totals, *totals.others)
     return TableFigures(
-        staked=totals.staked,
-        house=totals.house,
+        staked=sum(each.staked for each in money),
+        house=sum(each.house for each in money),
         commission=book.accrued - book.reversed_,
         collected=book.collected,
         recovered=book.recovered,

@@ -77,23 +77,27 @@ def report_command(
     if table_of:
         write_csv(sys.stdout, *csv_rows(found, table_of))
         return
+    several = len({(each.table, each.key) for each in found}) < len(found)
     for each in found:
         if as_json:
             sys.stdout.write(msgspec.json.encode(each).decode() + "\n")
         elif html is None:
-            say(*report_lines(each, by))
+            say(*report_lines(each, by, named=several))
 
 
 def _currencies(reports: Sequence[SummaryReport], asked: str | None) -> Currencies:
     """Return the currency of each float, and of each report that has exactly one."""
     given = None if asked is None else iso_currency(asked)
-    found: dict[tuple[str, str], Currency] = {}
+    found: dict[tuple[str, str, str], Currency] = {}
     for each in reports:
         named = {load_rulebook(name).money for name in each.rulebooks if name in shipped_ids()}
+        if each.currency and not named:
+            named.add(known_currency(each.currency))
         for float_ in each.floats:
-            found[each.table, float_.float_id] = known_currency(float_.currency)
-            named.add(found[each.table, float_.float_id])
-        found[each.table, each.key] = given or (
+            its = (each.table, float_.float_id, float_.currency)
+            found[its] = known_currency(float_.currency)
+            named.add(found[its])
+        found[each.table, each.key, each.currency] = given or (
             named.pop() if len(named) == 1 else UNKNOWN_CURRENCY
         )
     return found

@@ -22,7 +22,7 @@ from events.commands.chips import ChipCommand, CloseFloat, CountDrop, Fill, Open
 from events.errors import LedgerError
 from events.log.reader import reading as reading_log
 from events.types.chips import ChipsCorrected, ChipsFilled, FloatOpened, Pieces
-from events.types.table import TableEvent
+from events.types.table import RulebookAdopted, TableEvent
 from tests.support.cage.ledgers import (
     STREAM,
     accounts_of,
@@ -32,7 +32,7 @@ from tests.support.cage.ledgers import (
     held_against,
     play_log,
 )
-from tests.support.property.logs import write_log
+from tests.support.property.logs import played, write_log
 from tests.support.table.chip_day import FLOAT, chip_day
 from tests.support.table.histories import play_history
 from tests.support.table.money_game import BOOKS, Game, random_coup
@@ -343,10 +343,14 @@ def test_a_ledger_of_the_first_version_is_brought_up_and_goes_on(
 ) -> None:
     """Half the day was booked before postings had patrons; nothing of it is touched.
 
-    No commission: a ledger of that time never booked any that has a currency.
+    A log of that time names no currency.
     """
     log = tmp_path / "table.sqlite"
-    events = play_log(log, seed=3, coups=20, book="au-even-money")
+    events = [
+        replace(event, currency="") if isinstance(event, RulebookAdopted) else event
+        for event in played(3, 20, "au-even-money")
+    ]
+    write_log(log, STREAM, events)
     facts = facts_of(log)
     with closing(LedgerStore.open(parse_ledger_url(ledger), STREAM)) as store:
         store.book(facts[: len(facts) // 2])

@@ -184,7 +184,10 @@ def test_two_pay_scales_at_one_site_are_an_alarm_at_each_of_its_tables(
     for at, (origin, name) in enumerate(tables.items()):
         rules = load_rulebook(name)
         begun = BettingOpened(coup="20261127-01/1", rulebook=name, rulebook_hash=rules.hash)
-        events = [RulebookAdopted(rulebook=name, rulebook_hash=rules.hash), begun]
+        events = [
+            RulebookAdopted(rulebook=name, rulebook_hash=rules.hash, currency=rules.currency),
+            begun,
+        ]
         write_log(tmp_path / f"{at}.sqlite", origin, events)
         into_archive(archive, tmp_path / f"{at}.sqlite")
     assert site.ask("editions", str(tmp_path / "0.sqlite")).code == 0

@@ -91,6 +91,7 @@ GAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
             "nz-scale-one",
             "commission.timing=per_shoe",
             "bets.perfect_pairs.variant=both",
+            "edge.floor=-1",
         ),
         "nz-coup": (
             "nz-scale-two",
@@ -107,6 +108,7 @@ GAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
             "caps.maximum=900",
             "options.max_options=4",
             "bets.lucky8_player.variant=no_suit",
+            "edge.floor=-1",
             "unit=3",
         ),
         "by-patron": (

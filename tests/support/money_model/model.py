@@ -222,9 +222,11 @@ class Model:
         return made
 
     def totals(self) -> tuple[int, int, int]:
-        """Return what is staked, paid and kept in all settlements in force."""
+        """Return what is staked, paid and kept by settlements in the table's currency."""
         staked = paid = kept = 0
         for coup in self.coups.values():
+            if coup.rulebook.currency != self.rulebook.currency:
+                continue
             for each in coup.settlements.values():
                 staked += sum(each.stakes[name].chips for name in each.lines)
                 paid += sum(line.paid for line in each.lines.values())

@@ -174,14 +174,19 @@ class _Records:
 
         done = here("cage", "report", "--ledger", url, "--by", "shoe", "--json")
         self.same(f"exit code of report: {done.err}", done.code, 0)
-        reports = {each["key"]: each for each in map(json.loads, done.out.splitlines())}
-        for shoe in range(1, self.model.shoe + 1):
-            coups = [each for each in self.model.coups.values() if each.id.startswith(f"{shoe}/")]
-            if shoe_id(shoe) in reports:
-                self._report(reports[shoe_id(shoe)], coups)
+        reports = {
+            (each["key"], each["currency"]): each for each in map(json.loads, done.out.splitlines())
+        }
+        played: dict[tuple[str, str], list[ModelCoup]] = {}
+        for coup in self.model.coups.values():
+            shoe = shoe_id(int(coup.id.partition("/")[0]))
+            played.setdefault((shoe, coup.rulebook.currency), []).append(coup)
+        for where, coups in played.items():
+            if where in reports:
+                self._report(reports[where], coups)
             else:
-                over = [each.id for each in coups if each.phase in OVER]
-                self.same(f"report of shoe {shoe}", over, [])
+                over = [coup.id for coup in coups if coup.phase in OVER]
+                self.same(f"report of {where}", over, [])
 
     def _report(self, told: dict[str, Any], coups: Sequence[ModelCoup]) -> None:
         """What the report of a shoe says, and that its patrons come to the whole."""

@@ -94,6 +94,14 @@ a late report of another face than was entered misaligns
     B2 5C                 -> misaligned; coup_misaligned: reason=entry_contradicts; copies(3C)=0
     correct_card B2 5C
     realign               -> complete; shoe.cards=6; copies(5C)=1
+a card that was entered in a void coup is not awaited in the next one
+    in dealing
+    shoe report_lost expected=3 got=4
+    enter_card B1 2D
+    void_coup
+    open
+    close
+    P1 8S B1 2D           -> dealing; coup.cards.source=shoe,shoe; copies(2D)=2
 behind a report of a later place an entered card is never confirmed
     in closed
     deal 9S

@@ -121,8 +121,8 @@ def lines_of(report: SummaryReport) -> str:
 
 
 def _currencies(reports: Sequence[SummaryReport], currency: Currency) -> Currencies:
-    floats = {("harbour/b7", FLOAT.float_id): AUD}
-    return floats | {(each.table, each.key): currency for each in reports}
+    floats = {("harbour/b7", FLOAT.float_id, FLOAT.currency): AUD}
+    return floats | {(each.table, each.key, each.currency): currency for each in reports}
 
 
 def test_the_page_says_what_the_day_came_to() -> None:
@@ -175,8 +175,9 @@ def test_what_is_not_known_is_not_nothing() -> None:
 def test_a_report_in_any_currency_has_its_decimals() -> None:
     for code, decimals in DECIMALS.items():
         money = Currency(code, decimals)
-        names = (("harbour/b7", REPORT.key), ("harbour/b7", FLOAT.float_id))
-        page = report_page([REPORT], "day", dict.fromkeys(names, money))
+        names = ((REPORT.key, REPORT.currency), (FLOAT.float_id, FLOAT.currency))
+        currencies = {("harbour/b7", *name): money for name in names}
+        page = report_page([REPORT], "day", currencies)
         for minor in (REPORT.handle, FLOAT.closing or 0):
             assert f">{written(minor, decimals)}<" in page, code
         assert code in page
@@ -184,8 +185,8 @@ def test_a_report_in_any_currency_has_its_decimals() -> None:
 
 def test_each_report_begins_a_sheet_and_nothing_is_said_to_be_nothing() -> None:
     two = report_page([REPORT, replace(REPORT, key="2026-11-28")], "day", {
-        ("harbour/b7", "2026-11-27"): AUD, ("harbour/b7", "2026-11-28"): Currency("JPY", 0),
-        ("harbour/b7", FLOAT.float_id): AUD,
+        ("harbour/b7", "2026-11-27", ""): AUD, ("harbour/b7", "2026-11-28", ""): Currency("JPY", 0),
+        ("harbour/b7", FLOAT.float_id, FLOAT.currency): AUD,
     })  # fmt: skip
     assert two.count("<section>") == 2
     assert "break-before: page" in two

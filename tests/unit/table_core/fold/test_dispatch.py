@@ -315,7 +315,10 @@ def opened() -> TableState:
 
 STATE = opened()
 MOVES: list[tuple[TableEvent, set[str]]] = [
-    (RulebookAdopted(rulebook="ez", rulebook_hash="1"), {"rulebook", "rulebook_hash"}),
+    (
+        RulebookAdopted(rulebook="ez", rulebook_hash="1", currency="NZD"),
+        {"rulebook", "rulebook_hash", "currency", "totals"},
+    ),
     (ShoeLoaded(shoe="20261127-02", decks=8), {"shoe", "past", "replaced"}),
     (ShoeEnded(shoe=SHOE, reason="over"), {"shoe", "orders"}),
     (BurnRecorded(shoe=SHOE, burned=4, by="person"), {"shoe"}),

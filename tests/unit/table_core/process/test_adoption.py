@@ -63,7 +63,7 @@ def faulty() -> Rulebook:
 def in_force(log: EventLog) -> None:
     """Cite the faulty rulebook, as a build has done that did not check it."""
     table = started(log, load_rulebook("au-commission"))
-    cited = RulebookAdopted(rulebook="site", rulebook_hash=faulty().hash)
+    cited = RulebookAdopted(rulebook="site", rulebook_hash=faulty().hash, currency="AUD")
     table.perform(table.writer._append([cited], actor="core", cause="core/test"))
 
 

@@ -19,7 +19,9 @@ WITHOUT = book("nz-scale-one", "bets.perfect_pairs.offered=false")
 
 
 def at_table(before: Rulebook, *events: FloatOpened) -> TableState:
-    adopted = RulebookAdopted(rulebook=before.id, rulebook_hash=before.hash)
+    adopted = RulebookAdopted(
+        rulebook=before.id, rulebook_hash=before.hash, currency=before.currency
+    )
     return fold_all(TableState(), [adopted, *events])
 
 
