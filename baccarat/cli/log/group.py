@@ -1,4 +1,4 @@
-"""The group `baccarat log`: verify, show, count, back up and restore event logs."""
+"""The group `baccarat log`: verify, show, count, export, back up and restore event logs."""
 
 from typing import Final
 
@@ -9,9 +9,17 @@ from baccarat.cli.lazy import LazyGroup
 __all__ = ["log"]
 
 _COMMANDS: Final = {
+    "adopt": (
+        "baccarat.cli.log.adopt:adopt",
+        "Let the table of CONFIG vouch for its log as it is, in your name.",
+    ),
     "backup": (
         "baccarat.cli.log.copies:backup_command",
         "Copy LOG (table.sqlite), which may be in use, to a new FILE,...",
+    ),
+    "export": (
+        "baccarat.cli.log.export:export",
+        "Write LOG (table.sqlite) as JSON Lines, for a verifier by another...",
     ),
     "restore": (
         "baccarat.cli.log.copies:restore_command",
