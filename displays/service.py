@@ -18,6 +18,7 @@ from displays.live import LiveState
 from displays.process import DisplayProcess
 from events.clock import Clock
 from events.mqtt.bus import BusSettings
+from events.mqtt.peer_keys import PeerKeys
 from events.mqtt.process_shell import ProcessShell
 from events.mqtt.request_client import RequestClient
 from events.mqtt.topics import Topics
@@ -67,6 +68,7 @@ class DisplayService:
         clock: for ages.
         session: the session number of the service's status, larger than at the last start.
         rules: for the page `/rules`.
+        keys: the consoles' message keys; None where they have none.
 
     Raises:
         InputError: the users file or the certificate cannot be used, or the address is taken.
@@ -84,10 +86,11 @@ class DisplayService:
         *,
         session: int,
         rules: RulesSource = no_rules,
+        keys: PeerKeys | None = None,
     ) -> None:
         accounts = UserAccounts(settings.users) if settings.users else None
         self.live = LiveState(clock, betting_s=settings.betting_s)
-        requests = RequestClient(topics) if accounts else None
+        requests = RequestClient(topics, keys) if accounts else None
         process = DisplayProcess(
             topics, self.live, utc_ns=clock.utc_ns(), session=session, requests=requests
         )

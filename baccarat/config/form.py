@@ -23,7 +23,9 @@ from baccarat.read_files import read_password
 from displays.auth.accounts import load_accounts
 from events.errors import ConfigError
 from events.mqtt.bus import BusSettings
+from events.mqtt.peer_keys import PeerKeys
 from events.mqtt.topics import Topics
+from events.proof.keys import load_message_keys
 from events.types.wagers import BetLimits, LimitsSet, Per
 from table_core.process.options import RotationPolicy
 
@@ -34,10 +36,12 @@ __all__ = [
     "BusConfig",
     "CageConfig",
     "CheckpointConfig",
+    "ChosenBusMode",
     "DataConfig",
     "DisplaysConfig",
     "KeepConfig",
     "LimitsConfig",
+    "MessageKeysConfig",
     "MetricsConfig",
     "ScoreboardConfig",
     "ScreensConfig",
@@ -59,6 +63,8 @@ DEFAULT_USERS: Final[dict[str, tuple[str, ...]]] = {
 
 _Amount: TypeAlias = Annotated[int, Meta(ge=1, le=2**53 - 1)]
 _AtLeastOne: TypeAlias = Annotated[int, Meta(ge=1)]
+ChosenBusMode: TypeAlias = Literal["trust-broker", "enrolling", "required"]
+"""What a site may choose; a table without `[message_keys]` is `off`."""
 _BETTING: Final = Meta(ge=1, le=3600)
 
 
@@ -157,6 +163,13 @@ class ShoeConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     password_file: Annotated[
         OpenFile, ConfigKey("The file that holds its password.", '"secrets/b7-shoe"')
     ] = None
+    message_key: Annotated[
+        OpenFile,
+        ConfigKey(
+            "The file of the driver's message key; `baccarat keys messages` makes it.",
+            '"secrets/b7-shoe.messagekey"',
+        ),
+    ] = None
     keep: KeepConfig = KeepConfig()
 
 
@@ -188,6 +201,28 @@ class BusConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             '"secrets/b7-core"',
         ),
     ] = None
+
+
+class MessageKeysConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which messages on the bus the table believes."""
+
+    file: Annotated[
+        OpenFile,
+        ConfigKey(
+            "The file of the table's message keys; `baccarat keys messages` makes it.",
+            '"secrets/b7-core.messagekeys"',
+        ),
+    ] = None
+    mode: Annotated[
+        ChosenBusMode,
+        ConfigKey(
+            '"required"; "enrolling" while keys are handed out; "trust-broker" to go without.',
+            '"required"',
+        ),
+    ] = "required"
+    without: Annotated[
+        tuple[str, ...], ConfigKey("Users whose programs have no key.", '["wagers"]')
+    ] = ()
 
 
 class DataConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -260,6 +295,13 @@ class DisplaysConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     password_file: Annotated[
         OpenFile, ConfigKey("The file that holds its password.", '"secrets/b7-display"')
     ] = None
+    message_key: Annotated[
+        OpenFile,
+        ConfigKey(
+            "The file of the consoles' message key; `baccarat keys messages` makes it.",
+            '"secrets/b7-console.messagekey"',
+        ),
+    ] = None
 
 
 class ScoreboardConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -309,6 +351,13 @@ class CageConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     password_file: Annotated[
         OpenFile, ConfigKey("The file that holds its password.", '"secrets/b7-cage"')
     ] = None
+    message_key: Annotated[
+        OpenFile,
+        ConfigKey(
+            "The file of the cage's message key; `baccarat keys messages` makes it.",
+            '"secrets/b7-cage.messagekey"',
+        ),
+    ] = None
 
 
 class MetricsConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -353,6 +402,7 @@ class TableConfig(PlacedConfig, frozen=True, kw_only=True, forbid_unknown_fields
     limits: LimitsConfig | None = None
     shoe: ShoeConfig
     bus: BusConfig = BusConfig()
+    message_keys: MessageKeysConfig | None = None
     data: DataConfig = DataConfig()
     checkpoints: CheckpointConfig = CheckpointConfig()
     displays: DisplaysConfig | None = None
@@ -413,6 +463,15 @@ class TableConfig(PlacedConfig, frozen=True, kw_only=True, forbid_unknown_fields
         given = getattr(self, name)
         service = name if getattr(given, "users", name) else "scoreboard"
         return self._login(service, given if given and given.username else self.bus)
+
+    def own_keys(self, name: Literal["shoe", "displays", "cage"]) -> PeerKeys:
+        """Return the message keys of a section's service; none where it has no file of them.
+
+        Raises:
+            InputError: the file cannot be used.
+        """
+        path = self.beside(getattr(getattr(self, name), "message_key", None))
+        return PeerKeys(load_message_keys(path, self.origin) if path else ())
 
     def password_files(self) -> dict[str, str]:
         """Return section to password file, for the sections that name one."""

@@ -77,5 +77,6 @@ async def _serve_screens(
         clock,
         session=clock.utc_ns() // 1_000_000,
         rules=RulesInForce(config.log_path, [config.rulebook_name, *config.library_files]),
+        keys=config.own_keys("displays"),
     )
     await service.run(stop)

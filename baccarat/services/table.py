@@ -17,7 +17,9 @@ from baccarat.rulebooks.editions import (
     keep_profiles,
     keep_rulebooks,
 )
+from baccarat.services.access import SiteAccess
 from baccarat.services.registry import Probe
+from baccarat.services.wire_reading import WireReading
 from events.clock import SystemClock
 from events.errors import ConfigError
 from events.log.store import EventLog
@@ -31,6 +33,7 @@ from table_core.rules.table_limits import limit_faults
 from table_core.service.history_child import HistoryProcess
 from table_core.service.service import TableService
 from table_core.service.table import Table
+from table_core.trust.access import SHOE
 
 __all__ = ["check", "serve"]
 
@@ -46,7 +49,7 @@ async def serve(config: TableConfig, stop: asyncio.Event, probe: Probe = no_prob
     if faults := [*rule_faults(config)]:
         raise ConfigFaults(config.origin, faults)
     profile = load_profile(config.profile_name)
-    keys, clock = _checkpoint_keys(config), SystemClock()
+    keys, clock, access = _checkpoint_keys(config), SystemClock(), SiteAccess(config)
     with ExitStack() as stack:
         log = stack.enter_context(EventLog.open(config.log_path, config.origin))
         in_force, library = _rulebooks(log.path, config)
@@ -56,7 +59,7 @@ async def serve(config: TableConfig, stop: asyncio.Event, probe: Probe = no_prob
             config.topics,
             in_force,
             clock,
-            roles=config.roles(),
+            roles=access().roles,
             result_required=profile.result == "required",
             library=library,
             property_scale=config.pay_scale,
@@ -66,7 +69,12 @@ async def serve(config: TableConfig, stop: asyncio.Event, probe: Probe = no_prob
             _log.warning("rulebook.waits", until="this table starts between two coups")
         for fault in limit_faults(table.rulebook, table.state.limits):
             _log.warning("limits.unfit", rulebook=table.rulebook.id, why=fault)
-        table.on_profile_cited = ProfileKeeper(log.path, profiles, config.journal_path)
+        table.access = access
+        table.on_profile_cited = WireReading(
+            log.path,
+            ProfileKeeper(log.path, profiles, config.journal_path),
+            lambda: access().bus.must_prove(SHOE),
+        )
         table.writer.configure_rotation(config.data.new_file)
         table.configure_limits(config.limits.as_event() if config.limits else None)
         if keys is None:
@@ -87,10 +95,10 @@ def check(config: TableConfig) -> None:
     """Check the configured files before anything starts.
 
     Raises:
-        InputError: a key's file or the users file cannot be used.
+        InputError: a file of keys or the users file cannot be used.
     """
     _checkpoint_keys(config)
-    config.roles()
+    SiteAccess(config)
 
 
 def _rulebooks(log: Path, config: TableConfig) -> tuple[Rulebook, tuple[Rulebook, ...]]:

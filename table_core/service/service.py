@@ -56,6 +56,7 @@ class TableService:
             checkpoints=table.checkpoints,
             consumers=consumers,
             has_reader=past is not None,
+            guarded=table.access is not None,
         )
         table.perform(process.start())
         self._shell = ProcessShell(
