@@ -10,8 +10,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from displays.app import IDLE_SECONDS, RulesSource, make_app, no_rules
+from displays.app import IDLE_SECONDS, LoginRules, RulesSource, make_app, no_rules
 from displays.auth.accounts import UserAccounts
+from displays.auth.login_record import LoginRecord
 from displays.consoles.request_client import ConsoleRequestClient
 from displays.http.server import Certificate, WebServer
 from displays.live import LiveState
@@ -45,6 +46,9 @@ class DisplaySettings(Struct, frozen=True, kw_only=True):
         users: the users file; None serves the scoreboard alone.
         betting_s: seconds for which the house keeps betting open; None shows no countdown.
         idle_s: seconds of inactivity that end a session.
+        record: the file in which logins are recorded; None for nowhere.
+        password_days: days after which a password lets nobody in; None for no end.
+        one_session: a further login of a person ends the earlier one.
     """
 
     section: str = "displays"
@@ -56,6 +60,9 @@ class DisplaySettings(Struct, frozen=True, kw_only=True):
     users: Path | None = None
     betting_s: int | None = None
     idle_s: int = IDLE_SECONDS
+    record: Path | None = None
+    password_days: int | None = None
+    one_session: bool = False
 
 
 class DisplayService:
@@ -71,7 +78,8 @@ class DisplayService:
         keys: the consoles' message keys; None where they have none.
 
     Raises:
-        InputError: the users file or the certificate cannot be used, or the address is taken.
+        InputError: the users file, the record or the certificate cannot be used, or the address is
+            taken.
 
     Attributes:
         address: the server's URL.
@@ -97,6 +105,9 @@ class DisplayService:
         self._shell = ProcessShell(process, bus, clock)
         perform = self._shell.performer.perform
         self._certificate = _certificate(settings)
+        origin = f"{topics.site}/{topics.table}"
+        recorded = settings.record if accounts else None
+        self._record = LoginRecord(recorded, origin, clock) if recorded else None
         app = make_app(
             self.live,
             clock,
@@ -106,6 +117,11 @@ class DisplayService:
             idle_s=settings.idle_s,
             names=settings.names,
             rules=rules,
+            login_rules=LoginRules(
+                record=self._record,
+                password_days=settings.password_days,
+                one_session=settings.one_session,
+            ),
         )
         self._server = WebServer(
             app,
@@ -127,6 +143,8 @@ class DisplayService:
             self.live.close()
             self._server.stop()
             await serving
+        if self._record is not None:
+            self._record.close()
 
     async def _renew(self) -> None:
         while self._certificate is not None:

@@ -289,6 +289,17 @@ class DisplaysConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         Meta(ge=1, le=720),
         ConfigKey("A login ends when nothing was done for so long.", "30"),
     ] = 30
+    record: Annotated[
+        str | None,
+        ConfigKey("The file in which logins are recorded.", '"logins.jsonl"'),
+    ] = None
+    password_days: Annotated[
+        Annotated[int, Meta(ge=1, le=3650)] | None,
+        ConfigKey("A password older than this lets nobody in.", "90"),
+    ] = None
+    one_session: Annotated[
+        bool, ConfigKey("A further login of a person ends the earlier one.", "true")
+    ] = False
     username: Annotated[
         str | None, ConfigKey("The screens' login at the broker, if of their own.", '"b7-display"')
     ] = None

@@ -30,6 +30,7 @@ from baccarat.config.keys import CREDENTIAL
 from baccarat.rulebooks.library import is_file
 from baccarat.site.credentials import outdated
 from baccarat.site.findings import DoctorFinding, fails, passes, read_document, warns
+from displays.auth.login_record import read_record
 from events.clock import SystemClock
 from events.errors import BusError, ConfigError, InputError, LinkError, TableError
 from events.log.verify import VerificationResult, verify
@@ -423,6 +424,7 @@ def examine(config: TableConfig, backups: Path) -> Iterator[DoctorFinding]:
         _secrets,
         _signing,
         _message_keys,
+        _login_record,
         _certificates,
         _screens_pairs,
         _outdated,
@@ -556,6 +558,27 @@ def _message_keys(config: TableConfig) -> Iterator[DoctorFinding]:
             yield fails(name, text, "copy the file that `baccarat keys messages` wrote")
         else:
             yield passes(name, f"{path} can be used")
+
+
+def _login_record(config: TableConfig) -> Iterator[DoctorFinding]:
+    given = config.displays
+    if given is None or given.users is None:
+        return
+    path = config.beside(given.record)
+    if path is None:
+        text = "nobody records who logs in, who fails, and whose role changes"
+        yield warns("login record", text, 'name a file: displays.record = "logins.jsonl"')
+        return
+    try:
+        found = read_record(path, config.origin)
+    except OSError as error:
+        yield fails("login record", f"{path}: {error.strerror}", "run the doctor as root")
+        return
+    if found.first_bad is not None:
+        text = f"{path}: line {found.first_bad} does not follow from those before it"
+        yield fails("login record", text, "keep the file as it is: somebody has changed it")
+    else:
+        yield passes("login record", f"{path}: {len(found.entries)} entries")
 
 
 def _certificates(config: TableConfig) -> Iterator[DoctorFinding]:
