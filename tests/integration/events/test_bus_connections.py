@@ -182,7 +182,7 @@ async def test_a_client_id_lasts_as_long_as_its_bus_and_ends_in_64_random_bits()
     async with rude_broker(script) as port:
         for seen in (0, 2):
             async with at_work(Peer(port, "core", EVENT)):
-                await until(lambda: len(ids) >= seen + 2, "it comes back")  # noqa: B023 - now
+                await until(lambda: len(ids) >= seen + 2, "it comes back")  # noqa: B023 - asked within this turn
             del ids[seen + 2 :]
     found = [re.search(rb"core-([0-9a-f]{16})", each) for each in ids]
     suffixes = [each[1] for each in found if each]
