@@ -22,6 +22,7 @@ from events.commands.consumers import Ack, Replay
 from events.errors import BusError, LedgerError, LedgerUnavailable, MalformedJson, UnreadableEvent
 from events.json_form import decode_json
 from events.mqtt.messages import Message
+from events.mqtt.peer_keys import PeerKeys
 from events.mqtt.presence import PresencePublisher
 from events.mqtt.process import FOREVER_S, Effect, LogLine, Now, Signal, Steps, Wait
 from events.mqtt.request_client import RequestClient, Retry
@@ -106,6 +107,8 @@ class CageProcess:
         session: tells this run's transactions from an earlier run's; rises.
         user: the login's name on the bus, which the table lists as a cage.
         consumer: the name under which the table stores the acknowledged position.
+        keys: the cage's message keys. With them it books only what the table has proved: what comes
+            live says no more than that there is something to ask for.
 
     Attributes:
         booked: everything up to this position is in the ledger.
@@ -122,14 +125,16 @@ class CageProcess:
         session: int,
         user: str = "cage",
         consumer: str = "cage",
+        keys: PeerKeys | None = None,
     ) -> None:
+        self._keys = keys or PeerKeys()
         self.counts = CageCounters()
         self.booked, self.acknowledged = position, 0
         self.inflow = ReorderBuffer(position)
         self._live = topics.event
         self._user, self._consumer, self._session = user, consumer, session
         self._presence = PresencePublisher(topics.status(_SERVICE), session, utc_ns)
-        self._requests = RequestClient(topics)
+        self._requests = RequestClient(topics, self._keys)
         self._replayed = 0  # the newest position received in this replay
         self._reread_due, self._ack_due = Signal(), Signal()
         # Set at every change; each has one waiting step.
@@ -176,8 +181,20 @@ class CageProcess:
             self.counts.junk += 1
 
     def _on_event(self, message: Message) -> Steps[None]:
+        payload = message.payload
+        if self._keys.enrolled:
+            if message.topic == self._live:
+                self._reread_due.set()
+                return
+            proved = yield from self._keys.checked(message.topic, payload)
+            if proved is None:
+                self.counts.junk += 1
+                fields = {"topic": message.topic, "count": self._keys.refused}
+                yield from LogLine("error", "event.forged", fields)
+                return
+            payload = proved
         try:
-            fact = decode_published_event(message.payload)
+            fact = decode_published_event(payload)
         except UnreadableEvent as error:
             self.counts.junk += 1
             fields = {"topic": message.topic, "reason": str(error)}

@@ -10,6 +10,7 @@ from cage.process import Book, CageCounters, CageProcess, CloseLedger, OpenLedge
 from cage.reorder_buffer import ReorderBuffer
 from events.clock import Clock
 from events.mqtt.bus import BusSettings
+from events.mqtt.peer_keys import PeerKeys
 from events.mqtt.process_shell import ProcessShell
 from events.mqtt.topics import Topics
 
@@ -33,11 +34,12 @@ class CageService:
         clock: for timestamps, and to tell this run's transactions from an earlier run's.
         user: the login's name on the bus, which the table lists as a cage.
         consumer: the name under which the table stores the acknowledged position.
+        keys: the cage's message keys; None where it has none.
         probe: called at each step.
         on_booked: called with the events that were booked, each once; must not wait.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a setting of the cage
         self,
         settings: BusSettings,
         topics: Topics,
@@ -46,6 +48,7 @@ class CageService:
         *,
         user: str = "cage",
         consumer: str = "cage",
+        keys: PeerKeys | None = None,
         probe: Probe = lambda _: None,
         on_booked: Callable[[Sequence[LedgerEvent]], None] = lambda _: None,
     ) -> None:
@@ -59,6 +62,7 @@ class CageService:
             session=clock.utc_ns() // _NS_IN_MS,
             user=user,
             consumer=consumer,
+            keys=keys,
         )
         self._shell = ProcessShell(
             self._process,

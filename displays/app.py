@@ -4,6 +4,7 @@ import secrets
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Final
 
+from msgspec import Struct
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -12,18 +13,19 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from displays.auth.accounts import UserAccounts
-from displays.auth.sessions import Sessions
+from displays.auth.login_record import LoginRecord
+from displays.auth.sessions import SESSIONS_EACH, Sessions
 from displays.consoles.request_client import ConsoleRequestClient
 from displays.consoles.routes import ConsoleRoutes
 from displays.http.pages import Pages, text_response
-from displays.http.security import BadBody, SecurityHeaders, TrustedHosts, same_origin
+from displays.http.security import BadBody, OneLength, SecurityHeaders, TrustedHosts, same_origin
 from displays.http.stream import StateStream, last_event_id
 from displays.http.words import LANGUAGES
 from displays.live import LiveState
 from displays.scoreboard.public_view import PublicRulebook
 from events.clock import Clock
 
-__all__ = ["IDLE_SECONDS", "SCREENS_MOST", "RulesSource", "make_app", "no_rules"]
+__all__ = ["IDLE_SECONDS", "SCREENS_MOST", "LoginRules", "RulesSource", "make_app", "no_rules"]
 
 RulesSource = Callable[[PublicRulebook, Mapping[str, str]], Awaitable[object | None]]
 """Gives what `rules.html` shows of a rulebook, by the words of a language; None if it has none."""
@@ -34,11 +36,25 @@ SCREENS_MOST: Final = 200
 IDLE_SECONDS: Final = 30 * 60
 
 
+class LoginRules(Struct, frozen=True, kw_only=True):
+    """What a site asks of logins.
+
+    Args:
+        record: where they are recorded; None for nowhere.
+        password_days: days after which a password lets nobody in; None for no end.
+        one_session: a further login of a person ends the earlier one.
+    """
+
+    record: LoginRecord | None = None
+    password_days: int | None = None
+    one_session: bool = False
+
+
 async def no_rules(_: PublicRulebook, __: Mapping[str, str]) -> None:
     """Have no rules to show."""
 
 
-def make_app(
+def make_app(  # noqa: PLR0913 - each is a part of the application
     live: LiveState,
     clock: Clock,
     *,
@@ -48,6 +64,7 @@ def make_app(
     idle_s: int = IDLE_SECONDS,
     names: Collection[str] = (),
     rules: RulesSource = no_rules,
+    login_rules: LoginRules | None = None,
 ) -> Starlette:
     """Create the application.
 
@@ -60,26 +77,34 @@ def make_app(
         idle_s: seconds of inactivity that end a session.
         names: host names of the server, in addition to its addresses.
         rules: for the page `/rules`.
+        login_rules: what the site asks of logins.
     """
     pages = Pages(secure=secure)
     epoch = secrets.token_hex(4)
     scoreboard = _Scoreboard(live, pages, epoch, rules)
     routes: list[BaseRoute] = [*scoreboard.routes(), pages.static()]
     if accounts is not None and desk is not None:
+        login = login_rules or LoginRules()
+        if login.record is not None:
+            login.record.note_changes(accounts.all())
+            accounts.on_change = login.record.note_changes
         routes += ConsoleRoutes(
             accounts=accounts,
-            sessions=Sessions(clock, idle_s),
+            sessions=Sessions(clock, idle_s, 1 if login.one_session else SESSIONS_EACH),
             desk=desk,
             live=live,
             pages=pages,
             clock=clock,
             secure=secure,
             epoch=epoch,
+            record=login.record,
+            password_days=login.password_days,
         ).routes()
     return Starlette(
         routes=routes,
         middleware=[
             Middleware(SecurityHeaders, secure=secure),
+            Middleware(OneLength),
             Middleware(TrustedHosts, names=names),
         ],
         exception_handlers={BadBody: _bad_body, HTTPException: _http_error},

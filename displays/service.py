@@ -10,14 +10,16 @@ from typing import Final
 
 from msgspec import Struct
 
-from displays.app import IDLE_SECONDS, RulesSource, make_app, no_rules
+from displays.app import IDLE_SECONDS, LoginRules, RulesSource, make_app, no_rules
 from displays.auth.accounts import UserAccounts
+from displays.auth.login_record import LoginRecord
 from displays.consoles.request_client import ConsoleRequestClient
 from displays.http.server import Certificate, WebServer
 from displays.live import LiveState
 from displays.process import DisplayProcess
 from events.clock import Clock
 from events.mqtt.bus import BusSettings
+from events.mqtt.peer_keys import PeerKeys
 from events.mqtt.process_shell import ProcessShell
 from events.mqtt.request_client import RequestClient
 from events.mqtt.topics import Topics
@@ -44,6 +46,9 @@ class DisplaySettings(Struct, frozen=True, kw_only=True):
         users: the users file; None serves the scoreboard alone.
         betting_s: seconds for which the house keeps betting open; None shows no countdown.
         idle_s: seconds of inactivity that end a session.
+        record: the file in which logins are recorded; None for nowhere.
+        password_days: days after which a password lets nobody in; None for no end.
+        one_session: a further login of a person ends the earlier one.
     """
 
     section: str = "displays"
@@ -55,6 +60,9 @@ class DisplaySettings(Struct, frozen=True, kw_only=True):
     users: Path | None = None
     betting_s: int | None = None
     idle_s: int = IDLE_SECONDS
+    record: Path | None = None
+    password_days: int | None = None
+    one_session: bool = False
 
 
 class DisplayService:
@@ -67,9 +75,11 @@ class DisplayService:
         clock: for ages.
         session: the session number of the service's status, larger than at the last start.
         rules: for the page `/rules`.
+        keys: the consoles' message keys; None where they have none.
 
     Raises:
-        InputError: the users file or the certificate cannot be used, or the address is taken.
+        InputError: the users file, the record or the certificate cannot be used, or the address is
+            taken.
 
     Attributes:
         address: the server's URL.
@@ -84,16 +94,20 @@ class DisplayService:
         *,
         session: int,
         rules: RulesSource = no_rules,
+        keys: PeerKeys | None = None,
     ) -> None:
         accounts = UserAccounts(settings.users) if settings.users else None
         self.live = LiveState(clock, betting_s=settings.betting_s)
-        requests = RequestClient(topics) if accounts else None
+        requests = RequestClient(topics, keys) if accounts else None
         process = DisplayProcess(
             topics, self.live, utc_ns=clock.utc_ns(), session=session, requests=requests
         )
         self._shell = ProcessShell(process, bus, clock)
         perform = self._shell.performer.perform
         self._certificate = _certificate(settings)
+        origin = f"{topics.site}/{topics.table}"
+        recorded = settings.record if accounts else None
+        self._record = LoginRecord(recorded, origin, clock) if recorded else None
         app = make_app(
             self.live,
             clock,
@@ -103,6 +117,11 @@ class DisplayService:
             idle_s=settings.idle_s,
             names=settings.names,
             rules=rules,
+            login_rules=LoginRules(
+                record=self._record,
+                password_days=settings.password_days,
+                one_session=settings.one_session,
+            ),
         )
         self._server = WebServer(
             app,
@@ -124,6 +143,8 @@ class DisplayService:
             self.live.close()
             self._server.stop()
             await serving
+        if self._record is not None:
+            self._record.close()
 
     async def _renew(self) -> None:
         while self._certificate is not None:

@@ -138,7 +138,15 @@ int main(int count, char **words) {
     root = words[4];
     char address[256];
     snprintf(address, sizeof address, "tcp://%s:%s", words[2], words[3]);
-    MQTTClient_create(&client, address, "cage", MQTTCLIENT_PERSISTENCE_NONE, NULL);
+    /* A broker hangs up on whoever has a client id when another comes with it: nobody may guess it. */
+    char id[64];
+    unsigned long long random[2] = {0, 0};
+    FILE *source = fopen("/dev/urandom", "rb");
+    if (!source || fread(random, sizeof random, 1, source) != 1)
+        fail("no random numbers");
+    fclose(source);
+    snprintf(id, sizeof id, "cage-%016llx%016llx", random[0], random[1]);
+    MQTTClient_create(&client, address, id, MQTTCLIENT_PERSISTENCE_NONE, NULL);
     connect_again();
     for (;;) {
         char *topic = NULL;

@@ -86,7 +86,7 @@ if len(sys.argv) == 2:  # noqa: PLR2004 - the book alone
     print(json.dumps({"seats": {str(s): dict(zip(names, of, strict=True)) for s, *of in rows}}))  # noqa: T201 - shown
     sys.exit()
 host, port, root = sys.argv[2:]
-client = mqtt.Client(CallbackAPIVersion.VERSION2, client_id="cage")
+client = mqtt.Client(CallbackAPIVersion.VERSION2, client_id=f"cage-{uuid.uuid4()}")
 client.on_connect, client.on_message = connected, received
 client.connect(host, int(port))
 client.loop_forever()

@@ -41,12 +41,16 @@ def init(folder: Path, site: str, days: int) -> None:
 @_FOLDER
 @click.argument("name")
 @click.option("--host", "hosts", multiple=True, help="A server's name or address; repeatable.")
+@click.option("--client", is_flag=True, help="With --host: a client's too, as for a hub's node.")
 @click.option("--days", type=_days(LEAF_DAYS * 5), default=LEAF_DAYS, show_default=True)
-def issue(folder: Path, name: str, hosts: tuple[str, ...], days: int) -> None:
-    """Issue a certificate for NAME: a server's with --host, a client's without."""
+def issue(folder: Path, name: str, hosts: tuple[str, ...], days: int, *, client: bool) -> None:
+    """Issue a certificate for NAME: a server's with --host, a client's without.
+
+    A server's certificate does not work as a client's unless --client says so.
+    """
     if not _NAME.match(name) or name == "ca":
         raise InputError(f"{name!r}: use lower-case letters, digits, dots, - and _, and not `ca`")
-    say(str(_pki(folder).issue(name, hosts, days)))
+    say(str(_pki(folder).issue(name, hosts, days, client=client)))
 
 
 @pki.command()

@@ -1,11 +1,16 @@
-"""`baccarat user add|remove|list FILE`: manage the logins of the consoles."""
+"""`baccarat user`: manage the logins of the consoles, and show their record."""
 
+import secrets
 import sys
+import time
 from pathlib import Path
 
 import click
+import msgspec
 
+from baccarat.cli.main import EXIT_DONE, EXIT_NO
 from baccarat.cli.shown import say
+from baccarat.config.table import load_config
 from displays.auth.accounts import (
     CONSOLE_ROLES,
     UserAccount,
@@ -13,10 +18,14 @@ from displays.auth.accounts import (
     load_accounts,
     save_accounts,
 )
+from displays.auth.login_record import read_record
 from displays.auth.passwords import hash_password
 from events.errors import InputError
 
-__all__ = ["add", "list_users", "remove", "user"]
+__all__ = ["add", "break_glass", "list_users", "record", "remove", "user"]
+
+_REASON_MOST = 200
+_PASSWORD_BYTES = 15
 
 _FILE = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 
@@ -47,7 +56,11 @@ def add(file: Path, name: str, roles: tuple[str, ...], *, replace: bool) -> None
     accounts = dict(load_accounts(file)) if file.exists() else {}
     if name in accounts and not replace:
         raise InputError(f"{file}: {name} is there already; say --replace to change them")
-    account = UserAccount(password=hash_password(_password()), roles=tuple(sorted(set(roles))))
+    account = UserAccount(
+        password=hash_password(_password()),
+        roles=tuple(sorted(set(roles))),
+        changed=round(time.time()),
+    )
     save_accounts(file, accounts | {name: account})
     say(f"{name} may log in as {', '.join(account.roles)}", err=True)
 
@@ -62,6 +75,62 @@ def remove(file: Path, name: str) -> None:
         raise InputError(f"{file}: there is no {name}")
     save_accounts(file, accounts)
     say(f"{name} may not log in any more", err=True)
+
+
+@user.command("break-glass")
+@_FILE
+@click.argument("name")
+@click.option("--reason", required=True, help="Why nobody else can log in; it goes on record.")
+@click.option("--hours", type=click.IntRange(1, 24), default=1, show_default=True)
+def break_glass(file: Path, name: str, *, reason: str, hours: int) -> None:
+    """Let NAME log in as a supervisor for some hours, by a password that is printed once.
+
+    For a site where nobody can log in any more. The console takes it at once, and records it with
+    the reason where `displays.record` names a file.
+    """
+    check_account(name, ("supervisor",))
+    if not reason.strip().isprintable() or not 1 <= len(reason.strip()) <= _REASON_MOST:
+        raise InputError(f"--reason: 1 to {_REASON_MOST} printable characters")
+    accounts = dict(load_accounts(file)) if file.exists() else {}
+    if name in accounts:
+        raise InputError(f"{file}: {name} is there already; choose a name of its own")
+    password, now_s = secrets.token_urlsafe(_PASSWORD_BYTES), round(time.time())
+    account = UserAccount(
+        password=hash_password(password),
+        roles=("supervisor",),
+        changed=now_s,
+        until=now_s + hours * 3600,
+        reason=reason.strip(),
+    )
+    save_accounts(file, accounts | {name: account})
+    say(password)
+    say(f"{name} may log in as supervisor for {hours} h; remove it when it is over", err=True)
+
+
+@user.command("record")
+@click.argument("config", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout.")
+def record(config: Path, *, as_json: bool) -> int:
+    """Show and verify the record of logins of the table of CONFIG.
+
+    Exit code 1: a line was changed, taken out or put in.
+    """
+    table = load_config(config, rules=False)
+    path = table.beside(table.displays.record) if table.displays else None
+    if path is None:
+        raise InputError(f"{config}: displays.record names no file")
+    try:
+        found = read_record(path, table.origin)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from error
+    for each in found.entries:
+        text = f"{each.at[:19]}Z  {each.what:<16} {each.user:<16} {each.place} {each.text}"
+        say(msgspec.json.encode(each).decode() if as_json else text.rstrip())
+    if found.first_bad is not None:
+        say(f"{path}: line {found.first_bad} does not follow from those before it", err=True)
+        return EXIT_NO
+    say(f"{path}: {len(found.entries)} entries, each follows from the one before", err=True)
+    return EXIT_DONE
 
 
 @user.command("list")

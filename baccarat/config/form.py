@@ -23,7 +23,9 @@ from baccarat.read_files import read_password
 from displays.auth.accounts import load_accounts
 from events.errors import ConfigError
 from events.mqtt.bus import BusSettings
+from events.mqtt.peer_keys import PeerKeys
 from events.mqtt.topics import Topics
+from events.proof.keys import load_message_keys
 from events.types.wagers import BetLimits, LimitsSet, Per
 from table_core.process.options import RotationPolicy
 
@@ -34,10 +36,12 @@ __all__ = [
     "BusConfig",
     "CageConfig",
     "CheckpointConfig",
+    "ChosenBusMode",
     "DataConfig",
     "DisplaysConfig",
     "KeepConfig",
     "LimitsConfig",
+    "MessageKeysConfig",
     "MetricsConfig",
     "ScoreboardConfig",
     "ScreensConfig",
@@ -59,6 +63,8 @@ DEFAULT_USERS: Final[dict[str, tuple[str, ...]]] = {
 
 _Amount: TypeAlias = Annotated[int, Meta(ge=1, le=2**53 - 1)]
 _AtLeastOne: TypeAlias = Annotated[int, Meta(ge=1)]
+ChosenBusMode: TypeAlias = Literal["trust-broker", "enrolling", "required"]
+"""What a site may choose; a table without `[message_keys]` is `off`."""
 _BETTING: Final = Meta(ge=1, le=3600)
 
 
@@ -157,6 +163,13 @@ class ShoeConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     password_file: Annotated[
         OpenFile, ConfigKey("The file that holds its password.", '"secrets/b7-shoe"')
     ] = None
+    message_key: Annotated[
+        OpenFile,
+        ConfigKey(
+            "The file of the driver's message key; `baccarat keys messages` makes it.",
+            '"secrets/b7-shoe.messagekey"',
+        ),
+    ] = None
     keep: KeepConfig = KeepConfig()
 
 
@@ -188,6 +201,28 @@ class BusConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             '"secrets/b7-core"',
         ),
     ] = None
+
+
+class MessageKeysConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which messages on the bus the table believes."""
+
+    file: Annotated[
+        OpenFile,
+        ConfigKey(
+            "The file of the table's message keys; `baccarat keys messages` makes it.",
+            '"secrets/b7-core.messagekeys"',
+        ),
+    ] = None
+    mode: Annotated[
+        ChosenBusMode,
+        ConfigKey(
+            '"required"; "enrolling" while keys are handed out; "trust-broker" to go without.',
+            '"required"',
+        ),
+    ] = "required"
+    without: Annotated[
+        tuple[str, ...], ConfigKey("Users whose programs have no key.", '["wagers"]')
+    ] = ()
 
 
 class DataConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -262,11 +297,29 @@ class DisplaysConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         Meta(ge=1, le=720),
         ConfigKey("A login ends when nothing was done for so long.", "30"),
     ] = 30
+    record: Annotated[
+        str | None,
+        ConfigKey("The file in which logins are recorded.", '"logins.jsonl"'),
+    ] = None
+    password_days: Annotated[
+        Annotated[int, Meta(ge=1, le=3650)] | None,
+        ConfigKey("A password older than this lets nobody in.", "90"),
+    ] = None
+    one_session: Annotated[
+        bool, ConfigKey("A further login of a person ends the earlier one.", "true")
+    ] = False
     username: Annotated[
         str | None, ConfigKey("The screens' login at the broker, if of their own.", '"b7-display"')
     ] = None
     password_file: Annotated[
         OpenFile, ConfigKey("The file that holds its password.", '"secrets/b7-display"')
+    ] = None
+    message_key: Annotated[
+        OpenFile,
+        ConfigKey(
+            "The file of the consoles' message key; `baccarat keys messages` makes it.",
+            '"secrets/b7-console.messagekey"',
+        ),
     ] = None
 
 
@@ -317,6 +370,13 @@ class CageConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     password_file: Annotated[
         OpenFile, ConfigKey("The file that holds its password.", '"secrets/b7-cage"')
     ] = None
+    message_key: Annotated[
+        OpenFile,
+        ConfigKey(
+            "The file of the cage's message key; `baccarat keys messages` makes it.",
+            '"secrets/b7-cage.messagekey"',
+        ),
+    ] = None
 
 
 class MetricsConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -361,6 +421,7 @@ class TableConfig(PlacedConfig, frozen=True, kw_only=True, forbid_unknown_fields
     limits: LimitsConfig | None = None
     shoe: ShoeConfig
     bus: BusConfig = BusConfig()
+    message_keys: MessageKeysConfig | None = None
     data: DataConfig = DataConfig()
     checkpoints: CheckpointConfig = CheckpointConfig()
     displays: DisplaysConfig | None = None
@@ -421,6 +482,15 @@ class TableConfig(PlacedConfig, frozen=True, kw_only=True, forbid_unknown_fields
         given = getattr(self, name)
         service = name if getattr(given, "users", name) else "scoreboard"
         return self._login(service, given if given and given.username else self.bus)
+
+    def own_keys(self, name: Literal["shoe", "displays", "cage"]) -> PeerKeys:
+        """Return the message keys of a section's service; none where it has no file of them.
+
+        Raises:
+            InputError: the file cannot be used.
+        """
+        path = self.beside(getattr(getattr(self, name), "message_key", None))
+        return PeerKeys(load_message_keys(path, self.origin) if path else ())
 
     def password_files(self) -> dict[str, str]:
         """Return section to password file, for the sections that name one."""

@@ -23,6 +23,7 @@ from shoe_driver.transports.endpoint import parse_url
 from table_core.rules.pay_scale import pay_scale
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.table_limits import limit_faults
+from table_core.trust.access import SHOE
 
 __all__ = ["load_config", "rule_faults"]
 
@@ -127,6 +128,21 @@ def _bus(config: TableConfig) -> Iterator[ConfigFault]:
         yield TABLE.fault("bus.ca", reason)
 
 
+def _message_keys(config: TableConfig) -> Iterator[ConfigFault]:
+    given = config.message_keys
+    if given is None:
+        return
+    if given.file is None and given.mode != "trust-broker":
+        yield TABLE.fault("message_keys.file", 'is missing: make it, or say mode = "trust-broker"')
+    if unknown := sorted(set(given.without) - {*config.users, SHOE}):
+        known = ", ".join(config.users)
+        yield TABLE.fault(
+            "message_keys.without", f"no such user {', '.join(unknown)}; there are {known}"
+        )
+    if SHOE in config.users:
+        yield ConfigFault(key=f"users.{SHOE}", reason="the driver's message key has this name")
+
+
 def _screens(config: TableConfig) -> Iterator[ConfigFault]:
     """Refuse consoles and scoreboards that would use a network in cleartext."""
     for table, given in (("displays", config.displays), ("scoreboard", config.scoreboard)):
@@ -170,5 +186,5 @@ def _no_password(config: TableConfig) -> Iterator[ConfigFault]:
 
 
 _LOOKS: Final[tuple[Callable[[TableConfig], Iterator[ConfigFault]], ...]] = (
-    _names, _shoe, _users, _bus, _screens, _no_password
+    _names, _shoe, _users, _bus, _message_keys, _screens, _no_password
 )  # fmt: skip

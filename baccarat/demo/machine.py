@@ -43,6 +43,9 @@ profile = {profile}
 host = "{host}"
 port = {port}
 
+[message_keys]
+mode = "trust-broker"
+
 [checkpoints]
 key = "{key}"
 

@@ -34,6 +34,9 @@ url = "pty:{link}"
 host = "{host}"
 port = {port}
 
+[message_keys]
+mode = "trust-broker"
+
 [checkpoints]
 key = "{key}"
 """

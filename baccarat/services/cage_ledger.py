@@ -4,9 +4,11 @@ import asyncio
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
+import msgspec
 from msgspec import Struct
 from sqlalchemy import URL
 
@@ -18,8 +20,10 @@ from cage.service import CageService
 from events.clock import SystemClock
 from events.errors import ConfigError, InputError, LedgerUnavailable
 from events.mqtt.bus import BusSettings
+from events.mqtt.peer_keys import PeerKeys
 from events.mqtt.process import no_probe
 from events.mqtt.topics import Topics
+from events.proof.keys import load_message_keys
 from events.structured_log import structlog
 
 __all__ = ["LedgerSettings", "ledger_settings", "ledger_settings_at", "make_cage", "serve"]
@@ -41,6 +45,7 @@ class LedgerSettings(Struct, frozen=True, kw_only=True):
         ledger: the database.
         user: the name under which the table knows the cage.
         consumer: the name under which the table remembers the cage's acknowledgements.
+        keys: its message keys.
     """
 
     topics: Topics
@@ -48,6 +53,7 @@ class LedgerSettings(Struct, frozen=True, kw_only=True):
     ledger: URL
     user: str = "cage"
     consumer: str = "cage"
+    keys: PeerKeys = msgspec.field(default_factory=PeerKeys)
 
 
 def ledger_settings(config: TableConfig, ledger: str | None = None) -> LedgerSettings:
@@ -75,18 +81,20 @@ def ledger_settings(config: TableConfig, ledger: str | None = None) -> LedgerSet
         ledger=parse_ledger_url(ledger or cage.ledger),
         user=cage.user,
         consumer=cage.consumer,
+        keys=config.own_keys("cage"),
     )
 
 
-def ledger_settings_at(url: str, ledger: str) -> LedgerSettings:
+def ledger_settings_at(url: str, ledger: str, message_key: Path | None = None) -> LedgerSettings:
     """Return it from `mqtt://[user[:password]@]host[:port]/<site>/<table>`, for a remote cage.
 
     Args:
         url: the broker and the table.
         ledger: a path or URL.
+        message_key: the file of the cage's message key, if it has one.
 
     Raises:
-        InputError: one of the two is wrong.
+        InputError: one of them is wrong.
     """
     try:
         parts = urlsplit(url)
@@ -104,14 +112,13 @@ def ledger_settings_at(url: str, ledger: str) -> LedgerSettings:
         bus=BusSettings(
             host=parts.hostname,
             port=port,
-            # The client id contains the login: two ledgers may read one table, and equal ids would
-            # disconnect each other.
             client_id=f"bac-{site}-{table}-{user or 'cage'}",
             username=user,
             password=unquote(parts.password) if parts.password else None,
         ),
         ledger=parse_ledger_url(ledger),
         user=user or "cage",
+        keys=PeerKeys(load_message_keys(message_key, f"{site}/{table}") if message_key else ()),
     )
 
 
@@ -140,6 +147,7 @@ def make_cage(
         SystemClock(),
         user=place.user,
         consumer=place.consumer,
+        keys=place.keys,
         probe=probe,
         on_booked=on_booked,
     )

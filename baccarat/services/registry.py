@@ -8,6 +8,7 @@ import asyncio
 import gc
 import importlib
 import logging
+import os
 import signal
 import sqlite3
 import sys
@@ -43,6 +44,8 @@ Probe = Callable[[str], None]
 REPORTED_ERRORS: Final = (TableError, OSError, sqlite3.Error)
 # Publishing offline, closing the link and recording that take seven seconds if all of them hang.
 _STOP_MOST_S: Final = 8.0
+# What a service writes (logs, journals, ledgers) is its user's alone, also outside systemd's units.
+_PRIVATE: Final = 0o077
 Service = Callable[[TableConfig, asyncio.Event, Probe], Awaitable[None]]
 
 SERVICES: Final = {
@@ -104,6 +107,7 @@ def run_here(service: Callable[[asyncio.Event], Awaitable[None]]) -> None:
         RestartableError: the machine ended it, and another start may succeed.
         TableError: another of our errors ended it; any other error is raised unchanged.
     """
+    os.umask(_PRIVATE)
     deadline, ready = Deadline(_STOP_MOST_S), asyncio.Event()
     # Imported modules stay for ever; scanning them for garbage takes 25 ms in the middle of a coup.
     gc.freeze()

@@ -33,6 +33,9 @@ async def serve_displays(
         _screens(config, "displays", given),
         users=config.beside(given.users),
         idle_s=given.idle_minutes * 60,
+        record=config.beside(given.record),
+        password_days=given.password_days,
+        one_session=given.one_session,
     )
     await _serve_screens(config, settings, config.own_bus("displays"), stop)
 
@@ -77,5 +80,6 @@ async def _serve_screens(
         clock,
         session=clock.utc_ns() // 1_000_000,
         rules=RulesInForce(config.log_path, [config.rulebook_name, *config.library_files]),
+        keys=config.own_keys("displays"),
     )
     await service.run(stop)

@@ -37,6 +37,7 @@ async def serve(config: TableConfig, stop: asyncio.Event, probe: Probe = no_prob
         SystemClock(),
         random.Random(),  # noqa: S311 - spreads attempts in time, guards nothing
         probe,
+        keys=config.own_keys("shoe"),
     )
     await driver.run(stop)
 
@@ -45,8 +46,10 @@ def check(config: TableConfig) -> None:
     """Open the shoe's port once and close it again.
 
     Raises:
-        TableError: it does not exist, is in use, or may not be used: one line says which.
+        TableError: it does not exist, is in use, or may not be used, or the message key cannot be
+            used: one line says which.
     """
+    config.own_keys("shoe")
     profile = load_profile(config.profile_name)
     try_port(parse_url(config.shoe.url, baud=profile.serial.baud))
 

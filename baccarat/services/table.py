@@ -18,7 +18,9 @@ from baccarat.rulebooks.editions import (
     keep_profiles,
     keep_rulebooks,
 )
+from baccarat.services.access import SiteAccess
 from baccarat.services.registry import Probe
+from baccarat.services.wire_reading import WireReading
 from events.clock import SystemClock
 from events.errors import ConfigError, InputError
 from events.log.store import EventLog
@@ -33,6 +35,7 @@ from table_core.rules.table_limits import limit_faults
 from table_core.service.history_child import HistoryProcess
 from table_core.service.service import TableService
 from table_core.service.table import Table
+from table_core.trust.access import SHOE
 
 __all__ = ["adopt_log", "check", "log_keys", "serve", "table_on"]
 
@@ -47,12 +50,12 @@ async def serve(config: TableConfig, stop: asyncio.Event, probe: Probe = no_prob
     """
     if faults := [*rule_faults(config)]:
         raise ConfigFaults(config.origin, faults)
-    keys = _checkpoint_keys(config)
+    keys, access = _checkpoint_keys(config), SiteAccess(config)
     trust = log_keys(config, keys) if keys else None
     with ExitStack() as stack:
         judging = opening_judge(config.log_path, config.origin)
         log = stack.enter_context(EventLog.open(config.log_path, config.origin, trust, judging))
-        table = table_on(log, config, probe)
+        table = table_on(log, config, access, probe)
         table.head = trust.head if trust else None
         table.writer.configure_rotation(config.data.new_file)
         table.configure_limits(config.limits.as_event() if config.limits else None)
@@ -71,8 +74,10 @@ async def serve(config: TableConfig, stop: asyncio.Event, probe: Probe = no_prob
         await service.run(stop)
 
 
-def table_on(log: EventLog, config: TableConfig, probe: Probe = no_probe) -> Table:
-    """Return the table of a configuration on its open log.
+def table_on(
+    log: EventLog, config: TableConfig, access: SiteAccess, probe: Probe = no_probe
+) -> Table:
+    """Return the table of a configuration on its open log, which asks `access` who may do what.
 
     Raises:
         TableError: the rulebook or the log cannot be used.
@@ -84,7 +89,7 @@ def table_on(log: EventLog, config: TableConfig, probe: Probe = no_probe) -> Tab
         config.topics,
         in_force,
         SystemClock(),
-        roles=config.roles(),
+        roles=access().roles,
         result_required=load_profile(config.profile_name).result == "required",
         library=library,
         property_scale=config.pay_scale,
@@ -94,7 +99,12 @@ def table_on(log: EventLog, config: TableConfig, probe: Probe = no_probe) -> Tab
         _log.warning("rulebook.waits", until="this table starts between two coups")
     for fault in limit_faults(table.rulebook, table.state.limits):
         _log.warning("limits.unfit", rulebook=table.rulebook.id, why=fault)
-    table.on_profile_cited = ProfileKeeper(log.path, profiles, config.journal_path)
+    table.access = access
+    table.on_profile_cited = WireReading(
+        log.path,
+        ProfileKeeper(log.path, profiles, config.journal_path),
+        lambda: access().bus.must_prove(SHOE),
+    )
     return table
 
 
@@ -112,7 +122,7 @@ def adopt_log(config: TableConfig, by: str, reason: str) -> int:
     with EventLog.open(config.log_path, config.origin) as log:
         if not log.position:
             raise InputError(f"{log.path}: empty; there is nothing to adopt")
-        table = table_on(log, config)
+        table = table_on(log, config, SiteAccess(config))
         table.head = head
         table.adopt_log(by=by, reason=reason, kept=kept)
         table.sign_checkpoints(keys)
@@ -136,10 +146,10 @@ def check(config: TableConfig) -> None:
     """Check the configured files before anything starts.
 
     Raises:
-        InputError: a key's file or the users file cannot be used.
+        InputError: a file of keys or the users file cannot be used.
     """
     _checkpoint_keys(config)
-    config.roles()
+    SiteAccess(config)
 
 
 def _rulebooks(log: Path, config: TableConfig) -> tuple[Rulebook, tuple[Rulebook, ...]]:

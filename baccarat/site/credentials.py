@@ -26,6 +26,7 @@ LAID_OUT: Final = Path("/run/credentials")
 _READS: Final = {
     "bus": "table",
     "checkpoints": "table",
+    "message_keys": "table",
     "shoe": "shoe",
     "displays": "displays",
     "scoreboard": "scoreboard",

@@ -14,7 +14,7 @@ import socket
 import sqlite3
 import ssl
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -32,6 +32,7 @@ from baccarat.history.log_judging import Judging
 from baccarat.rulebooks.library import is_file
 from baccarat.site.credentials import outdated
 from baccarat.site.findings import DoctorFinding, fails, passes, read_document, warns
+from displays.auth.login_record import read_record
 from events.clock import SystemClock
 from events.errors import BusError, ConfigError, InputError, LinkError, TableError
 from events.log.verify import VerificationResult, parse_kept_checkpoints, verify
@@ -39,7 +40,9 @@ from events.log.vouching import head_of
 from events.mqtt.bus import Bus, BusSettings
 from events.mqtt.messages import Message
 from events.mqtt.presence import Presence, read_status
-from events.proof.keys import load_signing_key
+from events.mqtt.topics import Topics
+from events.proof.keys import load_message_keys, load_signing_key
+from events.proof.message_mac import MessageKey, add_mac
 from events.tls import ClientTls, read_pair
 from shoe_driver.profiles.catalogue import load_profile
 from shoe_driver.transports.endpoint import parse_url
@@ -130,6 +133,7 @@ class _Login(Struct, kw_only=True):
         hears: a topic that it must receive when the table runs.
         awaits: another one, which it receives when the driver runs; empty where there is none.
         user: the name under which it may send requests; None where it may not.
+        keys: that user's message keys.
         heard: the newest message of each topic.
         services: the presence of each service, by its topic.
         trouble: why it was not accepted.
@@ -142,6 +146,7 @@ class _Login(Struct, kw_only=True):
     hears: str
     awaits: str = ""
     user: str | None = None
+    keys: tuple[MessageKey, ...] = ()
     heard: dict[str, bytes] = {}
     services: dict[str, Presence] = {}
     trouble: str = ""
@@ -232,15 +237,28 @@ def _logins(config: TableConfig) -> Iterator[_Login]:
     if config.displays:
         user = "console" if config.displays.users else None
         settings = config.own_bus("displays")
-        yield _Login(section="displays", settings=settings, hears=topics.state, user=user)
+        keys = _own_keys(config, config.displays.message_key)
+        yield _Login(
+            section="displays", settings=settings, hears=topics.state, user=user, keys=keys
+        )
     if config.scoreboard:
         settings = config.own_bus("scoreboard")
         yield _Login(section="scoreboard", settings=settings, hears=topics.state)
     if config.cage:
         settings, user = config.own_bus("cage"), config.cage.user
-        yield _Login(section="cage", settings=settings, hears=topics.state, user=user)
+        keys = _own_keys(config, config.cage.message_key)
+        yield _Login(section="cage", settings=settings, hears=topics.state, user=user, keys=keys)
     if config.metrics:
         yield _Login(section="metrics", settings=config.own_bus("metrics"), hears=topics.state)
+
+
+def _own_keys(config: TableConfig, given: str | None) -> tuple[MessageKey, ...]:
+    """Return the keys in a section's file; none where it cannot be used, which is said apart."""
+    path = config.beside(given)
+    try:
+        return load_message_keys(path, config.origin) if path else ()
+    except InputError:
+        return ()
 
 
 async def _try(config: TableConfig, login: _Login) -> None:
@@ -272,9 +290,7 @@ async def _try(config: TableConfig, login: _Login) -> None:
 
     def ask() -> None:
         if login.user is not None and not login.answered:
-            asked = {"transaction": transaction, "from": _BEYOND, "actor": login.user}
-            topic = topics.request(login.user, "replay")
-            bus.post(topic, msgspec.json.encode(asked))
+            bus.post(*_question(topics, login.user, login.keys, transaction))
 
     subscriptions = {login.hears: on_message}
     if login.section == "bus":
@@ -286,6 +302,15 @@ async def _try(config: TableConfig, login: _Login) -> None:
     settings = msgspec.structs.replace(login.settings, client_id=name)
     bus = Bus(settings, subscriptions=subscriptions, on_connect=on_connect)
     login.trouble = await _until(content, bus, ask)
+
+
+def _question(
+    topics: Topics, user: str, keys: Sequence[MessageKey], transaction: str
+) -> tuple[str, bytes]:
+    """Return the topic and the message of a replay that a table refuses."""
+    topic = topics.request(user, "replay")
+    body = msgspec.json.encode({"transaction": transaction, "from": _BEYOND, "actor": user})
+    return topic, add_mac(keys[0], topic, body, _CLOCK.utc_ns()) if keys else body
 
 
 def _note(services: dict[str, Presence], message: Message) -> None:
@@ -401,6 +426,8 @@ def examine(config: TableConfig, backups: Path) -> Iterator[DoctorFinding]:
         _disk,
         _secrets,
         _signing,
+        _message_keys,
+        _login_record,
         _certificates,
         _screens_pairs,
         _outdated,
@@ -496,6 +523,65 @@ def _signing(config: TableConfig) -> Iterator[DoctorFinding]:
         yield fails("signing key", str(error), "without it the table does not start")
         return
     yield passes("signing key", f"{path} can be used")
+
+
+def _message_keys(config: TableConfig) -> Iterator[DoctorFinding]:
+    given = config.message_keys
+    if given is None:
+        yield warns(
+            "message keys",
+            "there are none: whoever runs the broker can forge cards and requests",
+            f"`baccarat keys messages {Path(config.base) / config.table}.toml`",
+        )
+        return
+    if given.mode == "trust-broker":
+        text = "the site has chosen to trust the broker: whoever runs it can forge anything"
+        yield warns("message keys", text, 'make keys, and say mode = "required"')
+    elif given.mode == "enrolling":
+        text = "keys are being handed out: messages without a code still count"
+        yield warns("message keys", text, 'say mode = "required" once all have theirs')
+    if given.without:
+        text = f"requests need no key where they come from {', '.join(given.without)}"
+        yield warns("message keys", text, "give those users keys, and empty message_keys.without")
+    named = {"message_keys.file": given.file}
+    for section in ("shoe", "displays", "cage"):
+        named[f"{section}.message_key"] = getattr(getattr(config, section), "message_key", None)
+    known = {key.id for key in _own_keys(config, given.file)}
+    for name, value in named.items():
+        path = config.beside(value)
+        if path is None or value is None or (value.startswith(CREDENTIAL) and not path.exists()):
+            continue
+        try:
+            keys = load_message_keys(path, config.origin)
+        except InputError as error:
+            yield fails(name, str(error), "make it again: `baccarat keys messages`")
+            continue
+        if known and keys[0].id not in known:
+            text = f"{path}: the table does not know its newest key {keys[0].id}"
+            yield fails(name, text, "copy the file that `baccarat keys messages` wrote")
+        else:
+            yield passes(name, f"{path} can be used")
+
+
+def _login_record(config: TableConfig) -> Iterator[DoctorFinding]:
+    given = config.displays
+    if given is None or given.users is None:
+        return
+    path = config.beside(given.record)
+    if path is None:
+        text = "nobody records who logs in, who fails, and whose role changes"
+        yield warns("login record", text, 'name a file: displays.record = "logins.jsonl"')
+        return
+    try:
+        found = read_record(path, config.origin)
+    except OSError as error:
+        yield fails("login record", f"{path}: {error.strerror}", "run the doctor as root")
+        return
+    if found.first_bad is not None:
+        text = f"{path}: line {found.first_bad} does not follow from those before it"
+        yield fails("login record", text, "keep the file as it is: somebody has changed it")
+    else:
+        yield passes("login record", f"{path}: {len(found.entries)} entries")
 
 
 def _certificates(config: TableConfig) -> Iterator[DoctorFinding]:

@@ -1,13 +1,14 @@
 """A small certificate authority for one site: its own certificate, and those it issues.
 
 `cryptography` does the hard part. Keys are ECDSA on P-256, which every TLS library supports. A leaf
-is for servers, clients or both, and contains the names it may be reached by. Issuing and renewing
+is for servers or for clients, and contains the names it may be reached by. Issuing and renewing
 need the authority's key, which belongs on no controller.
 """
 
 import ipaddress
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -26,15 +27,13 @@ CA_DAYS: Final = 3650
 LEAF_DAYS: Final = 397
 # The clocks of a controller and of the issuing machine need not agree to the second.
 _EARLIER: Final = timedelta(hours=1)
-_BOTH: Final = x509.ExtendedKeyUsage(
-    [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
-)
 # A name of letters, digits and hyphens (RFC 1123); the first part may be a star.
 _HOST: Final = re.compile(
     r"(?=.{1,253}\Z)(\*\.)?[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
     r"(\.[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?)*"
 )
-_CLIENT: Final = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH])
+_SERVER_AUTH: Final = ExtendedKeyUsageOID.SERVER_AUTH
+_CLIENT_AUTH: Final = ExtendedKeyUsageOID.CLIENT_AUTH
 
 
 class Pki:
@@ -67,7 +66,13 @@ class Pki:
         return self._folder / "ca.pem"
 
     def issue(
-        self, name: str, hosts: Sequence[str] = (), days: int = LEAF_DAYS, *, replace: bool = False
+        self,
+        name: str,
+        hosts: Sequence[str] = (),
+        days: int = LEAF_DAYS,
+        *,
+        client: bool = False,
+        replace: bool = False,
     ) -> Path:
         """Issue a certificate.
 
@@ -75,6 +80,8 @@ class Pki:
             name: its common name and its files'.
             hosts: names and addresses it may be reached by; without any it is a client's.
             days: its validity.
+            client: whether it may be shown as a client's as well; nodes that connect to one another
+                need that. Nobody should log in by a web server's certificate.
             replace: replace an existing key and certificate with new ones.
 
         Raises:
@@ -84,11 +91,15 @@ class Pki:
         """
         authority, signer = self._authority()
         key = ec.generate_private_key(ec.SECP256R1())
+        purposes = [
+            *([_SERVER_AUTH] if hosts else []),
+            *([_CLIENT_AUTH] if client or not hosts else []),
+        ]
         builder = (
             self._builder(_name(name), authority.subject, key.public_key(), days)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .add_extension(_usage(issues=False), critical=True)
-            .add_extension(_BOTH if hosts else _CLIENT, critical=False)
+            .add_extension(x509.ExtendedKeyUsage(purposes), critical=False)
             .add_extension(
                 x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key()),
                 critical=False,
@@ -101,25 +112,26 @@ class Pki:
         return self._folder / f"{name}.pem"
 
     def renew(self, name: str, days: int = LEAF_DAYS) -> Path:
-        """Issue a certificate again, with a new key and the same names.
+        """Issue a certificate again, with a new key, the same names and the same purposes.
 
         Raises:
             InputError: it, or the authority, is not there; or one of its names is not valid.
         """
-        try:
-            found = self.certificate(name).extensions.get_extension_for_class(
-                x509.SubjectAlternativeName
-            )
+        before = self.certificate(name).extensions
+        hosts: list[str] = []
+        with suppress(x509.ExtensionNotFound):
+            found = before.get_extension_for_class(x509.SubjectAlternativeName)
             hosts = [str(each.value) for each in found.value]
-        except x509.ExtensionNotFound:
-            hosts = []
+        client = not hosts
+        with suppress(x509.ExtensionNotFound):
+            client = _CLIENT_AUTH in before.get_extension_for_class(x509.ExtendedKeyUsage).value
         for host in hosts:
             if not _is_host(host):
                 raise InputError(
                     f"{self._folder / name}.pem: names {host[:80]!r}, which is no DNS name and no "
                     "IP address; take it and its key away, and `baccarat pki issue` makes others"
                 )
-        return self.issue(name, hosts, days, replace=True)
+        return self.issue(name, hosts, days, client=client, replace=True)
 
     def certificates(self) -> dict[str, x509.Certificate]:
         """Return name to certificate, with the authority's own."""

@@ -215,7 +215,7 @@ class BenchProperty:
         pki.begin("bench")
         pki.issue("client")
         for name in forms:
-            pki.issue(name, [LOOPBACK])
+            pki.issue(name, [LOOPBACK], client=True)
         write_hub(HubPlan(tables=self.tables, nodes=forms), self.folder)
         for name in forms:
             conf = self.folder / name / "nats-server.conf"

@@ -5,8 +5,9 @@ readers; a first one is its owner's alone. `UserAccounts` reads it again after a
 removed person fails at the next request.
 """
 
+import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Final
@@ -31,16 +32,36 @@ __all__ = [
 CONSOLE_ROLES: Final = frozenset({"dealer", "supervisor", "technician"})
 
 
+_NS: Final = 1_000_000_000
+_DAY_NS: Final = 86_400 * _NS
+
+
 class UserAccount(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A person who may log in.
 
     Args:
         password: the argon2 hash.
         roles: some of `CONSOLE_ROLES`.
+        changed: when the password was set, seconds since 1970 UTC; None before that was kept.
+        until: when the account ends, seconds since 1970 UTC; None where it does not.
+        reason: why there is an account that ends.
     """
 
     password: str
     roles: tuple[str, ...]
+    changed: int | None = None
+    until: int | None = None
+    reason: str | None = None
+
+    def has_ended(self, utc_ns: int) -> bool:
+        """Return whether the account has ended by a time, nanoseconds since 1970 UTC."""
+        return self.until is not None and utc_ns >= self.until * _NS
+
+    def is_too_old(self, days: int | None, utc_ns: int) -> bool:
+        """Return whether the password is older than so many days, or of unknown age."""
+        if days is None:
+            return False
+        return self.changed is None or utc_ns - self.changed * _NS > days * _DAY_NS
 
 
 class _File(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -57,12 +78,21 @@ class UserAccounts:
 
     Raises:
         InputError: the file cannot be used.
+
+    Attributes:
+        on_change: called with the accounts whenever the file has changed.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._seen = _stamp(path)
         self._accounts = load_accounts(path)
+        self.on_change: Callable[[Mapping[str, UserAccount]], None] = _nothing
+
+    def all(self) -> Mapping[str, UserAccount]:
+        """Return the accounts by name, as the file has them now."""
+        self.get("")
+        return self._accounts
 
     def get(self, name: str) -> UserAccount | None:
         """Return the account of that name, or None.
@@ -76,7 +106,12 @@ class UserAccounts:
                 self._accounts = load_accounts(self._path)
             except InputError:
                 self._accounts = {}
+            self.on_change(self._accounts)
         return self._accounts.get(name)
+
+
+def _nothing(_: Mapping[str, UserAccount]) -> None:
+    """Tell nobody."""
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:
@@ -132,6 +167,11 @@ def save_accounts(path: Path, accounts: Mapping[str, UserAccount]) -> None:
     for name, account in sorted(accounts.items()):
         roles = ", ".join(f'"{role}"' for role in account.roles)
         lines += [f'\n[users.{name}]\nroles = [{roles}]\npassword = "{account.password}"\n']
+        for key in ("changed", "until"):
+            if (value := getattr(account, key)) is not None:
+                lines.append(f"{key} = {value}\n")
+        if account.reason is not None:
+            lines.append(f"reason = {json.dumps(account.reason)}\n")
     with NamedTemporaryFile(  # created with mode 0600
         "w", encoding="utf-8", dir=path.absolute().parent, prefix=f".{path.name}-", delete=False
     ) as file:

@@ -157,7 +157,7 @@ def is_here(host: str) -> bool:
         return False
 
 
-LoginResult = Literal["ok", "wrong", "locked", "often"]
+LoginResult = Literal["ok", "wrong", "locked", "often", "expired"]
 """The result of an attempt to log in."""
 # Enough for the handful of screens of a table.
 _LOGINS_BURST: Final = 10
@@ -173,10 +173,14 @@ class LoginPolicy:
     Args:
         accounts: the people who may log in.
         clock: for rates and locks.
+        password_days: days after which a password lets nobody in; None for no end.
     """
 
-    def __init__(self, accounts: UserAccounts, clock: Clock) -> None:
+    def __init__(
+        self, accounts: UserAccounts, clock: Clock, password_days: int | None = None
+    ) -> None:
         self._accounts = accounts
+        self._clock, self._password_days = clock, password_days
         self._rate = RateLimit(clock, burst=_LOGINS_BURST, per_s=_LOGINS_PER_S)
         self._each = Lockout(clock)
         self._unknown_browsers = Lockout(clock, most=STRANGERS_MOST)
@@ -206,8 +210,19 @@ class LoginPolicy:
             if self._locked(name, key, device):
                 return "locked"
             account = self._accounts.get(name)
+            now_ns = self._clock.utc_ns()
+            if account is not None and account.has_ended(now_ns):
+                account = None
             matches = await asyncio.to_thread(password_matches, account, password)
-            return "ok" if self._counted(name, key, device, matches=matches) else "wrong"
+            if not self._counted(name, key, device, matches=matches):
+                return "wrong"
+            old = account is not None and account.is_too_old(self._password_days, now_ns)
+            return "expired" if old else "ok"
+
+    def locks(self, name: str, *, place: str, cookie: str | None) -> bool:
+        """Return whether another attempt would find the name locked."""
+        device = self._device(name, cookie)
+        return self._locked(name, f"{name}#{device}" if device else f"{name}@{place}", device)
 
     def _locked(self, name: str, key: str, device: str | None) -> bool:
         return bool(

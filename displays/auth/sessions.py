@@ -49,9 +49,11 @@ class Sessions:
     Args:
         clock: for ages.
         idle_s: seconds of inactivity that end a session.
+        each: most sessions of one person; a further login ends the most inactive one.
     """
 
-    def __init__(self, clock: Clock, idle_s: int) -> None:
+    def __init__(self, clock: Clock, idle_s: int, each: int = SESSIONS_EACH) -> None:
+        self._each = each
         self._clock = clock
         self._idle_us = idle_s * _US
         self._open: dict[bytes, Session] = {}
@@ -70,7 +72,7 @@ class Sessions:
         now = self._clock.mono_us()
         self._open = {key: each for key, each in self._open.items() if self._is_valid(each, now)}
         theirs = {key: each for key, each in self._open.items() if each.user == user}
-        for most, among in ((SESSIONS_EACH, theirs), (SESSIONS_MOST, self._open)):
+        for most, among in ((self._each, theirs), (SESSIONS_MOST, self._open)):
             if len(among) >= most:
                 del self._open[min(among, key=lambda key: self._open[key].seen_us)]
         token = secrets.token_urlsafe(32)

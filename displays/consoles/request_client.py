@@ -121,7 +121,8 @@ class ConsoleRequestClient:
         if self._requests.in_flight >= _WAITING_MOST:
             raise NoAnswer("too many commands wait for the table")
         with self._requests.pending(CONSOLE, command) as request:
-            if not (yield from Post(request.topic, request.body)):
+            body = yield from self._requests.authenticated(request)
+            if not (yield from Post(request.topic, body)):
                 raise NoAnswer("the table cannot be reached: nothing was sent")
             answer = yield from request.next_answer(ANSWER_SECONDS)
         if answer is None:

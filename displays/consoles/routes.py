@@ -18,6 +18,7 @@ from starlette.routing import Route
 
 from displays.auth.accounts import UserAccounts
 from displays.auth.login_policy import LoginPolicy, LoginResult, RateLimit, client_network
+from displays.auth.login_record import LoginRecord
 from displays.auth.sessions import Sessions
 from displays.consoles.request_client import ConsoleRequestClient, MalformedCommand, NoAnswer
 from displays.http.pages import Pages, text_response
@@ -82,6 +83,7 @@ _LOGIN_REPLIES: Final[Mapping[LoginResult, tuple[str, int]]] = {
     "wrong": ("login.wrong", 403),
     "locked": ("login.locked", 429),
     "often": ("login.too_many", 429),
+    "expired": ("login.expired", 403),
 }
 
 
@@ -124,9 +126,11 @@ class ConsoleRoutes:
         clock: for rate limits.
         secure: whether the server uses TLS; then cookies are sent over TLS only.
         epoch: marks this process's state ids.
+        record: where logins are recorded; None for nowhere.
+        password_days: days after which a password lets nobody in; None for no end.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a part of the application
         self,
         *,
         accounts: UserAccounts,
@@ -137,15 +141,18 @@ class ConsoleRoutes:
         clock: Clock,
         secure: bool,
         epoch: str,
+        record: LoginRecord | None = None,
+        password_days: int | None = None,
     ) -> None:
         self._accounts = accounts
+        self._clock, self._record = clock, record
         self._sessions = sessions
         self._desk = desk
         self._live = live
         self._pages = pages
         self._secure = secure
         self._epoch = epoch
-        self._login_policy = LoginPolicy(accounts, clock)
+        self._login_policy = LoginPolicy(accounts, clock, password_days)
         self._commands = RateLimit(clock, burst=_COMMANDS_BURST, per_s=_COMMANDS_PER_S)
         # By this prefix a browser accepts the cookie only from this host, and only over TLS.
         prefix = "__Host-" if secure else ""
@@ -173,7 +180,11 @@ class ConsoleRoutes:
         account = self._accounts.get(session.user) if session else None
         if token is None or session is None:
             return None
-        if account is None or account.password != session.password:
+        if (
+            account is None
+            or account.password != session.password
+            or account.has_ended(self._clock.utc_ns())
+        ):
             self._sessions.end(token)  # the account was removed, or has another password
             return None
         return ConsoleUser(session.user, frozenset(account.roles), session.csrf)
@@ -245,20 +256,30 @@ class ConsoleRoutes:
         )
         account = self._accounts.get(name) if verdict == "ok" else None
         if account is None:
-            if verdict == "wrong":  # logged only here: the other results can come in floods
-                _log.warning("login.failed", user=name, place=place)
+            if verdict in {"wrong", "expired"}:  # the other results can come in floods
+                # A name that nobody has may be a password, typed into the wrong field.
+                known = name if self._accounts.get(name) else ""
+                _log.warning("login.failed", user=known or None, place=place)
+                self._note("failed" if verdict == "wrong" else "expired", known, place)
+                if self._login_policy.locks(name, place=place, cookie=device):
+                    self._note("locked", known, place)
             said, status = _LOGIN_REPLIES[verdict]
             return self._form(request, said=words[said], status=status)
         token = self._sessions.begin(
             name, password=account.password, instead_of=request.cookies.get(self._cookie)
         )
         _log.info("login", user=name)
+        self._note("login", name, place)
         response = RedirectResponse("/console", 303)
         self._set(response, self._cookie, token)
         known = self._login_policy.device_cookie(name, device)
         self._set(response, self._device_cookie + name, known, max_age=_DEVICE_S, path="/login")
         response.delete_cookie(self._nonce_cookie, path="/", secure=self._secure, httponly=True)
         return response
+
+    def _note(self, what: str, user: str, place: str = "") -> None:
+        if self._record is not None:
+            self._record.note(what, user, place=place)
 
     async def _logout(self, request: Request) -> Response:
         person = self._person(request)
@@ -268,6 +289,7 @@ class ConsoleRoutes:
                 return text_response("this was not sent by our own page", 403)
             self._sessions.end(request.cookies[self._cookie])
             _log.info("logout", user=person.name)
+            self._note("logout", person.name)
         response = RedirectResponse("/login", 303)
         response.delete_cookie(self._cookie, path="/", secure=self._secure, httponly=True)
         return response

@@ -23,6 +23,7 @@ __all__ = [
     "BODY_MOST",
     "BODY_SECONDS",
     "BadBody",
+    "OneLength",
     "SecurityHeaders",
     "TrustedHosts",
     "read_form",
@@ -94,6 +95,29 @@ class SecurityHeaders:
             await send(message)
 
         await self._app(scope, receive, add)
+
+
+class OneLength:
+    """Middleware that refuses a request which says its length in two ways.
+
+    A proxy before the server may believe the other one, and take the rest for another request.
+
+    Args:
+        app: the application.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Call the application, or refuse and end the connection."""
+        names = {name for name, _ in scope["headers"]} if scope["type"] == "http" else set()
+        if {b"content-length", b"transfer-encoding"} <= names:
+            text = "a request says its length once: Content-Length or Transfer-Encoding\n"
+            refused = PlainTextResponse(text, 400, {"connection": "close"})
+            await refused(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
 
 
 class TrustedHosts:
@@ -191,6 +215,8 @@ async def read_form(request: Request) -> dict[str, str]:
         if isinstance(error, BadBody):
             raise
         raise BadBody(400, "no form") from error
+    if len(dict(fields)) < len(fields):
+        raise BadBody(400, "a field is there twice; write it once")
     return dict(fields)
 
 

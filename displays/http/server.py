@@ -10,6 +10,7 @@ screens, without a login and with hardly any traffic.
 
 import asyncio
 import logging
+import re
 import socket
 import ssl
 from collections.abc import Callable, Generator
@@ -18,6 +19,8 @@ from pathlib import Path
 from typing import Final
 
 import uvicorn
+from h11 import RemoteProtocolError
+from h11._receivebuffer import ReceiveBuffer
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from displays.auth.login_policy import client_network, is_here
@@ -101,8 +104,29 @@ UNTAKEN_SECONDS: Final = 10.0
 CONNECTIONS_MOST: Final = 512
 # Most connections from one other machine. A browser opens six.
 ADDRESS_MOST: Final = 32
+_LONE_LF: Final = re.compile(rb"(?<!\r)\n")
 # Most data that may wait here for one browser, in addition to the system's: a few states.
 _WAITING_BYTES: Final = 64 * 1024
+
+
+class _StrictBuffer(ReceiveBuffer):
+    """The bytes of a connection, of which every line ends in CR and LF.
+
+    h11 takes a lone LF for a line's end, and a proxy before it may not: then the two see different
+    requests in the same bytes (request smuggling).
+    """
+
+    def maybe_extract_lines(self) -> list[bytearray] | None:
+        """Return the lines up to the first blank one; None while they are incomplete.
+
+        Raises:
+            RemoteProtocolError: a line ends in LF alone.
+        """
+        end = self._data.find(b"\r\n\r\n")
+        head = self._data if end < 0 else self._data[: end + 2]
+        if _LONE_LF.search(head):
+            raise RemoteProtocolError("a line ends in CR and LF")
+        return super().maybe_extract_lines()
 
 
 class LimitedConnection(H11Protocol):
@@ -118,6 +142,7 @@ class LimitedConnection(H11Protocol):
     ) -> None:
         """Start the limits, or abort the connection if there are too many."""
         super().connection_made(transport)
+        self.conn._receive_buffer = _StrictBuffer()  # noqa: SLF001 - h11 has no setting for it
         transport.set_write_buffer_limits(high=_WAITING_BYTES)
         host = self.client[0] if self.client else ""
         self.place = client_network(host)

@@ -10,7 +10,18 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-__all__ = ["ANSWER_ACCEPTED", "ANSWER_EXISTS", "ANSWER_REFUSED", "Answer", "Command", "Refusal"]
+from events.errors import MalformedJson
+from events.json_form import decode_json
+
+__all__ = [
+    "ANSWER_ACCEPTED",
+    "ANSWER_EXISTS",
+    "ANSWER_REFUSED",
+    "Answer",
+    "Command",
+    "Refusal",
+    "transaction_of",
+]
 
 ANSWER_ACCEPTED: Final = "accepted"
 ANSWER_EXISTS: Final = "exists"
@@ -50,3 +61,17 @@ class Answer(Struct, frozen=True, kw_only=True, omit_defaults=True):
     code: str | None = None
     text: str | None = None
     shown: Any = None
+
+
+class _Sent(Struct):
+    """The transaction of a body; other fields are skipped, however many there are."""
+
+    transaction: str = ""
+
+
+def transaction_of(body: bytes) -> str:
+    """Return the transaction of an otherwise invalid body, so that its sender can be answered."""
+    try:
+        return decode_json(body, _Sent).transaction
+    except MalformedJson:
+        return ""

@@ -2,8 +2,10 @@
 
 **The broker is a courier, never a store.** Sessions are clean. A broker that kept a queue for us
 would deliver after a reconnect what the journals at both ends resend anyway, in another order, and
-a kill would lose part of it. Quality of service is 1 and the client id is fixed. Every connection
-has a new client object, because a used one cannot be used again.
+a kill would lose part of it. Quality of service is 1. The client id ends in random digits that last
+as long as the bus: nobody else can guess it and so take the connection over, and a reconnect still
+replaces an own connection that the broker believes alive. Every connection has a new client object,
+because a used one cannot be used again.
 
 **Order.** `post` and `publish` write to the wire in the order of the calls. Handlers run one after
 the other, in the order of arrival. Within one connection `on_connect` runs to its end, then the
@@ -32,6 +34,7 @@ handlers.
 
 import asyncio
 import random
+import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Final
@@ -65,9 +68,10 @@ PAYLOAD_BYTES: Final = 7 * 1024 * 1024
 INBOX_MESSAGES: Final = 10_000
 # ... and, for large messages, as many bytes as one sender may have in flight.
 INBOX_BYTES: Final = 32 * 1024 * 1024
-# A connection shorter than this does not reset the pause: two services with one client id
-# disconnect each other for ever, and should do so slowly.
+# A connection shorter than this does not reset the pause: a broker that hangs up at once should be
+# asked ever more slowly.
 STEADY_SECONDS: Final = 5.0
+_SUFFIX_BYTES: Final = 8
 
 
 Handler = Callable[[Message], Awaitable[None]]
@@ -79,7 +83,8 @@ class BusSettings(Struct, frozen=True):
     Args:
         host: its host; with `ca`, a name or address that its certificate holds.
         port: its port.
-        client_id: used by this service alone.
+        client_id: the service's name at the broker. The bus adds a random end, since a broker
+            disconnects whoever has a client id for the next who comes with it.
         username: our login.
         password: its password.
         ca: PEM file of the CA that the broker's certificate must come from; turns on TLS.
@@ -134,6 +139,7 @@ class Bus:
         self._on_disconnect = on_disconnect
         self._rng = rng or random.Random()  # noqa: S311 - spreads reconnects, guards nothing
         self._log = structlog.get_logger().bind(client_id=settings.client_id)
+        self._client_id = f"{settings.client_id}-{secrets.token_hex(_SUFFIX_BYTES)}"
         self._connection: BusConnection | None = None
         self.dropped = 0
         self._tls = ClientTls(settings.ca, settings.cert, settings.key)
@@ -220,7 +226,7 @@ class Bus:
         return BusConnection(
             self._settings.host,
             self._settings.port,
-            client_id=self._settings.client_id,
+            client_id=self._client_id,
             username=self._settings.username,
             password=self._settings.password,
             tls=tls,

@@ -17,6 +17,7 @@ from events.commands.registry import COMMAND_NAMES
 from events.errors import MalformedJson
 from events.json_form import decode_json
 from events.mqtt.messages import Message
+from events.mqtt.peer_keys import PeerKeys
 from events.mqtt.process import LogLine, Publish, Signal, Steps, Wait
 from events.mqtt.topics import Topics
 
@@ -81,14 +82,16 @@ class RequestClient:
 
     Args:
         topics: the table's topics.
+        keys: of the users; without, nothing is proved and every answer counts.
 
     Attributes:
         resent: repetitions since the start.
     """
 
-    def __init__(self, topics: Topics) -> None:
+    def __init__(self, topics: Topics, keys: PeerKeys | None = None) -> None:
         self.resent = 0
         self._topics = topics
+        self._keys = keys or PeerKeys()
         self._pending: dict[tuple[str, str], list[PendingRequest]] = {}
 
     @property
@@ -115,6 +118,10 @@ class RequestClient:
             if not waiting:
                 del self._pending[key]
 
+    def authenticated(self, request: PendingRequest) -> Steps[bytes]:
+        """Return a request as it is to be published now; each sending proves itself anew."""
+        return self._keys.authenticated(request.topic, request.body)
+
     def ask(
         self, user: str, command: Command, retry: Retry = USUAL_RETRY, step: str = ""
     ) -> Steps[Answer]:
@@ -122,7 +129,9 @@ class RequestClient:
         back_off_s = retry.back_off_s
         with self.pending(user, command) as request:
             while True:
-                sent = yield from Publish(request.topic, request.body, step=step)
+                sent = yield from Publish(
+                    request.topic, (yield from self.authenticated(request)), step=step
+                )
                 wait_s = retry.answer_s if sent else back_off_s
                 while (answer := (yield from request.next_answer(wait_s))) is not None:
                     if answer.code not in retry.passing:
@@ -133,8 +142,13 @@ class RequestClient:
 
     def on_answer(self, message: Message) -> Steps[None]:
         """Handle a message on `response/<user>`."""
+        body = yield from self._keys.checked(message.topic, message.payload)
+        if body is None:
+            fields = {"topic": message.topic, "count": self._keys.refused}
+            yield from LogLine("error", "answer.forged", fields)
+            return
         try:
-            answer = decode_json(message.payload, Answer)
+            answer = decode_json(body, Answer)
         except MalformedJson as error:
             fields = {"topic": message.topic, "reason": str(error)}
             yield from LogLine("error", "answer.unreadable", fields)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from events.mqtt.messages import Message
+from events.mqtt.peer_keys import PeerKeys
 from events.mqtt.presence import PresencePublisher
 from events.mqtt.process import Begin, LogLine, Signal, Steps, Wait
 from events.mqtt.topics import Topics
@@ -36,6 +37,7 @@ class DriverProcess:
         keep: how large its journal's files grow, and how long they are kept.
         session: its session number, larger than at its last start.
         utc_ns: now, nanoseconds since 1970 UTC.
+        keys: proves what it says, and checks what the table says.
 
     Attributes:
         recorder: its journal, decoder and outbox.
@@ -51,11 +53,12 @@ class DriverProcess:
         keep: JournalRetention,
         session: int,
         utc_ns: int,
+        keys: PeerKeys | None = None,
     ) -> None:
         port = PortStatus(transport)
         self.recorder = Recorder(profile, keep)
         self._presence = PresencePublisher(topics.status(SERVICE), session, utc_ns)
-        self._sender = EventSender(topics, self.recorder, port)
+        self._sender = EventSender(topics, self.recorder, port, keys)
         self._link = LinkSupervisor(port, self.recorder, self._sender.publish_status)
         self._said_offline = Signal()
         self.recorder.on_events = self._sender.on_events

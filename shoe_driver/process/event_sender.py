@@ -21,6 +21,7 @@ from msgspec import Struct
 from events.errors import MalformedJson
 from events.json_form import decode_json
 from events.mqtt.messages import Message
+from events.mqtt.peer_keys import PeerKeys
 from events.mqtt.process import LogLine, Now, Post, Signal, Steps, Wait
 from events.mqtt.topics import Topics
 from events.types.shoe_reports import LinkStatus, ShoeAck
@@ -71,13 +72,17 @@ class EventSender:
         topics: the table's topics.
         recorder: the source of events, and their record.
         port: the port's state.
+        keys: the driver's; without, nothing is proved and every acknowledgement counts.
 
     Attributes:
         refused: acknowledgements that were refused.
     """
 
-    def __init__(self, topics: Topics, recorder: Recorder, port: PortStatus) -> None:
+    def __init__(
+        self, topics: Topics, recorder: Recorder, port: PortStatus, keys: PeerKeys | None = None
+    ) -> None:
         self.refused = 0
+        self._keys = keys or PeerKeys()
         self._topics = topics
         self._recorder = recorder
         self._port = port
@@ -140,8 +145,12 @@ class EventSender:
     def on_ack(self, message: Message) -> Steps[None]:
         """Apply a message of the core: an acknowledgement, or a hello."""
         yield from AckReceived()
+        body = yield from self._keys.checked(message.topic, message.payload)
+        if body is None:
+            yield from self._refuse("nothing proves that the table sent it")
+            return
         try:
-            ack = decode_json(message.payload, ShoeAck)
+            ack = decode_json(body, ShoeAck)
         except MalformedJson as error:
             yield from self._refuse(f"unreadable: {error}")
             return
@@ -167,7 +176,9 @@ class EventSender:
         now = (yield from Now()).mono_us
         status = self._status(now)
         self._told_us = now
-        if (yield from Post(self._topics.link_shoe, msgspec.json.encode(status), retain=True)):
+        topic = self._topics.link_shoe
+        body = yield from self._keys.authenticated(topic, msgspec.json.encode(status))
+        if (yield from Post(topic, body, retain=True)):
             self._told, self._status_due = (status.journal, status.head), False
 
     def _acknowledged(self, seq: int, *, hello: bool) -> Steps[None]:
@@ -225,7 +236,10 @@ class EventSender:
         if not outbox.waiting:
             self._moved_us = (yield from Now()).mono_us
         for seq, message in outbox.due():
-            if seq > head or not (yield from Post(self._topics.shoe_event, message, step="event")):
+            if seq > head:
+                return
+            body = yield from self._keys.authenticated(self._topics.shoe_event, message)
+            if not (yield from Post(self._topics.shoe_event, body, step="event")):
                 return
             outbox.sent(seq)
 
@@ -248,9 +262,16 @@ class EventSender:
             reason=port.reason if state is LinkState.DOWN else "",
             copies=self._recorder.copies,
             resends=self._recorder.resends,
-            hint="; ".join([*([port.hint] if port.hint else []), *self._recorder.notes]),
+            hint="; ".join([*filter(None, (port.hint, self._doubt())), *self._recorder.notes]),
             opened=port.opened,
         )
+
+    def _doubt(self) -> str:
+        """Return what a person should know of acknowledgements that the table did not prove."""
+        count = self._keys.refused
+        if not count:
+            return ""
+        return f"{count} acknowledgements were not the table's, or it lacks the driver's key"
 
     def _refuse(self, reason: str) -> Steps[None]:
         self.refused += 1

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from events.clock import Clock
 from events.mqtt.bus import BusSettings
+from events.mqtt.peer_keys import PeerKeys
 from events.mqtt.process import no_probe
 from events.mqtt.process_shell import ProcessShell, clock_and_log_lines, perform_at_once
 from events.mqtt.topics import Topics
@@ -53,6 +54,7 @@ class DriverService:
         rng: the random part of the pauses between attempts.
         probe: called at each step: `journal.before`, `journal.after`, `event.before`,
             `event.after`, `ack.received`. Tests pass one that kills the process.
+        keys: the driver's message keys; None where it has none.
 
     Raises:
         InputError: the URL, the profile or the folder is invalid.
@@ -65,7 +67,10 @@ class DriverService:
         clock: Clock,
         rng: random.Random,
         probe: Callable[[str], None] = no_probe,
+        *,
+        keys: PeerKeys | None = None,
     ) -> None:
+        self._keys = keys
         self._config = config
         self._bus_settings = bus_settings
         self._clock = clock
@@ -93,6 +98,7 @@ class DriverService:
                 config.keep,
                 folder.next_session(),
                 clock.utc_ns(),
+                self._keys,
             )
             journals, port = JournalStore(folder, clock), DriverPort(self._endpoint, clock)
             shell = ProcessShell(

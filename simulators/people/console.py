@@ -9,6 +9,7 @@ from events.commands.commission import CollectCommission
 from events.errors import OurBug, TableError
 from events.mqtt.bus import Bus, BusSettings, Handler
 from events.mqtt.messages import Message
+from events.mqtt.peer_keys import PeerKeys
 from events.mqtt.process import Steps
 from events.mqtt.process_shell import Performer
 from events.mqtt.request_client import USUAL_RETRY, RequestClient, Retry
@@ -39,6 +40,7 @@ class Console:
         subscriptions: further topics, for a caller that also watches the table.
         on_connect: called after every connect; must not wait for an answer.
         retry: when a request is sent again.
+        keys: of all `users`; None where they have none.
     """
 
     def __init__(
@@ -50,9 +52,10 @@ class Console:
         subscriptions: Mapping[str, Handler] | None = None,
         on_connect: Callable[[], Awaitable[None]] | None = None,
         retry: Retry = USUAL_RETRY,
+        keys: PeerKeys | None = None,
     ) -> None:
         self._users = tuple(users)
-        self._requests = RequestClient(topics)
+        self._requests = RequestClient(topics, keys)
         self._retry = retry
         self._bus = Bus(
             settings,

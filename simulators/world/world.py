@@ -19,15 +19,18 @@ from displays.live import LiveState
 from displays.process import DisplayProcess
 from events.commands.staff import AssignDealer
 from events.errors import LogUnwritable, OurBug
+from events.mqtt.peer_keys import PeerKeys
 from events.mqtt.presence import PresencePublisher
 from events.mqtt.process_shell import perform_at_once
 from events.mqtt.topics import Topics
+from events.proof.message_mac import split_mac
 from events.types.envelope import decode_entry
 from events.types.stored import Stored
 from shoe_driver.process.driver import DriverProcess
 from shoe_driver.process.retention import JournalRetention
 from shoe_driver.profiles.catalogue import profile_text
 from shoe_driver.profiles.profile import parse_profile
+from shoe_driver.wire_check import contradiction
 from simulators.device.profiles import GAMES
 from simulators.device.reports import Disclosure
 from simulators.device.script import FallenCard
@@ -55,6 +58,7 @@ from simulators.world.parts.journal_disk import JournalDisk
 from simulators.world.parts.lateness import LATE_JOURNAL, LATE_LOG, LATE_MOST_US, Lateness
 from simulators.world.parts.ledger import WorldLedger
 from simulators.world.parts.log_disk import LogDisk
+from simulators.world.parts.lying_broker import LyingBroker
 from simulators.world.parts.port import WorldPort
 from simulators.world.parts.process_slot import Actor, ProcessSlot
 from simulators.world.parts.shoe import WorldShoe
@@ -63,13 +67,14 @@ from simulators.world.parts.world_shell import WorldShell, clock_and_silence
 from simulators.world.people.dealer_and_supervisor import Staff, StaffCoup
 from simulators.world.people.desk import WorldConsole, WorldView
 from simulators.world.people.float_keeper import COUNT_ROOM
-from simulators.world.people.logins import CAGE, CONSUMER, PEOPLE, ROLES, signing_key
+from simulators.world.people.logins import CAGE, CONSUMER, PEOPLE, ROLES, message_keys, signing_key
 from table_core.fold.snapshot import encode_state
 from table_core.process.checkpoints import CheckpointKeys
 from table_core.process.table_process import SERVICE, InspectLog, TableProcess
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.service.table import Table
 from table_core.state.table import TableState
+from table_core.trust.access import SHOE, Access, BusPolicy
 
 __all__ = ["World", "WorldReport"]
 
@@ -86,7 +91,7 @@ _LEFT_ALONE: Final = 6_000
 _MOST_STEPS: Final = 12_000  # of one coup, which takes some hundred; beyond it nothing advances
 
 
-class WorldReport(Struct, frozen=True, kw_only=True):
+class WorldReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The result of a seed's world.
 
     Args:
@@ -96,6 +101,9 @@ class WorldReport(Struct, frozen=True, kw_only=True):
         faults: counts by name.
         digest: SHA-256 over all bytes of the log and of the driver's journals, hex.
         violations: each with its step; empty when there are none.
+        lies: counts of the broker's lies, by kind of message and what was done with it.
+        forged: how many of them would have changed a table that believes a broker.
+        named: kinds of messages that the alarm of a forgery has named.
     """
 
     seed: int
@@ -104,6 +112,9 @@ class WorldReport(Struct, frozen=True, kw_only=True):
     faults: dict[str, int]
     digest: str
     violations: tuple[str, ...]
+    lies: dict[str, int] = {}
+    forged: int = 0
+    named: tuple[str, ...] = ()
 
 
 class World:
@@ -113,9 +124,12 @@ class World:
         seed: the world's.
         faults: the possible ones, as `parse_world_faults` returns them.
         folder: for real snapshots of the log; nothing else touches the disk.
+        lies: the share of deliveries about which the broker lies; all then have message keys.
     """
 
-    def __init__(self, seed: int, faults: Sequence[str], folder: Path) -> None:
+    def __init__(
+        self, seed: int, faults: Sequence[str], folder: Path, *, lies: float = 0.0
+    ) -> None:
         self._seed = seed
         self._rng = rng = Random(f"{seed}/world")
         self._clock = WorldClock()
@@ -127,7 +141,12 @@ class World:
         profile, disclosure = rng.choice(GAMES)
         text = profile_text(profile)
         self._profile = (text, parse_profile(text, source=profile))
-        self._courier = FakeBroker(rng, self._trouble)
+        self._keys = message_keys(self._topics) if lies else {}
+        self._courier = (
+            LyingBroker(rng, self._trouble, Random(f"{seed}/lies"), lies, self._topics)
+            if lies
+            else FakeBroker(rng, self._trouble)
+        )
         self._journals = JournalDisk(rng, self._trouble)
         self._log_disk = LogDisk(folder / f"{seed}.sqlite", f"{_SITE}/{_TABLE}", self._trouble)
         self._port = WorldPort()
@@ -174,6 +193,8 @@ class World:
         finally:
             self._person.leave()
         faults = self._trouble.came + self._staff.tally.faults
+        liar = self._courier if isinstance(self._courier, LyingBroker) else None
+        lies = liar.told if liar else {}
         return WorldReport(
             seed=self._seed,
             coups=self._staff.tally.coups,
@@ -181,6 +202,9 @@ class World:
             faults=dict(sorted(faults.items())),
             digest=self._digest(),
             violations=tuple(self._violations),
+            lies={f"{kind} {lie}": count for (kind, lie), count in sorted(lies.items())},
+            forged=liar.forged if liar else 0,
+            named=tuple(sorted(liar.named)) if liar else (),
         )
 
     def close(self) -> None:
@@ -201,6 +225,7 @@ class World:
             JournalRetention(),
             self._journals.next_session(),
             clock.utc_ns(),
+            PeerKeys(self._keys.get(SHOE, ())),
         )
         check_notes(self._journals.acked, self._auditor.reports)
         effects = DriverEffects(self._journals, self._port, clock, rng, fuse)
@@ -222,8 +247,16 @@ class World:
         presence = PresencePublisher(topics.status(SERVICE), log.next_session(), clock.utc_ns())
         table = Table(log, topics, self._rulebook, clock, roles=ROLES, probe=fuse)
         checkpoints = table.sign_checkpoints(CheckpointKeys(signing_key(topics), None, _SIGNED_S))
+        if self._keys:
+            access = Access(roles=ROLES, bus=BusPolicy(mode="required", keys=self._keys))
+            table.access = lambda: access
+            table.on_profile_cited = lambda event: contradiction(event, self._profile[1])
         process = TableProcess(
-            table.writer, presence, checkpoints=checkpoints, consumers=[f"{CAGE}/{CONSUMER}"]
+            table.writer,
+            presence,
+            checkpoints=checkpoints,
+            consumers=[f"{CAGE}/{CONSUMER}"],
+            guarded=bool(self._keys),
         )
         table.perform(process.start())
         self._compare_with_live(table.state)
@@ -245,6 +278,7 @@ class World:
             utc_ns=self._clock.utc_ns(),
             session=self._seats[2].lives,
             consumer=CONSUMER,
+            keys=PeerKeys(self._keys.get(CAGE, ())),
         )
         return WorldShell(
             process,
@@ -276,7 +310,17 @@ class World:
     def _people(self, disclosure: Disclosure, faults: Sequence[str]) -> None:
         waiting = Waiting(self._clock)
         view = WorldView(waiting)
-        self._desk = WorldConsole(self._topics, (*PEOPLE, COUNT_ROOM), self._courier, waiting, view)
+        self._desk = WorldConsole(
+            self._topics,
+            (*PEOPLE, COUNT_ROOM),
+            self._courier,
+            waiting,
+            view,
+            self._clock,
+            PeerKeys(self._keys.get(PEOPLE[0], ())),
+        )
+        if isinstance(self._courier, LyingBroker):
+            self._courier.spared = self._desk.client
         self._desk_seat = self._seat("people", lambda: self._desk)
         dealing = DealingShoe(
             seed=self._seed,
@@ -308,6 +352,8 @@ class World:
     async def _life(self, coups: int) -> None:
         await self._staff.play(coups)
         self._mischief.calm()
+        if isinstance(self._courier, LyingBroker):
+            self._courier.calm()
         farewell = AssignDealer(transaction="farewell", dealer="nobody")
         await self._desk.must(SUPERVISOR, farewell)
 
@@ -400,8 +446,9 @@ class World:
         """Check a message to the broker, after taking the events stored by then."""
         if self._stored:
             self._audit()
-        self._witness.hear(topic, payload)
-        self._driver_witness.hear(topic, payload)
+        body = split_mac(payload).body if self._keys else payload
+        self._witness.hear(topic, body)
+        self._driver_witness.hear(topic, body)
 
     def _kill(self, name: str) -> None:
         seat = next(each for each in self._seats if each.name == name)

@@ -7,6 +7,7 @@ from events.mqtt.process import Begin, LogLine, PublishAll, Steps
 from events.mqtt.topics import Topics
 from table_core.process.log_effects import ReadLog
 from table_core.process.publishers import BATCH, public_bytes
+from table_core.trust.bus_guard import BusGuard
 
 __all__ = ["MAX_REPLAYS", "Replays"]
 
@@ -23,10 +24,11 @@ class Replays:
 
     Args:
         topics: of the replayed events.
+        guard: proves them.
     """
 
-    def __init__(self, topics: Topics) -> None:
-        self._topics = topics
+    def __init__(self, topics: Topics, guard: BusGuard) -> None:
+        self._topics, self._guard = topics, guard
         self._started = 0
         self._running: dict[str, int] = {}  # the number of each user's newest replay
 
@@ -55,7 +57,10 @@ class Replays:
                 for begin in range(0, len(stored), _IN_FLIGHT):
                     if self._running.get(user) != number:
                         return
-                    some = [public_bytes(each) for each in stored[begin : begin + _IN_FLIGHT]]
+                    some = []
+                    for each in stored[begin : begin + _IN_FLIGHT]:
+                        body = public_bytes(each)
+                        some.append((yield from self._guard.authenticated(user, topic, body)))
                     if not (yield from PublishAll(topic, some)):
                         return  # the broker is gone; the consumer asks again when it is back
         except LogRefused as error:  # a closed segment: the table itself does not need it

@@ -6,8 +6,9 @@ take some of their cards for duplicates, and it lets nobody bet.
 """
 
 from collections.abc import Iterator
+from typing import Final
 
-from events.mqtt.presence import Presence, Status
+from events.mqtt.presence import STALE_SECONDS, Presence, Status
 from events.types.shoe_reports import LinkStatus
 from table_core.process.catching_up import DriverHead
 from table_core.process.journal_release import DriverJournal
@@ -15,6 +16,7 @@ from table_core.state.table import Alarm, ShoeLink, TableState
 
 __all__ = ["KnownDriver"]
 
+_US: Final = 1_000_000
 _TWO = (
     "two shoe drivers speak for this table, sessions {} and {}: stop the one that does not belong "
     "here; nobody may bet meanwhile"
@@ -28,10 +30,14 @@ class KnownDriver:
         away: the driver, or its Will, has reported it offline; not so before its first message.
         doubt: why the driver is not trusted, for a person; empty where it is.
         clock_fault: how its clock differs from the table's; empty where it does not.
+        must_prove: only its own `link/shoe` shows that it is there, since anybody who runs the
+            broker can write a status.
     """
 
     def __init__(self) -> None:
         self.away = False
+        self.must_prove = False
+        self._linked_us: int | None = None
         self.doubt = ""
         self.clock_fault = ""
         self._presence = Presence()
@@ -70,6 +76,7 @@ class KnownDriver:
         self._head = self._head.told(status, retained=retained)
         if retained:
             return False
+        self._linked_us = mono_us
         lost = self._journal.told(status, link, mono_us)
         return self.names(status.journal, link) or lost
 
@@ -91,6 +98,9 @@ class KnownDriver:
         before = self.away, self.doubt, self.clock_fault, self._head
         presence = self._presence
         self.away = presence.status is not None and not presence.online(mono_us)
+        if self.must_prove and not self.away:
+            heard_us = self._linked_us
+            self.away = heard_us is None or mono_us - heard_us > STALE_SECONDS * _US
         self.doubt = self._journal.old(mono_us)
         if not self.doubt and presence.status and presence.doubled(mono_us):
             self.doubt = _TWO.format(*sorted((presence.before, presence.status.session)))

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from events.mqtt.process import Effect
+from events.types.shoe_reports import ShoeEvent
 from events.types.stored import AcceptedRequest, Pending, Stored
 from table_core.state.table import TableState
 
@@ -150,7 +151,10 @@ class RecallFromLog(Effect[TableState | None], frozen=True):
     coup: str
 
 
-class CiteProfile(Effect[None], frozen=True):
-    """Note the wire profile that read a shoe event, before the event is appended."""
+class CiteProfile(Effect[str | None], frozen=True):
+    """Keep the wire profile that read a shoe event, and compare the event with its raw bytes by it.
 
-    profile_hash: str
+    Return how they contradict each other, for a person, or None. Before the event is appended.
+    """
+
+    event: ShoeEvent

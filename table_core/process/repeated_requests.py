@@ -1,21 +1,12 @@
 """Recognises a repeated request by its transaction, and checks that it is the same. Pure."""
 
 import msgspec
-from msgspec import Struct
 
 from events.commands.base import ANSWER_EXISTS, ANSWER_REFUSED, Answer, Command, Refusal
 from events.commands.registry import COMMAND_NAMES
-from events.errors import MalformedJson
-from events.json_form import decode_json
 from events.types.stored import AcceptedRequest
 
-__all__ = ["encode_request_body", "refusal_answer", "repeated_answer", "transaction_of"]
-
-
-class _Sent(Struct):
-    """The transaction of a body; other fields are skipped, however many there are."""
-
-    transaction: str = ""
+__all__ = ["encode_request_body", "refusal_answer", "repeated_answer"]
 
 
 def refusal_answer(transaction: str, why: Refusal | str, text: str = "") -> Answer:
@@ -45,11 +36,3 @@ def repeated_answer(command: Command, body: bytes, known: AcceptedRequest) -> An
     return refusal_answer(
         command.transaction, Refusal(code=f"exists_with_different_{field}", text=text)
     )
-
-
-def transaction_of(body: bytes) -> str:
-    """Return the transaction of an otherwise invalid body, so that its sender can be answered."""
-    try:
-        return decode_json(body, _Sent).transaction
-    except MalformedJson:
-        return ""

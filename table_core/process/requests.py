@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from events.commands.base import ANSWER_REFUSED, Answer, Command
+from events.commands.base import ANSWER_REFUSED, Answer, Command, transaction_of
 from events.commands.previews import ShowRequest
 from events.commands.registry import COMMAND_NAMES
 from events.commands.text_lengths import COMMAND_LENGTHS, MOST_IN_TRANSACTION
@@ -19,8 +19,9 @@ from table_core.process.consumer_requests import ConsumerRequests, ReadOnlyComma
 from table_core.process.coup_recall import RecalledCoup
 from table_core.process.history_client import ANSWER_BYTES, HistoryClient
 from table_core.process.log_health import LogHealth
-from table_core.process.repeated_requests import refusal_answer, transaction_of
+from table_core.process.repeated_requests import refusal_answer
 from table_core.process.table_writer import TableWriter, parse_command
+from table_core.trust.bus_guard import BusGuard
 
 __all__ = ["Requests"]
 
@@ -36,6 +37,7 @@ class Requests:
         consumers: answers requests that append no event.
         history: reads the past where a command needs it.
         health: is told what the disk refuses.
+        guard: proves the answers.
         caught_up: whether the table has appended every event that the driver has numbered.
         changed: called when events were appended.
     """
@@ -46,6 +48,7 @@ class Requests:
         consumers: ConsumerRequests,
         history: HistoryClient,
         health: LogHealth,
+        guard: BusGuard,
         *,
         caught_up: Callable[[], Steps[bool]],
         changed: Callable[[], None],
@@ -55,6 +58,7 @@ class Requests:
         self._consumers = consumers
         self._history = history
         self._health = health
+        self._guard = guard
         self._caught_up = caught_up
         self._changed = changed
 
@@ -151,7 +155,9 @@ class Requests:
         if len(document) > ANSWER_BYTES:
             text = f"the answer has {len(document):,} bytes, and {ANSWER_BYTES:,} are sent"
             document = msgspec.json.encode(refusal_answer(answer.transaction, "too_large", text))
-        yield from Post(self._topics.response(user), document, step="answer")
+        topic = self._topics.response(user)
+        document = yield from self._guard.authenticated(user, topic, document)
+        yield from Post(topic, document, step="answer")
 
 
 def _refused(user: str, name: str, answer: Answer) -> Steps[None]:

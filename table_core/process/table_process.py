@@ -30,6 +30,8 @@ from table_core.process.table_writer import ShoeEventResult, TableWriter
 from table_core.projections.table_document import encode_state_view, project_table
 from table_core.state.coup import Phase
 from table_core.state.table import Alarm
+from table_core.trust.access import SHOE
+from table_core.trust.bus_guard import BusGuard
 
 __all__ = ["RESULT_OVERDUE_S", "SERVICE", "InspectLog", "TableProcess"]
 
@@ -58,6 +60,7 @@ class TableProcess:
         consumers: durable consumers that must acknowledge, `<user>/<consumer>`; others may.
         has_reader: whether a history reader answers `AskHistory`; else the table reads its log.
         unsigned: a site runs the table without a key, which an alarm says.
+        guarded: whether `ReadAccess` says how the bus is trusted; else every message counts.
     """
 
     def __init__(
@@ -69,11 +72,13 @@ class TableProcess:
         consumers: Iterable[str] = (),
         has_reader: bool = False,
         unsigned: bool = False,
+        guarded: bool = False,
     ) -> None:
         topics = writer.topics
         self._writer, self._topics, self._presence = writer, topics, presence
         self._checkpoints = checkpoints
         self._driver = KnownDriver()
+        self._guard = BusGuard(topics, writer.set_roles, watched=guarded)
         self._complete_since: int | None = None
         self._shown_caught_up = False
         self.will = presence.will
@@ -98,15 +103,17 @@ class TableProcess:
         self._health = LogHealth(writer, self._state.kick, unsigned=unsigned)
         self._requests = Requests(
             writer,
-            ConsumerRequests(writer, self._consumers, Replays(topics)),
+            ConsumerRequests(writer, self._consumers, Replays(topics, self._guard)),
             HistoryClient(writer, has_reader=has_reader),
             self._health,
+            self._guard,
             caught_up=self._caught_up,
             changed=self._changed,
         )
 
     def start(self) -> Steps[None]:
         """Read the cursors: how far was published, and how far consumers acknowledged."""
+        yield from self._guard.refresh()
         yield from self._consumers.start()
         yield from self._settlements.start()
         yield from self._events.start()
@@ -161,6 +168,7 @@ class TableProcess:
     def _mind_driver(self) -> Steps[None]:
         """Check whether the driver is there and trusted; update displays as soon as it changes."""
         doubt = self._driver.doubt
+        self._driver.must_prove = self._guard.driver_must_prove
         if self._driver.look((yield from Now()).mono_us):
             self._state.kick()
         if self._driver.doubt != doubt:
@@ -172,8 +180,12 @@ class TableProcess:
             size = {"bytes": len(message.payload)}
             yield from LogLine("error", "shoe_event.too_large", size)
             return
+        opened = yield from self._guard.shoe_event(message)
+        if opened is None:
+            self._state.kick()
+            return
         try:
-            event = decode_json(message.payload, ShoeEvent)
+            event = decode_json(opened.payload, ShoeEvent)
         except MalformedJson as error:
             why = {"topic": message.topic, "reason": str(error)}
             yield from LogLine("error", "shoe_event.unreadable", why)
@@ -189,14 +201,24 @@ class TableProcess:
         if heard is ShoeEventResult.GAP:
             at = {"journal": event.journal, "seq": event.seq}
             yield from LogLine("warning", "shoe_event.gap", at)
+        if heard is ShoeEventResult.CONTRADICTED:
+            at = {"journal": event.journal, "seq": event.seq, "why": self._writer.contradiction}
+            yield from LogLine("error", "shoe_event.contradicted", at)
+            self._state.kick()
+            return
         self._acks.kick()
         if heard is ShoeEventResult.APPENDED:
             yield from self._health.accept()
             self._changed()
 
     def _on_link(self, message: Message) -> Steps[None]:
+        proved_before = self._guard.has_proved_driver
+        opened = yield from self._guard.link(message)
+        if opened is None:
+            self._state.kick()
+            return
         try:
-            status = decode_json(message.payload, LinkStatus)
+            status = decode_json(opened.payload, LinkStatus)
         except MalformedJson as error:
             why = {"topic": message.topic, "reason": str(error)}
             yield from LogLine("error", "link.unreadable", why)
@@ -204,7 +226,9 @@ class TableProcess:
         before = yield from self._caught_up()
         lost = self._driver.lost
         link, now_us = self._writer.state.link, (yield from Now()).mono_us
-        if self._driver.linked(status, link, retained=message.retain, mono_us=now_us):
+        named = self._driver.linked(status, link, retained=message.retain, mono_us=now_us)
+        # Until the driver has proved itself by a key, the table does not know which one it has.
+        if named or self._guard.has_proved_driver is not proved_before:
             yield from self._hello()
         if self._driver.lost != lost:
             reason = {"reason": self._driver.lost or "over"}
@@ -216,21 +240,26 @@ class TableProcess:
             self._state.kick()
 
     def _on_request(self, message: Message) -> Steps[None]:
-        return self._requests.hear(message)
+        before = self._guard.refused
+        opened = yield from self._guard.request(message)
+        if opened is not None:
+            yield from self._requests.hear(opened)
+        elif self._guard.refused != before:
+            self._state.kick()
 
     def _hello(self) -> Steps[None]:
         """Ask the driver for its head, and tell it which events are appended."""
-        yield from Post(self._topics.shoe_ack, self._encode_ack(hello=True))
+        yield from Post(self._topics.shoe_ack, (yield from self._encode_ack(hello=True)))
 
     def _ack(self) -> Steps[bytes]:
         """Return one acknowledgement for all appended events: a burst is acknowledged once."""
-        yield from ()
-        return self._encode_ack(hello=False)
+        return (yield from self._encode_ack(hello=False))
 
-    def _encode_ack(self, *, hello: bool) -> bytes:
+    def _encode_ack(self, *, hello: bool) -> Steps[bytes]:
         settled = self._driver.settled(self._writer.state)
         ack = msgspec.structs.replace(self._writer.shoe_ack, hello=hello, settled=settled)
-        return msgspec.json.encode(ack)
+        body = msgspec.json.encode(ack)
+        return (yield from self._guard.authenticated(SHOE, self._topics.shoe_ack, body))
 
     def _changed(self) -> None:
         """Wake the publishers: events were appended, or the broker is back.
@@ -268,6 +297,10 @@ class TableProcess:
             text = f"{self._writer.rulebook.id}: {faults[0].code}: {faults[0]}"
             yield Alarm(name="rulebook_faulty", text=text)
         yield from self._driver.alarms()
+        yield from self._guard.alarms(now)
+        if self._writer.contradiction is not None:
+            text = f"{self._writer.contradiction}: not taken; the driver sends it again"
+            yield Alarm(name="shoe_event_contradicted", text=text)
         yield from self._consumers.alarms(now)
 
     def _inspect(self) -> Steps[None]:
@@ -280,6 +313,7 @@ class TableProcess:
         """Notice what is missing: the device's result, the driver's heartbeat, its events."""
         while True:
             yield from Wait(_WATCH_EVERY_S)
+            yield from self._guard.refresh()
             yield from self._mind_driver()
             if (yield from self._caught_up()) is not self._shown_caught_up:
                 self._state.kick()

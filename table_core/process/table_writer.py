@@ -11,7 +11,14 @@ from typing import Final
 import msgspec
 
 from events.clock import rfc3339
-from events.commands.base import ANSWER_ACCEPTED, ANSWER_EXISTS, Answer, Command, Refusal
+from events.commands.base import (
+    ANSWER_ACCEPTED,
+    ANSWER_EXISTS,
+    Answer,
+    Command,
+    Refusal,
+    transaction_of,
+)
 from events.commands.cards import CorrectCard
 from events.commands.corrections import CorrectHands, CorrectRulebook, CorrectWager
 from events.commands.coup import VoidCoup
@@ -52,7 +59,6 @@ from table_core.process.repeated_requests import (
     encode_request_body,
     refusal_answer,
     repeated_answer,
-    transaction_of,
 )
 from table_core.process.rotation_policy import Rotation
 from table_core.process.startup_rulebook import startup_rulebook
@@ -78,6 +84,8 @@ class ShoeEventResult(Enum):
     DUPLICATE = "duplicate"
     GAP = "gap"
     """An earlier event is missing: this one is not appended, and the driver must resend."""
+    CONTRADICTED = "contradicted"
+    """Its raw bytes say something else: it is not appended, and the driver must resend."""
 
 
 class TableWriter:
@@ -94,6 +102,7 @@ class TableWriter:
     Attributes:
         state: after the newest event.
         fault: why the log cannot be trusted, in one line; None while it can.
+        contradiction: how the newest shoe event contradicts its raw bytes; None where it does not.
     """
 
     def __init__(
@@ -111,6 +120,7 @@ class TableWriter:
         self.rulebook = rulebook
         self.library = tuple(library)
         self.fault: str | None = None
+        self.contradiction: str | None = None
         self.rulebook_faults: tuple[RulebookFault, ...] = ()
         self._stream = f"{topics.site}/{topics.table}"
         self._roles = roles
@@ -158,6 +168,8 @@ class TableWriter:
     def hear(self, event: ShoeEvent) -> Steps[ShoeEventResult]:
         """Append what follows from a shoe event; skip a duplicate, refuse one after a gap.
 
+        An event that its own raw bytes contradict is refused as well, and `contradiction` says how.
+
         Raises:
             LogUnwritable: nothing was stored; the event must not be acknowledged.
         """
@@ -169,7 +181,9 @@ class TableWriter:
             return ShoeEventResult.DUPLICATE
         if event.seq > last + 1:
             return ShoeEventResult.GAP
-        yield from CiteProfile(event.profile_hash)
+        self.contradiction = yield from CiteProfile(event)
+        if self.contradiction is not None:
+            return ShoeEventResult.CONTRADICTED
         events = decide_on_report(self.state, event, self._context)
         yield from self._append(events, actor="shoe", cause=f"{event.journal}/{event.seq}")
         return ShoeEventResult.APPENDED
@@ -283,8 +297,12 @@ class TableWriter:
         types, self._appended = self._appended, set()
         return types
 
+    def set_roles(self, roles: Mapping[str, frozenset[str]]) -> None:
+        """Judge by these roles from now on."""
+        self._roles = roles
+
     def roles(self, user: str) -> frozenset[str]:
-        """Return the roles of a user; none for a user that the configuration does not name."""
+        """Return the roles of a user; none for a user that nothing names."""
         return self._roles.get(user, frozenset())
 
     def report_overdue(self, waited_s: int) -> Steps[None]:

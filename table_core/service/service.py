@@ -59,6 +59,7 @@ class TableService:
             consumers=consumers,
             has_reader=past is not None,
             unsigned=unsigned,
+            guarded=table.access is not None,
         )
         table.perform(process.start())
         self._shell = ProcessShell(

@@ -22,6 +22,7 @@ from table_core.process.table_writer import ShoeEventResult, TableWriter
 from table_core.rules.rulebook import Rulebook
 from table_core.service.log_performers import log_performers
 from table_core.state.table import TableState
+from table_core.trust.access import Access, ReadAccess
 
 __all__ = ["Table"]
 
@@ -46,8 +47,10 @@ class Table:
     Attributes:
         checkpoints: of the log; None before `sign_checkpoints`.
         head: where the newest signed checkpoint is kept as well (`events.log.vouching`); or None.
-        on_profile_cited: called with the hash of the wire profile that read a shoe event, before
-            the event is appended; raises LogUnwritable where it must not be appended.
+        on_profile_cited: called with a shoe event before it is appended; keeps the wire profile
+            that read it, and returns how the event contradicts its raw bytes by that, or None.
+            Raises LogUnwritable where it must not be appended.
+        access: says who may do what and how the bus is trusted; None where `roles` says it all.
     """
 
     def __init__(  # noqa: PLR0913 - each is a setting of the table
@@ -64,14 +67,16 @@ class Table:
         probe: Callable[[str], None] = no_probe,
     ) -> None:
         self.log, self.clock, self.probe = log, clock, probe
-        self.on_profile_cited: Callable[[str], None] = no_probe
+        self.on_profile_cited: Callable[[ShoeEvent], str | None] = _agrees
+        self.access: Callable[[], Access] | None = None
         self.checkpoints: Checkpoints | None = None
         self.head: Path | None = None
         self.performers: AtOnce = {
             **clock_and_log_lines(clock),
             **log_performers(log, probe),
             StoreCheckpoint: self._store_checkpoint,
-            CiteProfile: lambda it: self.on_profile_cited(it.profile_hash),
+            CiteProfile: lambda it: self.on_profile_cited(it.event),
+            ReadAccess: lambda _: self.access() if self.access else Access(roles=roles),
         }
         self.writer = TableWriter(
             topics,
@@ -145,3 +150,7 @@ class Table:
         """See `Checkpoints.look`."""
         if self.checkpoints is not None:
             self.perform(self.checkpoints.look())
+
+
+def _agrees(_: ShoeEvent) -> None:
+    """Compare nothing: nobody here can read the wire."""

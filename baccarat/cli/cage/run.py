@@ -27,8 +27,20 @@ _LEDGER: Final = "cage.sqlite"
     metavar="FILE|URL",
     help=f"A SQLite file or postgresql://...; else CONFIG's, or {_LEDGER}.",
 )
+@click.option(
+    "--message-key",
+    type=click.Path(path_type=Path),
+    help="With --url: the file of the cage's message key.",
+)
 @click.option("--patient", is_flag=True, help="Wait for a database that is not there yet.")
-def run(config: Path | None, *, url: str | None, ledger: str | None, patient: bool) -> None:
+def run(
+    config: Path | None,
+    *,
+    url: str | None,
+    ledger: str | None,
+    message_key: Path | None,
+    patient: bool,
+) -> None:
     """Book what the table of CONFIG settles, once each, until SIGTERM or Ctrl-C.
 
     What it missed while it was away it asks for. Nothing is acknowledged before it is committed.
@@ -39,6 +51,6 @@ def run(config: Path | None, *, url: str | None, ledger: str | None, patient: bo
     place = (
         ledger_settings(load_config(config), ledger)
         if config
-        else ledger_settings_at(str(url), ledger or _LEDGER)
+        else ledger_settings_at(str(url), ledger or _LEDGER, message_key)
     )
     run_here(lambda stop: serve(place, stop, lambda _: None, patient=patient))

@@ -76,9 +76,10 @@ class FakeBroker:
         if wanting is None:
             wanting = self._wanting[topic] = [each for each in self._clients if each.wants(topic)]
         for client in wanting:
-            self._deliver(client.inbox if client.late is None else client.late, message)
+            self._deliver(client, message)
 
-    def _deliver(self, inbox: deque[Message], message: Message) -> None:
+    def _deliver(self, client: "FakeClient", message: Message) -> None:
+        inbox = client.inbox if client.late is None else client.late
         trouble = self._trouble
         if not trouble.armed:
             inbox.append(message)

@@ -10,21 +10,21 @@ from events.commands.registry import COMMAND_NAMES
 from events.errors import OurBug
 from events.mqtt.bus import BusSettings
 from events.mqtt.messages import Message
-from events.mqtt.process import Effect, LogLine, Publish, Signal, Steps, Wait
-from events.mqtt.process_shell import AtOnce, perform_at_once
+from events.mqtt.peer_keys import PeerKeys
+from events.mqtt.process import Effect, LogLine, Now, Publish, Signal, Steps, Wait
+from events.mqtt.process_shell import AtOnce, clock_and_log_lines, perform_at_once
 from events.mqtt.request_client import CATCHING_UP, Retry
 from events.mqtt.topics import Topics
 from simulators.people.console import Console
 from simulators.people.view import TableSeen, TableView
 from simulators.world.parts.broker import FakeBroker, FakeClient
-from simulators.world.parts.clock import MICROSECONDS
+from simulators.world.parts.clock import MICROSECONDS, WorldClock
 from simulators.world.parts.waiting import FOREVER_US, Waiting
 
 __all__ = ["WorldConsole", "WorldView"]
 
 # A full disk may have room in a moment: the console repeats the request.
 _RETRY: Final = Retry(back_off_most_s=0.05, passing=(CATCHING_UP, "log_unwritable"))
-_NO_LOG: Final[AtOnce] = {LogLine: lambda _: None}
 _NOWHERE: Final = BusSettings("world", 0, "people")
 
 _encoder: Final = msgspec.json.Encoder()
@@ -74,6 +74,8 @@ class WorldConsole(Console):
         courier: the broker.
         waiting: lets people wait.
         view: the screen next to it.
+        clock: the world's.
+        keys: of all users.
     """
 
     def __init__(
@@ -83,8 +85,12 @@ class WorldConsole(Console):
         courier: FakeBroker,
         waiting: Waiting,
         view: WorldView,
+        clock: WorldClock,
+        keys: PeerKeys,
     ) -> None:
-        super().__init__(_NOWHERE, topics, users, retry=_RETRY)
+        super().__init__(_NOWHERE, topics, users, retry=_RETRY, keys=keys)
+        self._keys = keys
+        self._at_once: AtOnce = {**clock_and_log_lines(clock), LogLine: lambda _: None}
         self.client = FakeClient(courier, (topics.state, *map(topics.response, users)))
         self._topics = topics
         self._waiting, self._view = waiting, view
@@ -104,7 +110,7 @@ class WorldConsole(Console):
             if message.topic == self._topics.state:
                 newest = message.payload
             else:
-                perform_at_once(self._requests.on_answer(message), _NO_LOG)
+                perform_at_once(self._requests.on_answer(message), self._at_once)
         if newest is not None:
             self._view.hear(newest)
         return True
@@ -119,7 +125,8 @@ class WorldConsole(Console):
     def post(self, user: str, command: Command) -> bool:
         """Send a request without waiting for an answer."""
         topic = self._topics.request(user, COMMAND_NAMES[type(command)])
-        return self.client.post(topic, _encoder.encode(command))
+        steps = self._keys.authenticated(topic, _encoder.encode(command))
+        return self.client.post(topic, perform_at_once(steps, self._at_once))
 
     async def _perform(self, steps: Steps[Answer]) -> Answer:
         try:
@@ -132,8 +139,10 @@ class WorldConsole(Console):
         finally:
             steps.close()
 
-    async def _perform_effect(self, effect: Effect[Any]) -> bool:
+    async def _perform_effect(self, effect: Effect[Any]) -> object:
         match effect:
+            case Now():
+                return self._at_once[Now](effect)
             case Publish():
                 return self.client.post(effect.topic, effect.payload)
             case Wait(seconds=float(seconds), signal=Signal() as signal):

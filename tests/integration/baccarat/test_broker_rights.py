@@ -230,6 +230,9 @@ def test_who_may_hear_what(broker: SecuredBroker, people: People) -> None:
         for each in (*hearers.values(), stranger):
             for topic in GUIDE:
                 each.hear(f"{_ROOT}b7/{topic}")
+                each.hear(
+                    f"$share/{id(each)}/{_ROOT}b7/{topic}"
+                )  # which is a topic to some brokers
             for wide in ("#", "bac/#", f"{_ROOT}#", f"{_ROOT}b7/#", f"{_ROOT}+/state"):
                 if each is not hearers.get("witness"):
                     each.hear(wide)
@@ -269,10 +272,38 @@ def _topics(login: Login) -> set[str]:
     return {topic.removeprefix(f"{_ROOT}b7/") for topic, _ in login.heard}
 
 
-@pytest.mark.parametrize("what", ["no certificate", "foreign", "expired", "wrong password"])
+def test_no_login_takes_a_service_connection_over(broker: SecuredBroker, people: People) -> None:
+    """By the names of the documents; the end of a client id is anybody's guess."""
+    services = ("table", "shoe", "displays", "scoreboard", "cage", "metrics")
+    with ExitStack() as stack:
+        served = {
+            name: stack.enter_context(
+                Login(broker, "b7-core", client_id=f"bac-harbour-b7-{name}-{os.urandom(8).hex()}")
+            )
+            for name in services
+        }
+        core = served["table"]
+        assert core.hear(f"{_ROOT}b7/shoe/event") == 1
+        for login in (f"b7-{people.names[0]}", f"b7-{people.names[-1]}", "b8-core"):
+            for name in services:
+                with people.login(login, client_id=f"bac-harbour-b7-{name}") as thief:
+                    assert thief.connected
+        with Login(broker, "b7-shoe") as shoe:
+            shoe.say(f"{_ROOT}b7/shoe/event", b"said")
+            until_blocking(lambda: core.heard != [], "the table hears its shoe")
+        assert {name: each.connects for name, each in served.items()} == dict.fromkeys(served, 1)
+
+
+@pytest.mark.parametrize(
+    "what", ["no certificate", "foreign", "expired", "wrong password", "the broker's own"]
+)
 def test_who_is_not_let_in(broker: SecuredBroker, people: People, what: str) -> None:
     login = broker.logins[0]
-    files = {"foreign": f"foreign/{login}.pem", "expired": "pki/expired.pem"}
+    files = {
+        "foreign": f"foreign/{login}.pem",
+        "expired": "pki/expired.pem",
+        "the broker's own": "pki/broker.pem",
+    }
     with people.login(
         login,
         certificate=broker.folder / files[what] if what in files else None,

@@ -435,6 +435,34 @@ async def test_junk_behind_a_request_ends_it_and_is_no_matter_for_the_log(
     assert [record for record in caplog.records if record.levelname == "ERROR"] == []
 
 
+_TWO_LENGTHS = (
+    b"POST /login HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 4\r\n"
+    b"transfer-encoding: chunked\r\n\r\n0\r\n\r\n"
+)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        _TWO_LENGTHS,
+        b"GET /health HTTP/1.1\nhost: 127.0.0.1\n\n",
+        b"GET /health HTTP/1.1\r\nhost: 127.0.0.1\nx: y\r\n\r\n",
+        b"GET /health HTTP/1.1\r\nhost: 127.0.0.1\r\nx: y\n\r\n",
+        b"\nGET /health HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n",
+    ],
+    ids=["two lengths", "LF", "LF within", "LF at the end", "LF first"],
+)
+async def test_what_a_proxy_may_read_otherwise_is_refused_and_ends_the_line(said: bytes) -> None:
+    async with serving() as started:
+        good = b"GET /health HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n"
+        for before in (b"", good):  # also behind another request in one packet
+            reader, writer = await open_line(started)
+            writer.write(before + said + good)
+            found = [each[:3] for each in (await ends((reader, writer))).split(b"HTTP/1.1 ")[1:]]
+            assert found.count(b"503") == bool(before)  # and nothing behind it is answered
+            assert before or found == [b"400"]
+
+
 async def test_junk_is_answered_in_one_line_and_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     junk = [
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(200),  # TLS where there is none

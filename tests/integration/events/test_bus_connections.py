@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import re
 import time
 from pathlib import Path
 
@@ -141,7 +142,7 @@ async def test_a_broker_that_hangs_up_before_it_welcomes_is_asked_again_soon_and
     assert [entry["event"] for entry in logs] == ["bus_unreachable"]
 
 
-async def test_two_with_one_client_id_throw_each_other_out_ever_more_slowly() -> None:
+async def test_who_is_thrown_out_comes_back_ever_more_slowly() -> None:
     times: list[float] = []
 
     async def script(line: Line) -> None:
@@ -157,6 +158,36 @@ async def test_two_with_one_client_id_throw_each_other_out_ever_more_slowly() ->
     # The pauses are at least half of 0.05, 0.1, 0.2, 0.4, 0.8 seconds.
     assert times[-1] - times[0] > 0.775
     assert core.disconnects == core.connects
+
+
+async def test_nobody_guesses_a_client_id_and_two_of_one_service_live_side_by_side(
+    broker: Broker,
+) -> None:
+    first, second = Peer(broker.port, "core", EVENT), Peer(broker.port, "core", EVENT)
+    async with at_work(first), at_work(second):
+        await until(lambda: first.connects == second.connects == 1, "both are let in")
+        assert await first.bus.publish(EVENT, b"x")
+        await until(lambda: first.got != [] and second.got != [], "both hear")
+    assert (first.connects, second.connects) == (1, 1)
+
+
+async def test_a_client_id_lasts_as_long_as_its_bus_and_ends_in_64_random_bits() -> None:
+    ids: list[bytes] = []
+
+    async def script(line: Line) -> None:
+        ids.append(bytes(await line.expect(CONNECT)))
+        line.write(CONNACK)
+        line.suback(await line.expect(SUBSCRIBE), 1)  # and out
+
+    async with rude_broker(script) as port:
+        for seen in (0, 2):
+            async with at_work(Peer(port, "core", EVENT)):
+                await until(lambda: len(ids) >= seen + 2, "it comes back")  # noqa: B023 - asked within this turn
+            del ids[seen + 2 :]
+    found = [re.search(rb"core-([0-9a-f]{16})", each) for each in ids]
+    suffixes = [each[1] for each in found if each]
+    assert len(suffixes) == len(ids)
+    assert len(set(suffixes)) == 2
 
 
 async def test_a_broker_that_acknowledges_nothing_fills_the_window_and_is_left(

@@ -35,6 +35,8 @@ rulebook = "au-commission"
 url = "{shoe}"
 [bus]
 port = {port}
+[message_keys]
+mode = "trust-broker"
 [data]
 log = "table.sqlite"
 journal = "journal"

@@ -160,15 +160,17 @@ class Login:
         password: str | None = None,
         bare: bool = False,
         websockets: bool = False,
+        client_id: str | None = None,
     ) -> None:
         self.heard: list[tuple[str, bytes]] = []
         self.granted: dict[int, int] = {}
         self.said: list[int] = []  # a message id comes again after 65,535
         self.reason: str | None = None
+        self.connects = 0
         self._broker = broker
         client = mqtt.Client(
             CallbackAPIVersion.VERSION2,
-            client_id=f"{login}-{os.urandom(4).hex()}",
+            client_id=client_id or f"{login}-{os.urandom(4).hex()}",
             transport="websockets" if websockets else "tcp",
         )
         self._port = broker.websockets if websockets else broker.port
@@ -190,6 +192,7 @@ class Login:
 
     def _connected(self, reason: str) -> None:
         self.reason = reason
+        self.connects += 1
 
     @property
     def connected(self) -> bool:

@@ -70,7 +70,7 @@ class Hub:
         self.nodes: list[HubNode] = []
         for number in range(1, nodes + 1):
             name = f"hub{number}"
-            pki.issue(name, [host])
+            pki.issue(name, [host], client=True)
             self.nodes.append(self._node(name))
         self._children: dict[int, Child] = {}
         self._leaves: list[Leaf] = []

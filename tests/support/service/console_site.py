@@ -11,7 +11,7 @@ from typing import Final
 import httpx
 from argon2 import PasswordHasher
 
-from displays.app import make_app
+from displays.app import LoginRules, make_app
 from displays.auth.accounts import UserAccount, UserAccounts, save_accounts
 from displays.consoles.request_client import ConsoleRequestClient
 from displays.live import LiveState
@@ -54,8 +54,17 @@ SECRET: Final = hashed(PASSWORD)
 class Site:
     """The application, its clock, and a table that answers at once."""
 
-    def __init__(self, folder: Path, *, secure: bool = False, consoles: bool = True) -> None:
-        self.clock = FakeClock()
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        secure: bool = False,
+        consoles: bool = True,
+        clock: FakeClock | None = None,
+        login_rules: LoginRules | None = None,
+    ) -> None:
+        self.clock = clock or FakeClock()
+        self.login_rules = login_rules or LoginRules()
         self.users = folder / "users.toml"
         save_accounts(
             self.users,
@@ -76,6 +85,7 @@ class Site:
             secure=secure,
             idle_s=IDLE_S,
             names=NAMES,
+            login_rules=self.login_rules,
         )
 
     def _post(self, post: Post) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from baccarat.processes.children import Child
+from events.proof.keys import make_message_key
 from tests.support.brokers.tls_broker import CONFIG, Login, SecuredBroker
 from tests.support.machine.waiting import until_blocking
 from tests.support.service.live_table import service_process
@@ -30,12 +31,16 @@ cert = "pki/b7-core.pem"
 key = "{key}"
 username = "b7-core"
 password_file = "broker/secrets/b7-core"
+[message_keys]
+file = "b7-shoe.messagekey"
+without = ["dealer", "supervisor", "wagers"]
 {more}
 """
 _SHOE: Final = """\
 url = "{url}"
 username = "b7-shoe"
 password_file = "broker/secrets/b7-shoe"
+message_key = "b7-shoe.messagekey"
 """
 
 
@@ -50,6 +55,9 @@ class SecuredTable:
         whole = _WHOLE.format(table=table, port=broker.port, key=key, more=more)
         self.config = folder / "b7-whole.toml"
         self.config.write_text(whole.replace('url = "pty:/run/shoe"\n', _SHOE.format(url=port.url)))
+        key_file = folder / "b7-shoe.messagekey"
+        key_file.touch(0o600)
+        key_file.write_text(make_message_key("harbour/b7", "shoe").line)
         self.people: dict[str, Login] = {}
         self.services: dict[str, Child] = {}
         self._sent = 0

@@ -27,7 +27,7 @@ from events.log.editions import (
 )
 from events.log.store import EventLog
 from events.mqtt.topics import Topics
-from events.types.shoe_reports import LinkOpen, LinkUp
+from events.types.shoe_reports import LinkOpen, LinkUp, ShoeEvent
 from shoe_driver.journal.files import Journal
 from shoe_driver.journal.folder import JournalFolder
 from shoe_driver.profiles.catalogue import profile_text
@@ -167,13 +167,16 @@ def test_what_the_driver_reads_by_is_kept_beside_the_log_when_it_is_first_cited(
 def test_the_table_says_what_an_event_was_read_by_before_it_appends_it(tmp_path: Path) -> None:
     told: list[tuple[str, int]] = []
 
-    def refuse(hash_: str) -> None:
-        raise LogUnwritable(f"{hash_} cannot be kept")
+    def note(event: ShoeEvent) -> None:
+        told.append((event.profile_hash, log.position))
+
+    def refuse(event: ShoeEvent) -> None:
+        raise LogUnwritable(f"{event.profile_hash} cannot be kept")
 
     with EventLog.open(tmp_path / "table.sqlite", "site/t1") as log:
         book = load_rulebook("ez")
         table = Table(log, Topics("site", "t1"), book, SystemClock(), roles={})
-        table.on_profile_cited = lambda hash_: told.append((hash_, log.position))
+        table.on_profile_cited = note
         before = log.position
         for _ in range(2):
             table.hear(shoe_event(1, LinkOpen(transport="pty:x")))

@@ -53,6 +53,22 @@ def test_a_servers_certificate_holds_for_its_names_and_a_clients_for_none(folder
 
 
 @pytest.mark.parametrize(
+    ("hosts", "client", "purposes"),
+    [(["b7.example"], False, {"serverAuth"}), ([], False, {"clientAuth"}),
+     (["hub1.example"], True, {"serverAuth", "clientAuth"})],
+)  # fmt: skip
+def test_a_certificate_is_for_its_purpose_also_when_it_is_renewed(
+    folder: Path, hosts: list[str], client: bool, purposes: set[str]
+) -> None:
+    Pki(folder, NOW).issue("one", hosts, client=client)
+    for _ in range(2):
+        found = Pki(folder, NOW).certificate("one").extensions
+        usage = found.get_extension_for_class(x509.ExtendedKeyUsage).value
+        assert {each._name for each in usage} == purposes
+        Pki(folder, NOW).renew("one")
+
+
+@pytest.mark.parametrize(
     "host", ["a b", "", "b7,b8", "-b7", "b7-", "b7..example", "https://b7", "b7:8883", "a" * 64]
 )
 def test_a_host_that_nobody_could_reach_is_refused(folder: Path, host: str) -> None:

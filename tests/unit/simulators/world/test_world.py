@@ -25,6 +25,7 @@ from simulators.faults.registry import FAULTS
 from simulators.world.auditor.audited_coup import Violation
 from simulators.world.fault_plan import LATE_FAULTS, WORLD_FAULTS, parse_world_faults
 from simulators.world.final_checks import check_floats
+from simulators.world.parts.lying_broker import GUARDED, LIES
 from simulators.world.world import World, WorldReport
 from table_core.rules import settlement
 from tests.tools.broken_builds import applied, copy_of
@@ -95,6 +96,23 @@ def test_what_is_late_hides_nothing_that_goes_wrong(first: int, tmp_path: Path) 
     for seed in range(first, first + 4):
         report = play(seed, tmp_path, parse_world_faults("all,late"))
         assert report.violations == (), f"--seeds {seed} --coups {COUPS} --faults all,late"
+
+
+def test_nothing_settles_on_what_a_lying_broker_says_and_the_alarm_names_it(
+    tmp_path: Path,
+) -> None:
+    told, named = Counter[str](), set[str]()
+    for seed in (3, 5, 8, 15):
+        world = World(seed, (), tmp_path, lies=0.03)
+        report = world.run(10)
+        world.close()
+        assert report.violations == ()
+        assert report.coups == 10
+        assert report.forged > 5
+        told.update(report.lies)
+        named.update(report.named)
+    assert named == GUARDED
+    assert {f"{kind} {lie}" for kind in GUARDED for lie in LIES} <= told.keys()
 
 
 def test_nothing_goes_wrong_where_nothing_may(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from table_core.process.publishers import (
     LatestPublisher,
     public_bytes,
 )
+from table_core.trust.bus_guard import BusGuard
 from tests.support.service.memory_log import MemoryLog
 from tests.support.service.steps_by_hand import StepsByHand
 from tests.support.table.coups import shoe_event
@@ -27,6 +28,8 @@ A, B = AlarmCleared(alarm="a"), AlarmCleared(alarm="b")
 SECRET = ShoeReported(
     source=shoe_event(1, CardCarriedOver(hand=Hand.PLAYER, number=1, face=Card.D4))
 )
+
+TOPICS = Topics("s", "t")
 LINK = ShoeReported(source=shoe_event(1, LinkUp()))
 
 
@@ -154,7 +157,7 @@ def test_the_latest_is_rendered_when_it_is_sent_and_sent_again_though_nothing_ch
 
 def test_a_newer_replay_of_a_user_ends_the_older_and_their_number_is_bounded() -> None:
     log = MemoryLog(*[A] * 40)
-    replays = Replays(Topics("s", "t"))
+    replays = Replays(TOPICS, BusGuard(TOPICS, lambda _: None, watched=False))
 
     def begun(user: str, first: int, last: int) -> bool:
         return perform_at_once(replays.start(user, first, last), log.performers)
@@ -175,7 +178,7 @@ def test_a_newer_replay_of_a_user_ends_the_older_and_their_number_is_bounded() -
 
 def test_a_replay_sends_all_of_a_long_log_and_ends_with_the_broker() -> None:
     log = MemoryLog(*[A] * 600)
-    replays = Replays(Topics("s", "t"))
+    replays = Replays(TOPICS, BusGuard(TOPICS, lambda _: None, watched=False))
     for accepted, last in ((True, 600), (False, 16)):
         log.begun.clear()
         perform_at_once(replays.start("cage", 1, 600), log.performers)

@@ -2,12 +2,12 @@
 
 import pytest
 
+from events.commands.base import transaction_of
 from events.commands.coup import OpenBetting
 from events.types.stored import AcceptedRequest
 from table_core.process.repeated_requests import (
     encode_request_body,
     repeated_answer,
-    transaction_of,
 )
 
 

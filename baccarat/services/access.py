@@ -1,0 +1,85 @@
+"""Who may do what at a table, and which message keys it knows: read again when a file has changed.
+
+The table asks before each request. Looking at two files costs microseconds, and a person who was
+demoted, or a key that was taken out, counts for nothing from the next message on.
+"""
+
+from pathlib import Path
+from typing import Final
+
+from baccarat.config.form import TableConfig
+from events.errors import InputError
+from events.proof.keys import load_message_keys
+from events.proof.message_mac import MessageKey
+from events.structured_log import structlog
+from table_core.trust.access import Access, BusPolicy
+
+__all__ = ["SiteAccess"]
+
+_log: Final = structlog.get_logger()
+
+_Stamp = tuple[int, int, int] | None
+
+
+class SiteAccess:
+    """The present access of one table.
+
+    Args:
+        config: the table's.
+
+    Raises:
+        InputError: a file cannot be used.
+    """
+
+    def __init__(self, config: TableConfig) -> None:
+        self._config = config
+        given = config.message_keys
+        users = config.beside(config.displays.users) if config.displays else None
+        self._keys_file = config.beside(given.file) if given else None
+        self._files = [path for path in (users, self._keys_file) if path is not None]
+        self._seen = [_stamp(path) for path in self._files]
+        self._keys = self._read_keys()
+        self._access = Access(roles=config.roles(), bus=self._policy(""))
+
+    def __call__(self) -> Access:
+        """Return the access; the same object until a file has changed."""
+        stamps = [_stamp(path) for path in self._files]
+        if stamps != self._seen:
+            self._seen = stamps
+            self._access = self._read()
+        return self._access
+
+    def _read(self) -> Access:
+        """Read the files; where one cannot be used, nobody gets anything by it."""
+        config, fault = self._config, ""
+        roles = {user: frozenset(each) for user, each in config.users.items()}
+        try:
+            roles = config.roles()
+        except InputError as error:
+            _log.error("users.unreadable", reason=str(error))
+        try:
+            self._keys = self._read_keys()
+        except InputError as error:
+            fault = f"{error}; the keys before it still count"
+            _log.error("message_keys.unreadable", reason=str(error))
+        _log.info("access.changed", users=len(roles), keys=len(self._keys))
+        return Access(roles=roles, bus=self._policy(fault))
+
+    def _read_keys(self) -> tuple[MessageKey, ...]:
+        return load_message_keys(self._keys_file, self._config.origin) if self._keys_file else ()
+
+    def _policy(self, fault: str) -> BusPolicy:
+        given = self._config.message_keys
+        if given is None:
+            return BusPolicy(mode="off")
+        owners = dict.fromkeys(key.owner for key in self._keys)
+        keys = {name: tuple(key for key in self._keys if key.owner == name) for name in owners}
+        return BusPolicy(mode=given.mode, keys=keys, without=frozenset(given.without), fault=fault)
+
+
+def _stamp(path: Path) -> _Stamp:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino

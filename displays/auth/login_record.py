@@ -1,0 +1,190 @@
+"""The record of logins: a file of JSON lines, chained by hashes like the log's events.
+
+Each line is an entry with `hash` as its last field: the hash of the chain after the entry's bytes
+without it (`events.proof.chain`). So a line that is changed, taken out or put in between shows, and
+the newest hash fixes all lines before it. Names are only those of accounts.
+"""
+
+import fcntl
+import hashlib
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from displays.auth.accounts import UserAccount
+from events.clock import Clock, rfc3339
+from events.errors import ConfigError, MalformedJson
+from events.json_form import decode_json
+from events.proof.chain import next_hash, origin_hash
+
+__all__ = ["LoginRecord", "RecordEntry", "RecordVerdict", "read_record"]
+
+_HASH: Final = re.compile(rb',"hash":"([0-9a-f]{64})"\}\n\Z')
+_DIGEST: Final = 16  # hex digits that tell one stored password from another
+
+
+class _Known(Struct, frozen=True):
+    """What was last recorded of an account: its roles, and a digest of the stored password."""
+
+    roles: tuple[str, ...]
+    password: str
+
+
+class RecordEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One entry.
+
+    Args:
+        n: 1, 2, 3... without gaps.
+        at: when it was written, RFC 3339 in UTC.
+        what: `login`, `logout`, `failed`, `locked`, `expired`, `added`, `removed`, `roles_changed`,
+            `password_changed`, `break_glass`, `accounts`, or `unsound`.
+        user: the account; empty where a name was typed that no account has.
+        place: the browser's network.
+        text: more, for a person.
+        accounts: all accounts, where `what` is `accounts`.
+    """
+
+    n: int
+    at: str
+    what: str
+    user: str = ""
+    place: str = ""
+    text: str = ""
+    accounts: dict[str, _Known] = {}
+
+
+class RecordVerdict(Struct, frozen=True, kw_only=True):
+    """What a record holds.
+
+    Args:
+        entries: those up to the first bad line.
+        head: the hash after them.
+        first_bad: the number of the first line that does not follow; None where all do.
+    """
+
+    entries: tuple[RecordEntry, ...]
+    head: bytes
+    first_bad: int | None = None
+
+
+def read_record(path: Path, origin: str) -> RecordVerdict:
+    """Read and verify a record; one that is not there is empty.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    head, entries = origin_hash(f"{origin}/logins"), list[RecordEntry]()
+    lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+    for number, line in enumerate(lines, start=1):
+        found = _HASH.search(line)
+        body = line[: found.start()] + b"}" if found else b""
+        following = next_hash(head, body)
+        try:
+            entry = decode_json(body, RecordEntry)
+        except MalformedJson:
+            entry = None
+        if not found or following.hex().encode() != found[1] or not entry or entry.n != number:
+            return RecordVerdict(entries=tuple(entries), head=head, first_bad=number)
+        head = following
+        entries.append(entry)
+    return RecordVerdict(entries=tuple(entries), head=head)
+
+
+class LoginRecord:
+    """Appends entries, each on the disk before anything follows from it.
+
+    Args:
+        path: the file; its owner's alone.
+        origin: the table's `<site>/<table>`.
+        clock: for the time of an entry.
+
+    Raises:
+        ConfigError: it cannot be written, or another service writes it.
+    """
+
+    def __init__(self, path: Path, origin: str, clock: Clock) -> None:
+        self._clock = clock
+        try:
+            found = read_record(path, origin)
+            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise ConfigError(
+                f"displays.record: {path}: {error.strerror}; name a file that this service alone "
+                "writes"
+            ) from error
+        self._n, self._head = len(found.entries), found.head
+        known = [each.accounts for each in found.entries if each.what == "accounts"]
+        self._known = known[-1] if known else {}
+        if found.first_bad is not None:
+            self._set_aside(path, found.first_bad)
+
+    def _set_aside(self, path: Path, first_bad: int) -> None:
+        """Begin a new file after one that does not follow; a person keeps the old one."""
+        aside = path.with_name(f"{path.name}.unsound-{self._clock.utc_ns() // 1_000_000_000}")
+        whole = path.read_bytes().splitlines(keepends=True)
+        aside.write_bytes(b"".join(whole))
+        os.ftruncate(self._file, sum(map(len, whole[: first_bad - 1])))
+        self.note(
+            "unsound", text=f"line {first_bad} did not follow; the file is kept as {aside.name}"
+        )
+
+    def note(self, what: str, user: str = "", *, place: str = "", text: str = "") -> None:
+        """Append an entry; see `RecordEntry`.
+
+        Raises:
+            OSError: the disk refused it.
+        """
+        self._append(what, user=user, place=place, text=text, accounts={})
+
+    def note_changes(self, accounts: Mapping[str, UserAccount]) -> None:
+        """Append what has changed of the accounts since it was last recorded.
+
+        Raises:
+            OSError: the disk refused it.
+        """
+        now = {name: _known(account) for name, account in accounts.items()}
+        if now == self._known:
+            return
+        for name in sorted(now.keys() | self._known.keys()):
+            before, after = self._known.get(name), now.get(name)
+            if after is None:
+                self.note("removed", name)
+            elif before is None:
+                account = accounts[name]
+                what = "added" if account.until is None else "break_glass"
+                self.note(what, name, text=account.reason or ", ".join(after.roles))
+            else:
+                if before.roles != after.roles:
+                    self.note("roles_changed", name, text=", ".join(after.roles))
+                if before.password != after.password:
+                    self.note("password_changed", name)
+        self._append("accounts", user="", place="", text="", accounts=now)
+        self._known = now
+
+    def _append(
+        self, what: str, *, user: str, place: str, text: str, accounts: dict[str, _Known]
+    ) -> None:
+        at = rfc3339(self._clock.utc_ns())
+        entry = RecordEntry(
+            n=self._n + 1, at=at, what=what, user=user, place=place, text=text, accounts=accounts
+        )
+        body = msgspec.json.encode(entry)
+        head = next_hash(self._head, body)
+        os.write(self._file, body[:-1] + f',"hash":"{head.hex()}"}}\n'.encode())
+        os.fsync(self._file)
+        self._n, self._head = entry.n, head
+
+    def close(self) -> None:
+        """Let another service write it."""
+        os.close(self._file)
+
+
+def _known(account: UserAccount) -> _Known:
+    digest = hashlib.sha256(account.password.encode()).hexdigest()[:_DIGEST]
+    return _Known(account.roles, digest)

@@ -1,0 +1,58 @@
+"""Who may do what at a table, and how the bus is trusted: as the site's files say now. Pure."""
+
+from collections.abc import Mapping
+from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct
+
+from events.mqtt.process import Effect
+from events.proof.message_mac import MessageKey
+
+__all__ = ["SHOE", "Access", "BusMode", "BusPolicy", "ReadAccess"]
+
+SHOE: Final = "shoe"
+"""The owner of the driver's key; no user may have this name."""
+
+BusMode: TypeAlias = Literal["off", "trust-broker", "enrolling", "required"]
+"""How a table trusts the bus.
+
+`off`: no keys, and an alarm says so. `trust-broker`: the site has chosen to go without.
+`enrolling`: a code must be good, messages without one count as well, and an alarm names who sends
+them. `required`: what nothing proves is not done.
+"""
+
+
+class BusPolicy(Struct, frozen=True, kw_only=True):
+    """Which messages a table believes.
+
+    Args:
+        mode: see `BusMode`.
+        keys: by owner, the newest first.
+        without: users whose programs have no key, by the site's choice.
+        fault: why the file of keys cannot be used as it is now, for a person; else empty.
+    """
+
+    mode: BusMode = "trust-broker"
+    keys: Mapping[str, tuple[MessageKey, ...]] = {}
+    without: frozenset[str] = frozenset()
+    fault: str = ""
+
+    def must_prove(self, owner: str) -> bool:
+        """Return whether a message of this owner counts only with a good code."""
+        return self.mode == "required" and owner not in self.without
+
+
+class Access(Struct, frozen=True, kw_only=True):
+    """What the site's files say of a table.
+
+    Args:
+        roles: user to roles.
+        bus: how the bus is trusted.
+    """
+
+    roles: Mapping[str, frozenset[str]]
+    bus: BusPolicy = BusPolicy()
+
+
+class ReadAccess(Effect[Access], frozen=True):
+    """Return the present access; the same object until a file has changed. Does not wait."""
