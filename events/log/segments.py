@@ -10,7 +10,9 @@ locks.
 import os
 import re
 import sqlite3
+from bisect import bisect_left
 from collections.abc import Callable
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -82,13 +84,16 @@ def find_segments(folder: Path, origin: str, base: int) -> tuple[Segment, ...]:
     Raises:
         LogRefused: a file is missing, or two end at the same position; names the position.
     """
-    found = segments_in(folder, origin)
+    ending_at: dict[int, list[Segment]] = {}
+    for each in segments_in(folder, origin):
+        if each.first < each.last:
+            ending_at.setdefault(each.last, []).append(each)
     chosen: list[Segment] = []
     end = base
     while end > 1:
-        ending = [each for each in found if each.last == end and each.first < end]
-        if not ending:
-            first = max((each.last + 1 for each in found if each.last < end), default=1)
+        ending = ending_at.get(end)
+        if ending is None:
+            first = max((last + 1 for last in ending_at if last < end), default=1)
             told = f"{folder}: the closed file of {origin} with positions {first} to {end}"
             raise LogRefused(f"{told} is missing; {_RIGHT}", first)
         if len(ending) > 1:
@@ -135,11 +140,11 @@ class Segments:
             LogRefused: a file cannot be read or differs from what was hashed; names the position.
         """
         found: list[tuple[Any, ...]] = []
-        for file in self.files:
-            if first <= last and first <= file.last:
-                until = min(last, file.last)
-                found += self._stretch(file, first, until)
-                first = until + 1
+        at = self._file_of(first)
+        while first <= last and at < len(self.files):
+            until = min(last, self.files[at].last)
+            found += self._stretch(self.files[at], first, until)
+            first, at = until + 1, at + 1
         return found
 
     def request(self, cause: str, position: int) -> tuple[bytes, int]:
@@ -148,7 +153,7 @@ class Segments:
         Raises:
             LogRefused: the file cannot be read, or does not hold the request.
         """
-        file = next(each for each in self.files if position <= each.last)
+        file = self.files[self._file_of(position)]
         rows = self._in(file, lambda db: db.execute(_REQUEST, (cause, position)).fetchall())
         if not rows:
             told = f"{file.path}: request {cause!r} of position {position} is missing; {_RIGHT}"
@@ -160,6 +165,10 @@ class Segments:
         if self._opened is not None:
             self._opened[1].close()
             self._opened = None
+
+    def _file_of(self, position: int) -> int:
+        """Return the index of the file whose events a position is among."""
+        return bisect_left(self.files, position, key=attrgetter("last"))
 
     def _stretch(self, file: Segment, first: int, last: int) -> list[tuple[Any, ...]]:
         rows = self._in(file, lambda db: db.execute(_ROWS, (first - 1, last)).fetchall())
