@@ -4,7 +4,7 @@ A log may go on in a new file (`events.log.rotation`). The old file then lies in
 `archive` next to the log, read-only, as `<site>.<table>-<first>-<last>.sqlite`. The first event of
 each file is the last of the file before, so the names reveal a gap, and the chain's hash there
 reveals a file that does not belong. A closed file is never written, so it is read without WAL and
-locks.
+locks. A site may pack it (`events.log.packing`); then its name ends in `.packed`.
 """
 
 import os
@@ -14,9 +14,10 @@ from bisect import bisect_left
 from collections.abc import Callable
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from events.errors import LogRefused
+from events.log.closed_file import LogFile, open_file
 from events.proof.chain import next_hash, origin_hash
 
 __all__ = [
@@ -25,7 +26,6 @@ __all__ = [
     "Segments",
     "archive_folder",
     "find_segments",
-    "open_segment",
     "segment_name",
     "segments_in",
 ]
@@ -33,11 +33,9 @@ __all__ = [
 ARCHIVE: Final = "archive"
 """The name of the folder of closed files, next to the log."""
 
-_NAME: Final = re.compile(r"-([0-9]{12})-([0-9]{12})\.sqlite\Z")
-_ROWS: Final = "SELECT * FROM event WHERE position BETWEEN ? AND ? ORDER BY position"
-_HASH: Final = "SELECT hash FROM event WHERE position = ?"
-_REQUEST: Final = "SELECT body, position FROM request WHERE transaction_id = ? AND position = ?"
-_UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError)
+_NAME: Final = re.compile(r"-([0-9]{12})-([0-9]{12})(\.sqlite|\.packed)\Z")
+_UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError, OSError)
+_T = TypeVar("_T")
 _RIGHT: Final = "put the right file back from a backup"
 
 
@@ -61,7 +59,8 @@ def segment_name(origin: str, first: int, last: int) -> str:
 
 def segments_in(folder: Path, origin: str) -> tuple[Segment, ...]:
     """Return all closed files of `origin` in a folder, by their names, in order."""
-    found, stem = [], origin.replace("/", ".")
+    found: dict[tuple[int, int], Segment] = {}
+    stem = origin.replace("/", ".")
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except FileNotFoundError:
@@ -69,8 +68,9 @@ def segments_in(folder: Path, origin: str) -> tuple[Segment, ...]:
     for entry in entries:
         said = _NAME.search(entry.name)
         if said is not None and entry.name[: said.start()] == stem:
-            found.append(Segment(folder / entry.name, int(said[1]), int(said[2])))
-    return tuple(found)
+            first, last = int(said[1]), int(said[2])
+            found[first, last] = Segment(folder / entry.name, first, last)  # `.sqlite` is the last
+    return tuple(found.values())
 
 
 def find_segments(folder: Path, origin: str, base: int) -> tuple[Segment, ...]:
@@ -104,15 +104,6 @@ def find_segments(folder: Path, origin: str, base: int) -> tuple[Segment, ...]:
     return tuple(reversed(chosen))
 
 
-def open_segment(path: Path) -> sqlite3.Connection:
-    """Open a closed file for reading. It stays unchanged to the last byte."""
-    uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
-    db = sqlite3.connect(uri, uri=True, isolation_level=None)
-    db.execute("PRAGMA trusted_schema=OFF")
-    db.execute("PRAGMA cell_size_check=ON")
-    return db
-
-
 class Segments:
     """The closed files of one log as its writer needs them: ranges of events, single requests.
 
@@ -126,12 +117,12 @@ class Segments:
     def __init__(self, origin: str, files: tuple[Segment, ...]) -> None:
         self._origin = origin
         self.files = files
-        self._opened: tuple[Path, sqlite3.Connection] | None = None
+        self._opened: tuple[Path, LogFile] | None = None
 
     def ends_with(self, position: int, head: bytes) -> bool:
         """Report whether the newest closed file ends with this hash at this position."""
-        rows = self._in(self.files[-1], lambda db: db.execute(_HASH, (position,)).fetchall())
-        return rows == [(head,)]
+        rows = self._in(self.files[-1], lambda file: list(file.bare(position, position)))
+        return [row[2] for row in rows] == [head]
 
     def rows(self, first: int, last: int) -> list[tuple[Any, ...]]:
         """Return the rows of a range of positions in closed files.
@@ -154,11 +145,11 @@ class Segments:
             LogRefused: the file cannot be read, or does not hold the request.
         """
         file = self.files[self._file_of(position)]
-        rows = self._in(file, lambda db: db.execute(_REQUEST, (cause, position)).fetchall())
-        if not rows:
+        found = self._in(file, lambda opened: opened.request(cause, position))
+        if found is None:
             told = f"{file.path}: request {cause!r} of position {position} is missing; {_RIGHT}"
             raise LogRefused(told, position)
-        return rows[0]
+        return found
 
     def close(self) -> None:
         """Close the open file. Safe to call twice; a read opens it again."""
@@ -171,7 +162,7 @@ class Segments:
         return bisect_left(self.files, position, key=attrgetter("last"))
 
     def _stretch(self, file: Segment, first: int, last: int) -> list[tuple[Any, ...]]:
-        rows = self._in(file, lambda db: db.execute(_ROWS, (first - 1, last)).fetchall())
+        rows = self._in(file, lambda opened: list(opened.rows(first - 1, last)))
         head = origin_hash(self._origin) if first == 1 else rows.pop(0)[5] if rows else b""
         for position, row in enumerate(rows, start=first):
             stored = row[4] if isinstance(row[4], bytes) else b""
@@ -184,13 +175,11 @@ class Segments:
             raise LogRefused(f"{file.path}: position {missing}: missing; {_RIGHT}", missing)
         return rows
 
-    def _in(
-        self, file: Segment, act: Callable[[sqlite3.Connection], list[tuple[Any, ...]]]
-    ) -> list[tuple[Any, ...]]:
+    def _in(self, file: Segment, act: Callable[[LogFile], _T]) -> _T:
         try:
             if self._opened is None or self._opened[0] != file.path:
                 self.close()
-                self._opened = file.path, open_segment(file.path)
+                self._opened = file.path, open_file(file.path)
             return act(self._opened[1])
         except _UNREADABLE as error:
             raise LogRefused(f"{file.path}: unreadable: {error}; {_RIGHT}", file.first) from error

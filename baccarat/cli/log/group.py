@@ -13,6 +13,10 @@ _COMMANDS: Final = {
         "baccarat.cli.log.copies:backup_command",
         "Copy LOG (table.sqlite), which may be in use, to a new FILE,...",
     ),
+    "pack": (
+        "baccarat.cli.log.packing:pack_command",
+        "Compress the closed files of LOG (table.sqlite), which may be in...",
+    ),
     "restore": (
         "baccarat.cli.log.copies:restore_command",
         "Put FILE, a backup, in place as LOG (table.sqlite), once it is...",
@@ -22,6 +26,10 @@ _COMMANDS: Final = {
         "Show the events of LOG (table.sqlite), oldest first, a line each.",
     ),
     "stats": ("baccarat.cli.log.stats:stats", "Count what LOG (table.sqlite) holds."),
+    "unpack": (
+        "baccarat.cli.log.packing:unpack_command",
+        "Make SQLite files of the packed closed files of LOG...",
+    ),
     "verify": (
         "baccarat.cli.log.verify:verify_command",
         "Prove that nobody edited LOG, a table's log file (table.sqlite).",
