@@ -3,16 +3,18 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from events.commands.coup import OpenBetting
-from events.commands.wagers import PlaceWager, WagerRequest, WithdrawWager
+from events.commands.wagers import WithdrawWager
 from events.log.segments import Segment, Segments, find_segments, segment_name
 from events.types.shoe_reports import ErrorRaised
 from events.types.table import ShoeReported
 from table_core.fold.snapshot import encode_state
+from table_core.projections.table_document import encode_state_view, project_table
+from table_core.projections.wager_pages import encode_page, pages_of
 from table_core.state.coup import Phase
 from table_core.state.table import KEPT_JOURNALS, MORE_ERRORS, MOST_ERRORS
 from tests.support.growth import SIZES, steps_of
 from tests.support.table.coups import World, shoe_event, world_in
+from tests.support.table.large_coups import place, placed
 
 # How much more than in proportion a curve may grow from one size to the next: a tree's logarithm.
 SLACK = 1.3
@@ -58,19 +60,6 @@ def test_a_position_is_found_among_closed_files_by_halving() -> None:
     stays(measure)
 
 
-def placed(count: int) -> World:
-    world = world_in(Phase.NONE)
-    world.must(OpenBetting(transaction="o"))
-    place(world, range(count))
-    return world
-
-
-def place(world: World, numbers: range) -> None:
-    for number in numbers:
-        asked = WagerRequest(seat=number % 99 + 1, bet="tie", stake=100, patron=f"p{number}")
-        world.must(PlaceWager(transaction=f"w-{number}", wagers=(asked,)))
-
-
 def test_placing_a_wager_looks_at_no_other() -> None:
     # Of a whole block of wagers, since their totals are made once a block.
     def measure(count: int) -> int:
@@ -110,3 +99,18 @@ def test_journals_and_errors_do_not_fill_the_state() -> None:
     assert link.past == tuple(f"j{n:05}" for n in range(1_999 - KEPT_JOURNALS, 1_999))
     assert len(link.errors) == MOST_ERRORS + 1
     assert MORE_ERRORS in link.errors
+
+
+def test_the_state_message_is_bounded_and_its_pages_hold_the_wagers() -> None:
+    def message(count: int) -> int:
+        world = placed(count)
+        document = project_table(
+            world.state, table="t1", rulebook=world.context.rulebook, catching_up=False
+        )
+        return len(encode_state_view(document))
+
+    def pages(count: int) -> int:
+        return sum(len(encode_page(page)) for page in pages_of(placed(count).state.coup))
+
+    stays(message, (100, 600, 2_000))
+    grows_in_proportion(pages, (600, 1_200, 2_400))
