@@ -82,6 +82,12 @@ class WagerTotals(Struct, frozen=True, gc=False, kw_only=True):
         """Return whether a wager of this id is placed."""
         return name in self.buckets.get(_bucket(name), _NO_IDS)
 
+    def spots(self, patron: Patron) -> _Spots:
+        """Return the stakes of a patron: bet and seat (as text) to stake."""
+        return (
+            self.patrons.get(_bucket(patron), _NOBODY).get(patron, _NONE) if self.count else _NONE
+        )
+
 
 class WagerTotalsBuilder:
     """A mutable copy of wager totals, to be updated. It never leaves the call that made it."""
@@ -94,8 +100,6 @@ class WagerTotalsBuilder:
         "_new",
         "_own",
         "_own_boxes",
-        "_own_buckets",
-        "_patrons",
         "_went",
         "by_bet",
         "count",
@@ -111,15 +115,13 @@ class WagerTotalsBuilder:
         self._went: list[Wager] = []
         self._new: set[str] = set()
         self._gone: set[str] = set()
-        self._patrons = dict(before.patrons)
-        self._own_buckets: set[int] = set()
-        self._own: set[Patron] = set()  # patrons whose bets are copied; seats are shared
+        self._own: dict[Patron, _Spots] = {}  # patrons whose bets are copied; seats are shared
         self._boxes = dict(before.boxes)
         self._own_boxes: set[str] = set()
 
     def add(self, *wagers: Wager) -> None:
         """Add wagers."""
-        by_bet, staked, last = self.by_bet, self.staked, None
+        by_bet, last = self.by_bet, None
         for wager in wagers:
             # Wagers of one command are mostly of one patron at one seat.
             if last is None or wager.seat != last.seat or wager.patron != last.patron:
@@ -130,11 +132,10 @@ class WagerTotalsBuilder:
             bets[bet] = {**seats, seat: seats.get(seat, 0) + stake} if seats else {seat: stake}
             box[bet] = box.get(bet, 0) + stake
             by_bet[bet] = by_bet.get(bet, 0) + stake
-            staked += stake
-        self.staked = staked
+            self.staked += stake
+            self._new.add(wager.id)
         self.count += len(wagers)
         self._came += wagers
-        self._new.update([wager.id for wager in wagers])
 
     def remove(self, *wagers: Wager) -> None:
         """Remove wagers that were placed; a spot with no stake left is dropped."""
@@ -161,11 +162,12 @@ class WagerTotalsBuilder:
 
     def known(self, name: str) -> bool:
         """Return whether a wager of this id is placed."""
-        return name in self._new or self._before.holds(name)
+        return name in self._new or (self._before.count > 0 and self._before.holds(name))
 
     def spots(self, patron: Patron) -> Mapping[str, Mapping[str, int]]:
         """Return the stakes of a patron: bet and seat (as text) to stake."""
-        return self._patrons.get(_bucket(patron), _NOBODY).get(patron, _NONE)
+        own = self._own.get(patron)
+        return self._before.spots(patron) if own is None else own
 
     def box(self, seat: int) -> Mapping[str, int]:
         """Return all stakes in a box: bet to stake."""
@@ -173,17 +175,21 @@ class WagerTotalsBuilder:
 
     def standing(self) -> WagerTotals:
         """Return the totals as they are now; the tally may not be used any more."""
-        buckets, by_bet = dict(self._before.buckets), self.by_bet
-        patrons, boxes = self._patrons, self._boxes
+        buckets, by_bet, boxes = dict(self._before.buckets), self.by_bet, self._boxes
         for number, names in _by_bucket(self._new).items():
             buckets[number] = buckets.get(number, _NO_IDS) | names
+        patrons = dict(self._before.patrons)
+        for number, names in _by_bucket(self._own).items():
+            those = patrons[number] = dict(patrons.get(number, _NOBODY))
+            those |= {patron: self._own[patron] for patron in names}
         if self._gone:
             for number, names in _by_bucket(self._gone).items():
                 buckets[number] = buckets.get(number, _NO_IDS) - names
+            for number, names in _by_bucket(self._own).items():
+                for patron in names:
+                    if not self._own[patron]:
+                        del patrons[number][patron]
             buckets = {number: names for number, names in buckets.items() if names}
-            for patron in self._own:
-                if not self.spots(patron):
-                    patrons[_bucket(patron)].pop(patron, None)
             patrons = {number: those for number, those in patrons.items() if those}
             by_bet = {bet: stake for bet, stake in by_bet.items() if stake}
             left = {seat: {b: n for b, n in box.items() if n} for seat, box in boxes.items()}
@@ -200,15 +206,9 @@ class WagerTotalsBuilder:
 
     def _bets(self, patron: Patron) -> _Spots:
         """Return a patron's bets as a copy that may be changed."""
-        number = _bucket(patron)
-        if patron in self._own:
-            return self._patrons[number][patron]
-        if number not in self._own_buckets:
-            self._own_buckets.add(number)
-            self._patrons[number] = dict(self._patrons.get(number, _NOBODY))
-        self._own.add(patron)
-        those = self._patrons[number]
-        bets = those[patron] = dict(those.get(patron, _NONE))
+        bets = self._own.get(patron)
+        if bets is None:
+            bets = self._own[patron] = dict(self._before.spots(patron))
         return bets
 
     def _box(self, seat: str) -> dict[str, int]:
