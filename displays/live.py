@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from displays.scoreboard.public_view import PublicState, read_public
+from displays.wager_pages import WagerPages
 from events.clock import Clock
 from events.mqtt.presence import Presence, Status, read_status
 
@@ -92,6 +93,8 @@ class LiveState:
         self._live_state_came = False
         self._betting: tuple[str, int] | None = None  # the coup, and when its betting opened
         self._newest: PublicState | None = None
+        self._full = b""  # the newest state as the table sent it
+        self._pages = WagerPages()
         self._changed: set[Callable[[], None]] = set()
         self._said: tuple[bool, StaleReason] | None = None
         self.document: StateDocument | None = None
@@ -139,9 +142,22 @@ class LiveState:
         self._state_came = True
         self._live_state_came = self._live_state_came or not retain
         self._newest = state
+        self._full = payload
+        self._show(state)
+
+    def on_wagers(self, payload: bytes) -> None:
+        """Process a page of a large coup's wagers, and show them once all pages are there."""
+        if self._pages.take(payload) and self._newest is not None:
+            self._show(self._newest)
+
+    def _show(self, state: PublicState) -> None:
+        """Make the next document of the newest state."""
         serial = self.document.serial + 1 if self.document else 1
         self.document = StateDocument(
-            serial=serial, position=state.position, public=msgspec.json.encode(state), full=payload
+            serial=serial,
+            position=state.position,
+            public=msgspec.json.encode(state),
+            full=self._pages.filled(self._full),
         )
         self._wake()
 

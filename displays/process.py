@@ -48,11 +48,15 @@ class DisplayProcess:
             topics.status(CONSOLE if requests else DISPLAY), session, utc_ns
         )
         self.will = self._presence.will
+        consoles = {  # the scoreboard shows no wagers
+            topics.wager_pages: self._on_wagers,
+            **({topics.response(CONSOLE): requests.on_answer} if requests else {}),
+        }
         self.subscriptions: Mapping[str, Callable[[Message], Steps[None]]] = {
             topics.state: self._on_state,
             topics.status(_TABLE): self._on_table,
             self._presence.topic: self._presence.on_own_status,
-            **({topics.response(CONSOLE): requests.on_answer} if requests else {}),
+            **(consoles if requests else {}),
         }
 
     def running(self) -> Iterable[Steps[None]]:
@@ -81,6 +85,10 @@ class DisplayProcess:
     def _on_state(self, message: Message) -> Steps[None]:
         yield from ()
         self.live.on_state(message.payload, retain=message.retain)
+
+    def _on_wagers(self, message: Message) -> Steps[None]:
+        yield from ()
+        self.live.on_wagers(message.payload)
 
     def _on_table(self, message: Message) -> Steps[None]:
         yield from ()

@@ -1,18 +1,21 @@
-"""Migrate a database by a folder of alembic's steps; check its server and its version."""
+"""Migrate a database by a folder of alembic's steps; check its server and its version.
+
+Alembic takes 0.15 s to import, so it is imported by the functions that use it.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 
 from events.errors import TableError
 
-__all__ = ["Migrations"]
+if TYPE_CHECKING:
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+__all__ = ["Migrations", "current_revision"]
 
 _OLDEST_POSTGRES: Final = 14
 # `to_jsonb` because the column is missing before version 15; a collation like C has no version.
@@ -61,9 +64,8 @@ class Migrations(NamedTuple):
         Raises:
             TableError: as `error`: a newer build has migrated it.
         """
-        options = {"version_table_schema": self.schema}
-        found = MigrationContext.configure(connection, opts=options).get_current_revision()
-        steps = ScriptDirectory.from_config(self._config()).walk_revisions()
+        found = current_revision(connection, self.schema)
+        steps = self._steps().walk_revisions()
         if found is not None and found not in {each.revision for each in steps}:
             raise self.error(
                 f"{shown} is at version {found}, which is newer than this build; it was left alone"
@@ -93,6 +95,8 @@ class Migrations(NamedTuple):
 
     def upgrade(self, connection: Connection, to: str = "head") -> None:
         """Take the steps up to a version, in the connection's transaction."""
+        from alembic import command  # noqa: PLC0415 - see the head
+
         config = self._config()
         config.attributes["connection"] = connection
         command.upgrade(config, to)
@@ -115,12 +119,32 @@ class Migrations(NamedTuple):
     @property
     def newest(self) -> str | None:
         """This build's version."""
-        return ScriptDirectory.from_config(self._config()).get_current_head()
+        return self._steps().get_current_head()
 
-    def _config(self) -> Config:
+    def _steps(self) -> "ScriptDirectory":
+        from alembic.script import ScriptDirectory  # noqa: PLC0415 - see the head
+
+        return ScriptDirectory.from_config(self._config())
+
+    def _config(self) -> "Config":
+        from alembic.config import Config  # noqa: PLC0415 - see the head
+
         config = Config()
         config.set_main_option("script_location", str(self.folder).replace("%", "%%"))
         return config
+
+
+def current_revision(connection: Connection, schema: str | None = None) -> str | None:
+    """Return the version of a database's schema; None where no step was taken.
+
+    Args:
+        connection: to the database.
+        schema: of PostgreSQL, with the table of versions; None for the default one.
+    """
+    from alembic.runtime.migration import MigrationContext  # noqa: PLC0415 - see the head
+
+    options = {"version_table_schema": schema}
+    return MigrationContext.configure(connection, opts=options).get_current_revision()
 
 
 def _server_faults(connection: Connection) -> Iterator[str]:

@@ -26,6 +26,7 @@ PARAMETERS: Final = {
     "service": "which service speaks: `shoe` (the driver), `table` (the core), or another",
     "user": "the login that the broker knows; its permissions tie the topic to it",
     "command": "the command's name",
+    "page": "1, 2, 3...: `coup.sums.pages` of `state` are in use",
 }
 """The variable segments of the topics, each with its explanation."""
 
@@ -109,6 +110,15 @@ CHANNELS: Final[dict[str, Channel]] = {
         sender="the core",
         receivers="displays, consoles, consumers",
         messages=("state",),
+        retained=True,
+        core=("send",),
+    ),
+    "wagers": Channel(
+        topic="wagers/{page}",
+        what="The wagers of a coup with more than 500, of which `state` has the sums alone.",
+        sender="the core",
+        receivers="consoles, consumers",
+        messages=("wagers",),
         retained=True,
         core=("send",),
     ),

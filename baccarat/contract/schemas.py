@@ -32,6 +32,7 @@ from table_core.process.alarm_publisher import AlarmNotice
 from table_core.process.previews import CoupOnRecord, RequestOnRecord
 from table_core.process.publishers import SEALED
 from table_core.projections.table_document import StateView
+from table_core.projections.wager_pages import WagerPage
 
 __all__ = [
     "DIALECT",
@@ -55,6 +56,7 @@ _PUBLISHED: Final[Mapping[type[Struct], tuple[str, str]]] = {
 }
 _DOCUMENTS: Final[dict[str, type[Struct]]] = {
     "state": StateView,
+    "wagers": WagerPage,
     "shoe.event": ShoeEvent,
     "shoe.ack": ShoeAck,
     "link.shoe": LinkStatus,

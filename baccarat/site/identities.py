@@ -13,7 +13,16 @@ from events.mqtt.topics import Topics
 __all__ = ["SERVICES", "Identity", "identities_of"]
 
 # Faces that the table has not seen travel on `shoe/event`, and on nothing else.
-_SEEN: Final = ("state", "status/+", "link/shoe", "event", "settlement", "alarm", "checkpoint")
+_SEEN: Final = (
+    "state",
+    "wagers/+",
+    "status/+",
+    "link/shoe",
+    "event",
+    "settlement",
+    "alarm",
+    "checkpoint",
+)
 _ANSWERS: Final = ("response/{user}", "response/{user}/events")
 _ASKS: Final = ("request/{user}/+",)
 
@@ -23,6 +32,7 @@ _CORE: Final = (
     "event",
     "settlement",
     "state",
+    "wagers/+",
     "checkpoint",
     "alarm",
     "response/+",
@@ -41,7 +51,10 @@ SERVICES: Final[Mapping[str, tuple[Sequence[str], Sequence[str]]]] = {
 # The same for a user, by role; a user with several roles may do what any of them may.
 _ROLES: Final[Mapping[str, tuple[Sequence[str], Sequence[str]]]] = {
     "display": (("status/display",), ("state", "status/+", "checkpoint")),
-    "console": (("status/console", *_ASKS), ("state", "status/+", "checkpoint", *_ANSWERS)),
+    "console": (
+        ("status/console", *_ASKS),
+        ("state", "wagers/+", "status/+", "checkpoint", *_ANSWERS),
+    ),
     "cage": (("status/cage", *_ASKS), (*_SEEN, *_ANSWERS)),
     "dealer": (_ASKS, (*_SEEN, *_ANSWERS)),
     "supervisor": (_ASKS, (*_SEEN, *_ANSWERS)),

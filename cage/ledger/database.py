@@ -12,7 +12,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from alembic.runtime.migration import MigrationContext
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import (
     ArgumentError,
@@ -25,7 +24,7 @@ from sqlalchemy.pool import NullPool
 
 from events.errors import InputError, LedgerError, LedgerUnavailable
 from events.log.schema import SchemaRow, odd_rows, rows_of
-from events.sql_migrations import Migrations
+from events.sql_migrations import Migrations, current_revision
 
 __all__ = [
     "create_ledger_engine",
@@ -189,7 +188,7 @@ def schema_fault(connection: Connection) -> str | None:
     The check compares every row of the schema. A site may add tables, views and indexes for its own
     reading, since none of them changes what is booked. SQLite would run a trigger at a write.
     """
-    revision = MigrationContext.configure(connection).get_current_revision()
+    revision = current_revision(connection)
     if connection.dialect.name != "sqlite" or revision is None:
         return None
     many, missing = odd_rows(_rows_of(connection), _rows_at(revision))

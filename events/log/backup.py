@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from events.errors import InputError, LogRefused, LogUnwritable
+from events.log.closed_file import present_form
 from events.log.disk import SIDE_FILES, remove_database, sync
 from events.log.editions import copy_editions
 from events.log.lock import WriterLock
@@ -53,15 +54,15 @@ def copy_segments(log: Path, source: Path, target: Path) -> tuple[Path, ...]:
     files = find_segments(source, origin, base)
     target.mkdir(exist_ok=True)
     copied = []
-    for file in files:
-        to = target / file.path.name
+    for path in (present_form(file.path) for file in files):
+        to = target / path.name
         if to.exists():
-            if not filecmp.cmp(file.path, to, shallow=False):
-                raise LogRefused(f"{to}: is there already, and is not {file.path}")
+            if not filecmp.cmp(path, to, shallow=False):
+                raise LogRefused(f"{to}: is there already, and is not {path}")
             continue
         part = to.with_name(f".{to.name}{_PART}")
         try:
-            shutil.copyfile(file.path, part)
+            shutil.copyfile(path, part)
             part.chmod(_READ_ONLY)
             sync(part)
             part.rename(to)

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Final, Self
 
 from events.errors import LogRefused, LogUnwritable
+from events.log.closed_file import open_file
 from events.log.disk import remove_database
 from events.log.schema import odd_rows, rows_made_by, rows_of
-from events.log.segments import Segment, open_segment
+from events.log.segments import Segment
 
 __all__ = ["RequestIndex", "index_of"]
 
@@ -24,7 +25,6 @@ _TABLES: Final = (
     "CREATE TABLE request (transaction_id TEXT PRIMARY KEY, position INTEGER) WITHOUT ROWID",
     "CREATE TABLE until (position INTEGER NOT NULL, hash BLOB NOT NULL)",
 )
-_OF_FILE: Final = "SELECT transaction_id, position FROM request"
 
 
 def index_of(folder: Path, origin: str) -> Path:
@@ -105,9 +105,9 @@ class RequestIndex:
 
     def _take(self, file: Segment) -> None:
         try:
-            with closing(open_segment(file.path)) as closed:
-                rows = closed.execute(_OF_FILE).fetchall()
-        except (sqlite3.Error, UnicodeDecodeError) as error:
+            with closing(open_file(file.path)) as closed:
+                rows = [(cause, position) for cause, _, position in closed.requests()]
+        except (sqlite3.Error, UnicodeDecodeError, OSError) as error:
             raise LogRefused(f"{file.path}: unreadable: {error}", file.first) from error
         self._db.executemany("INSERT OR REPLACE INTO request VALUES (?, ?)", rows)
 

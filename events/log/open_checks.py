@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from events.errors import InputError, LogRefused, UnreadableEvent
+from events.log.closed_file import open_database
 from events.log.newest_anchor import ChainStart, newest_anchor, start_of_file
 from events.log.schema import (
     APPLICATION_ID,
@@ -26,7 +27,7 @@ from events.log.schema import (
     rows_made_by,
     rows_of,
 )
-from events.log.segments import archive_folder, find_segments, open_segment
+from events.log.segments import archive_folder, find_segments
 from events.log.verify import BadFile, RecordJudge
 from events.log.vouching import LogKeys, SignedHead
 from events.log.wal import wal_damage, wal_of
@@ -217,7 +218,7 @@ def _root_in_closed(path: Path, origin: str, base: int, size: int) -> bytes:
     """Return the root at a size within the newest closed file, after checking its chain."""
     file = find_segments(archive_folder(path), origin, base)[-1]
     try:
-        with closing(open_segment(file.path)) as db:
+        with closing(open_database(file.path)) as db:
             position, head, tree = newest_anchor(db, size) or start_of_file(db, origin)
             for found, stored, digest in db.execute(_BARE, (position, size)):
                 head = next_hash(head, stored)

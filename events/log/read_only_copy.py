@@ -8,11 +8,12 @@ import fcntl
 import shutil
 import sqlite3
 import tempfile
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Final
 
-from events.errors import InputError
+from events.errors import InputError, LogRefused
+from events.log.closed_file import is_packed, unpack_to
 from events.log.schema import LOCK_SUFFIX
 from events.log.wal import wal_of
 
@@ -40,6 +41,8 @@ def readable_copy(path: Path, stack: ExitStack) -> Path:
         if has_writer(path):
             return path
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="baccarat-log-"))
+        if is_packed(path):
+            return _unpacked(path, Path(folder))
         copy = _copy(path, Path(folder))
         with copy.open("rb") as file:
             head = file.read(len(_MAGIC))
@@ -107,6 +110,22 @@ def _copy(path: Path, folder: Path) -> Path:
         if before == (_identity(path), _identity(wal)):
             return folder / path.name
     raise InputError(f"{path}: keeps changing though no writer has it; find out who changes it")
+
+
+def _unpacked(path: Path, folder: Path) -> Path:
+    """Return the closed file that a packed file came from.
+
+    Raises:
+        LogRefused: the packed file is damaged.
+    """
+    copy = folder / path.name
+    try:
+        with closing(sqlite3.connect(copy, isolation_level=None)) as db:
+            unpack_to(path, db)
+    except sqlite3.DatabaseError as error:
+        position = getattr(error, "position", None)
+        raise LogRefused(f"{path}: not a whole packed file: {error}", position) from error
+    return copy
 
 
 def _identity(path: Path) -> tuple[int, int, int] | None:

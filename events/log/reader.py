@@ -7,31 +7,26 @@ the full verification and finds more.
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 from events.errors import LogRefused
+from events.log.closed_file import LogFile, PlainFile, open_file
 from events.log.newest_anchor import start_of_file
 from events.log.read_only_copy import open_snapshot, readable_copy
-from events.log.schema import APPLICATION_ID, CHECKPOINTS_SINCE, ORIGIN, SCHEMA_VERSION, SCHEMAS
-from events.log.segments import Segment, archive_folder, find_segments, open_segment
+from events.log.schema import APPLICATION_ID, ORIGIN, SCHEMA_VERSION, SCHEMAS
+from events.log.segments import Segment, archive_folder, find_segments
 from events.log.wal import wal_damage, wal_of
 from events.proof.chain import next_hash, origin_hash
 from events.types.stored import Stored
 
 __all__ = ["LogReader", "reading"]
 
-_ROWS: Final = (
-    "SELECT position, type, version, at, bytes, hash FROM event "
-    "WHERE position >= ? ORDER BY position"
-)
-_BARE_ROWS: Final = "SELECT position, bytes, hash FROM event WHERE position >= ? ORDER BY position"
-_ONE: Final = "SELECT bytes, hash FROM event WHERE position = ?"
-_CHECKPOINTS: Final = "SELECT size, note FROM checkpoint WHERE size > ? ORDER BY size"
 # Damaged text may even be in SQLite's messages, and Python then fails to decode them.
 _UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError)
+_Rows = Callable[[LogFile, int], Iterator[Any]]
 _VERIFY: Final = "`baccarat log verify` says more"
 
 
@@ -55,7 +50,7 @@ class LogReader:
         closed: tuple[Segment, ...] = (),
     ) -> None:
         self._path = path
-        self._db = db
+        self._file = PlainFile(db)
         self.closed = closed
         self.origin = origin
         self.end = end
@@ -66,14 +61,14 @@ class LogReader:
         Raises:
             LogRefused: an event is missing or differs from what was hashed; names its position.
         """
-        return map(Stored._make, self._chained(_ROWS))
+        return map(Stored._make, self._chained(_rows))
 
     def bare(self) -> Iterator[tuple[int, bytes, bytes]]:
         """Yield only the position, the stored bytes and the chain's hash of each event.
 
         For long replays: the other columns are copies of fields in the bytes.
         """
-        return self._chained(_BARE_ROWS)
+        return self._chained(_bare)
 
     def bare_after(self, position: int, head: bytes) -> Iterator[tuple[int, bytes, bytes]]:
         """As `bare`, from the event after a position that was read before.
@@ -82,7 +77,7 @@ class LogReader:
             position: the last position that was read; 0 for none.
             head: the chain's hash there; the log must go on from it.
         """
-        return self._chained(_BARE_ROWS, position, head)
+        return self._chained(_bare, position, head)
 
     def at(self, position: int) -> tuple[bytes, bytes] | None:
         """Return the stored bytes and the chain's hash of one event; None if the log has none.
@@ -93,11 +88,11 @@ class LogReader:
             LogRefused: the event cannot be read, or is not bytes.
         """
         try:
-            for db in self._files(position - 1):
-                row = db.execute(_ONE, (position,)).fetchone()
+            for file in self._files(position - 1):
+                row = next(iter(file.bare(position, position)), None)
                 if row is None:
                     return None
-                stored, digest = row
+                _, stored, digest = row
                 if not isinstance(stored, bytes) or not isinstance(digest, bytes):
                     raise self._refusal("the stored bytes are no bytes", position)
                 return stored, digest
@@ -105,15 +100,15 @@ class LogReader:
             raise self._refusal(f"unreadable: {error}", position) from error
         return None
 
-    def _chained(self, query: str, after: int = 0, head: bytes = b"") -> Iterator[Any]:
-        """Yield the rows of a query that begins with the position and ends with bytes and hash."""
+    def _chained(self, query: _Rows, after: int = 0, head: bytes = b"") -> Iterator[Any]:
+        """Yield rows that begin with the position and end with bytes and hash."""
         expected, head = after + 1, head or origin_hash(self.origin)
-        for db in self._files(after):
+        for file in self._files(after):
             try:
                 # A continuing file begins with the last event of the file before it.
                 if expected > after + 1:
-                    self._require_seam(db, expected - 1, head)
-                for row in db.execute(query, (expected,)):
+                    self._require_seam(file, expected - 1, head)
+                for row in query(file, expected):
                     if row[0] != expected:
                         raise self._refusal(f"missing, the next is {row[0]}", expected)
                     stored = row[-2]
@@ -127,21 +122,21 @@ class LogReader:
             except _UNREADABLE as error:
                 raise self._refusal(f"unreadable: {error}", expected) from error
 
-    def _files(self, after: int = 0) -> Iterator[sqlite3.Connection]:
+    def _files(self, after: int = 0) -> Iterator[LogFile]:
         """Yield each file of the log that goes beyond a position, the oldest first."""
         for file in self.closed:
             if file.last <= after:
                 continue
             try:
-                with closing(open_segment(file.path)) as db:
-                    yield db
-            except sqlite3.Error as error:
-                raise self._refusal(f"{file.path.name}: unreadable: {error}", file.first) from error
-        yield self._db
+                with closing(open_file(file.path)) as opened:
+                    yield opened
+            except (sqlite3.Error, OSError) as error:
+                position = getattr(error, "position", None) or file.first
+                raise self._refusal(f"{file.path.name}: unreadable: {error}", position) from error
+        yield self._file
 
-    def _require_seam(self, db: sqlite3.Connection, position: int, head: bytes) -> None:
-        row = db.execute("SELECT position, hash FROM event ORDER BY position LIMIT 1").fetchone()
-        if row != (position, head):
+    def _require_seam(self, file: LogFile, position: int, head: bytes) -> None:
+        if file.first() != (position, head):
             raise self._refusal("the next file does not go on from this", position)
 
     def checkpoints(self, after: int = 0) -> Iterator[tuple[int, bytes]]:
@@ -155,19 +150,25 @@ class LogReader:
         """
         newest = after
         try:
-            for db in self._files(after):
-                (version,) = db.execute("PRAGMA user_version").fetchone()
-                if version >= CHECKPOINTS_SINCE:
-                    # A file's newest checkpoint is carried on to the next file.
-                    for size, note in db.execute(_CHECKPOINTS, (newest,)):
-                        newest = size
-                        yield size, note
+            for file in self._files(after):
+                # A file's newest checkpoint is carried on to the next file.
+                for size, note in file.checkpoints(newest):
+                    newest = size
+                    yield size, note
         except _UNREADABLE as error:
             told = f"{self._path}: its checkpoints cannot be read: {error}; {_VERIFY}"
             raise LogRefused(told) from error
 
     def _refusal(self, what: str, position: int) -> LogRefused:
         return LogRefused(f"{self._path}: position {position}: {what}; {_VERIFY}", position)
+
+
+def _rows(file: LogFile, first: int) -> Iterator[Any]:
+    return file.rows(first)
+
+
+def _bare(file: LogFile, first: int) -> Iterator[Any]:
+    return file.bare(first)
 
 
 @contextmanager

@@ -4,17 +4,20 @@ A log may go on in a new file (`events.log.rotation`). The old file then lies in
 `archive` next to the log, read-only, as `<site>.<table>-<first>-<last>.sqlite`. The first event of
 each file is the last of the file before, so the names reveal a gap, and the chain's hash there
 reveals a file that does not belong. A closed file is never written, so it is read without WAL and
-locks.
+locks. A site may pack it (`events.log.packing`); then its name ends in `.packed`.
 """
 
 import os
 import re
 import sqlite3
+from bisect import bisect_left
 from collections.abc import Callable
+from operator import attrgetter
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from events.errors import LogRefused
+from events.log.closed_file import LogFile, open_file
 from events.proof.chain import next_hash, origin_hash
 
 __all__ = [
@@ -23,7 +26,6 @@ __all__ = [
     "Segments",
     "archive_folder",
     "find_segments",
-    "open_segment",
     "segment_name",
     "segments_in",
 ]
@@ -31,11 +33,9 @@ __all__ = [
 ARCHIVE: Final = "archive"
 """The name of the folder of closed files, next to the log."""
 
-_NAME: Final = re.compile(r"-([0-9]{12})-([0-9]{12})\.sqlite\Z")
-_ROWS: Final = "SELECT * FROM event WHERE position BETWEEN ? AND ? ORDER BY position"
-_HASH: Final = "SELECT hash FROM event WHERE position = ?"
-_REQUEST: Final = "SELECT body, position FROM request WHERE transaction_id = ? AND position = ?"
-_UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError)
+_NAME: Final = re.compile(r"-([0-9]{12})-([0-9]{12})(\.sqlite|\.packed)\Z")
+_UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError, OSError)
+_T = TypeVar("_T")
 _RIGHT: Final = "put the right file back from a backup"
 
 
@@ -59,7 +59,8 @@ def segment_name(origin: str, first: int, last: int) -> str:
 
 def segments_in(folder: Path, origin: str) -> tuple[Segment, ...]:
     """Return all closed files of `origin` in a folder, by their names, in order."""
-    found, stem = [], origin.replace("/", ".")
+    found: dict[tuple[int, int], Segment] = {}
+    stem = origin.replace("/", ".")
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except FileNotFoundError:
@@ -67,8 +68,9 @@ def segments_in(folder: Path, origin: str) -> tuple[Segment, ...]:
     for entry in entries:
         said = _NAME.search(entry.name)
         if said is not None and entry.name[: said.start()] == stem:
-            found.append(Segment(folder / entry.name, int(said[1]), int(said[2])))
-    return tuple(found)
+            first, last = int(said[1]), int(said[2])
+            found[first, last] = Segment(folder / entry.name, first, last)  # `.sqlite` is the last
+    return tuple(found.values())
 
 
 def find_segments(folder: Path, origin: str, base: int) -> tuple[Segment, ...]:
@@ -82,13 +84,16 @@ def find_segments(folder: Path, origin: str, base: int) -> tuple[Segment, ...]:
     Raises:
         LogRefused: a file is missing, or two end at the same position; names the position.
     """
-    found = segments_in(folder, origin)
+    ending_at: dict[int, list[Segment]] = {}
+    for each in segments_in(folder, origin):
+        if each.first < each.last:
+            ending_at.setdefault(each.last, []).append(each)
     chosen: list[Segment] = []
     end = base
     while end > 1:
-        ending = [each for each in found if each.last == end and each.first < end]
-        if not ending:
-            first = max((each.last + 1 for each in found if each.last < end), default=1)
+        ending = ending_at.get(end)
+        if ending is None:
+            first = max((last + 1 for last in ending_at if last < end), default=1)
             told = f"{folder}: the closed file of {origin} with positions {first} to {end}"
             raise LogRefused(f"{told} is missing; {_RIGHT}", first)
         if len(ending) > 1:
@@ -97,15 +102,6 @@ def find_segments(folder: Path, origin: str, base: int) -> tuple[Segment, ...]:
         chosen.append(ending[0])
         end = ending[0].first
     return tuple(reversed(chosen))
-
-
-def open_segment(path: Path) -> sqlite3.Connection:
-    """Open a closed file for reading. It stays unchanged to the last byte."""
-    uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
-    db = sqlite3.connect(uri, uri=True, isolation_level=None)
-    db.execute("PRAGMA trusted_schema=OFF")
-    db.execute("PRAGMA cell_size_check=ON")
-    return db
 
 
 class Segments:
@@ -121,12 +117,12 @@ class Segments:
     def __init__(self, origin: str, files: tuple[Segment, ...]) -> None:
         self._origin = origin
         self.files = files
-        self._opened: tuple[Path, sqlite3.Connection] | None = None
+        self._opened: tuple[Path, LogFile] | None = None
 
     def ends_with(self, position: int, head: bytes) -> bool:
         """Report whether the newest closed file ends with this hash at this position."""
-        rows = self._in(self.files[-1], lambda db: db.execute(_HASH, (position,)).fetchall())
-        return rows == [(head,)]
+        rows = self._in(self.files[-1], lambda file: list(file.bare(position, position)))
+        return [row[2] for row in rows] == [head]
 
     def rows(self, first: int, last: int) -> list[tuple[Any, ...]]:
         """Return the rows of a range of positions in closed files.
@@ -135,11 +131,11 @@ class Segments:
             LogRefused: a file cannot be read or differs from what was hashed; names the position.
         """
         found: list[tuple[Any, ...]] = []
-        for file in self.files:
-            if first <= last and first <= file.last:
-                until = min(last, file.last)
-                found += self._stretch(file, first, until)
-                first = until + 1
+        at = self._file_of(first)
+        while first <= last and at < len(self.files):
+            until = min(last, self.files[at].last)
+            found += self._stretch(self.files[at], first, until)
+            first, at = until + 1, at + 1
         return found
 
     def request(self, cause: str, position: int) -> tuple[bytes, int]:
@@ -148,12 +144,12 @@ class Segments:
         Raises:
             LogRefused: the file cannot be read, or does not hold the request.
         """
-        file = next(each for each in self.files if position <= each.last)
-        rows = self._in(file, lambda db: db.execute(_REQUEST, (cause, position)).fetchall())
-        if not rows:
+        file = self.files[self._file_of(position)]
+        found = self._in(file, lambda opened: opened.request(cause, position))
+        if found is None:
             told = f"{file.path}: request {cause!r} of position {position} is missing; {_RIGHT}"
             raise LogRefused(told, position)
-        return rows[0]
+        return found
 
     def close(self) -> None:
         """Close the open file. Safe to call twice; a read opens it again."""
@@ -161,8 +157,12 @@ class Segments:
             self._opened[1].close()
             self._opened = None
 
+    def _file_of(self, position: int) -> int:
+        """Return the index of the file whose events a position is among."""
+        return bisect_left(self.files, position, key=attrgetter("last"))
+
     def _stretch(self, file: Segment, first: int, last: int) -> list[tuple[Any, ...]]:
-        rows = self._in(file, lambda db: db.execute(_ROWS, (first - 1, last)).fetchall())
+        rows = self._in(file, lambda opened: list(opened.rows(first - 1, last)))
         head = origin_hash(self._origin) if first == 1 else rows.pop(0)[5] if rows else b""
         for position, row in enumerate(rows, start=first):
             stored = row[4] if isinstance(row[4], bytes) else b""
@@ -175,13 +175,11 @@ class Segments:
             raise LogRefused(f"{file.path}: position {missing}: missing; {_RIGHT}", missing)
         return rows
 
-    def _in(
-        self, file: Segment, act: Callable[[sqlite3.Connection], list[tuple[Any, ...]]]
-    ) -> list[tuple[Any, ...]]:
+    def _in(self, file: Segment, act: Callable[[LogFile], _T]) -> _T:
         try:
             if self._opened is None or self._opened[0] != file.path:
                 self.close()
-                self._opened = file.path, open_segment(file.path)
+                self._opened = file.path, open_file(file.path)
             return act(self._opened[1])
         except _UNREADABLE as error:
             raise LogRefused(f"{file.path}: unreadable: {error}; {_RIGHT}", file.first) from error

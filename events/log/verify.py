@@ -20,6 +20,7 @@ from typing import Final, NamedTuple, Protocol
 
 from events.clock import seconds_between
 from events.errors import InputError, LogRefused, UnreadableEvent
+from events.log.closed_file import is_packed, open_database
 from events.log.newest_anchor import ChainStart, start_at_anchor, start_of_file, start_of_log
 from events.log.read_only_copy import open_snapshot, readable_copy
 from events.log.schema import (
@@ -33,7 +34,7 @@ from events.log.schema import (
     rows_made_by,
     rows_of,
 )
-from events.log.segments import archive_folder, find_segments, open_segment
+from events.log.segments import archive_folder, find_segments
 from events.log.wal import wal_damage, wal_of
 from events.proof.chain import next_hash
 from events.proof.checkpoint import (
@@ -356,7 +357,11 @@ def verify(
     with ExitStack() as stack:
         found = _Found()
         try:
-            _verify_log(request, readable_copy(path, stack), stack, found)
+            source = readable_copy(path, stack)
+        except LogRefused as refused:  # a packed file that is damaged
+            return found.refused(refused.position, refused.reason)
+        try:
+            _verify_log(request, source, stack, found)
         except BadFile as bad:
             reason = f"{bad.reason}; and {found.odd}" if found.odd else bad.reason
             return found.refused(bad.position, reason)
@@ -452,11 +457,12 @@ def _verify_closed_files(
     for file in files:
         try:
             verify_no_side_files(file.path, closed=True)
-            with closing(open_segment(file.path)) as db:
+            with closing(open_database(file.path)) as db:
                 origin, version, odd = verify_format(db)
                 if origin != walk.origin:
                     raise BadFile(f"the log of {origin}, not of {walk.origin}")  # noqa: TRY301 - named below
-                verify_size(file.path, db)
+                if not is_packed(file.path):
+                    verify_size(file.path, db)
                 _verify_file(walk, db, version, stored)
                 if walk.position != file.last:
                     told = f"ends at {walk.position}, not at {file.last}"
@@ -467,8 +473,9 @@ def _verify_closed_files(
             position = file.first if bad.position is None else bad.position
             raise BadFile(f"{file.path.name}: {bad.reason}", position) from bad
         except _UNREADABLE as error:
-            told = f"{file.path.name}: not a whole SQLite file: {error}"
-            raise BadFile(told, file.first) from error
+            whole = "packed" if is_packed(file.path) else "SQLite"
+            told = f"{file.path.name}: not a whole {whole} file: {error}"
+            raise BadFile(told, getattr(error, "position", None) or file.first) from error
 
 
 def _verify_file(

@@ -67,6 +67,15 @@ class Topics(Struct, frozen=True):
         """The table's whole state for displays; retained."""
         return f"{self.root}/state"
 
+    def wagers(self, page: int) -> str:
+        """A page of the wagers of a coup with more than `state` carries; retained."""
+        return f"{self.root}/wagers/{page}"
+
+    @property
+    def wager_pages(self) -> str:
+        """The filter that matches every page of wagers."""
+        return f"{self.root}/wagers/+"
+
     @property
     def checkpoint(self) -> str:
         """The newest signed checkpoint of the log, as text; retained."""

@@ -14,10 +14,12 @@ from table_core.refusals import Decision, refuse, refuse_another_coup
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.table_limits import apply_limits, limit_faults
 from table_core.rules.wager_checks import (
+    MAIN,
     MAX_SEAT,
     MIN_SEAT,
     check_further_wagers,
     differential_refusal,
+    mains_for,
     unsupported_side_bets,
     withdrawal_refusal,
 )
@@ -97,7 +99,7 @@ def withdraw_wager(state: TableState, command: WithdrawWager, context: DecisionC
     if coup is None or not allows(state.phase, WagersWithdrawn.TYPE):
         return refuse("betting_closed", f"no wager can be taken back in phase {state.phase.value}")
     named, standing = set(command.wagers), coup.standing
-    unknown = [wager for wager in command.wagers if wager not in standing.ids]
+    unknown = [wager for wager in command.wagers if not standing.holds(wager)]
     if unknown or not named:
         return refuse(
             "unknown_wager", f"no such wager stands: {', '.join(unknown) or 'none named'}"
@@ -107,12 +109,12 @@ def withdraw_wager(state: TableState, command: WithdrawWager, context: DecisionC
     left = remove_wagers(standing, withdrawn)
     # Withdrawing a main wager withdraws the side bets that need it, but not a side bet that
     # still waits for its own main wager.
-    patrons = {patron_of(wager) for wager in withdrawn}
-    theirs = [wager for wager in coup.wagers if patron_of(wager) in patrons]
+    theirs = _side_bets_of(rulebook, coup.wagers, withdrawn)
     waiting = _lonely(rulebook, theirs, standing)
-    gone = named | (_lonely(rulebook, theirs, left) - waiting)
-    withdrawn = [wager for wager in coup.wagers if wager.id in gone]
-    left = remove_wagers(standing, withdrawn)
+    more = _lonely(rulebook, theirs, left) - waiting - named
+    if more:
+        withdrawn = [wager for wager in coup.wagers if wager.id in named or wager.id in more]
+        left = remove_wagers(standing, withdrawn)
     return (
         _closed_refusal(coup, withdrawn)
         or withdrawal_refusal(rulebook, standing, left, withdrawn)
@@ -126,6 +128,17 @@ def _closed_refusal(coup: Coup, wagers: Sequence[Wager]) -> Refusal | None:
     if not coup.cards or not closed:
         return None
     return refuse("betting_closed", f"{', '.join(sorted(closed))}: closed by the first card")
+
+
+def _side_bets_of(
+    rulebook: Rulebook, wagers: Sequence[Wager], withdrawn: Sequence[Wager]
+) -> list[Wager]:
+    """Return the side bets of the patrons who withdraw a main wager."""
+    patrons = {patron_of(wager) for wager in withdrawn if wager.bet in MAIN}
+    if not patrons:
+        return []
+    side = {name for name, bet in rulebook.bets.items() if mains_for(rulebook, bet)}
+    return [wager for wager in wagers if wager.bet in side and patron_of(wager) in patrons]
 
 
 def _lonely(rulebook: Rulebook, wagers: Sequence[Wager], standing: WagerTotals) -> set[str]:

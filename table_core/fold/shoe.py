@@ -32,7 +32,15 @@ from table_core.state.shoe_of_card import (
     shoe_of_excess,
     with_shoe,
 )
-from table_core.state.table import STALLED, Coup, ShoeLink, TableState
+from table_core.state.table import (
+    KEPT_JOURNALS,
+    MORE_ERRORS,
+    MOST_ERRORS,
+    STALLED,
+    Coup,
+    ShoeLink,
+    TableState,
+)
 
 __all__ = [
     "on_burn_recorded",
@@ -87,7 +95,7 @@ def on_shoe_reported(state: TableState, event: ShoeReported) -> TableState:
     kind, before, coup = type(report), state.link, state.coup
     past = before.past
     if before.journal and before.journal != source.journal:
-        past |= {before.journal}
+        past = (*past, before.journal)[-KEPT_JOURNALS:]
     link = replace(before, journal=source.journal, seq=source.seq, past=past)
     if kind in _LINK_FOLDS:
         link = _LINK_FOLDS[kind](link, report)
@@ -150,6 +158,12 @@ def _no_residue(link: ShoeLink, _: object) -> ShoeLink:
     return replace(link, residue=False) if link.residue else link
 
 
+def _error_raised(link: ShoeLink, report: ErrorRaised) -> ShoeLink:
+    """Note an active error; all codes beyond the bound are one."""
+    known = len(link.errors - {MORE_ERRORS}) < MOST_ERRORS or report.code in link.errors
+    return replace(link, errors=link.errors | {report.code if known else MORE_ERRORS})
+
+
 def _forget_burn(state: TableState) -> TableState:
     """Clear the alarm of a missing burn, once the burn is known or the shoe is over."""
     return replace(state, alarms=tuple(a for a in state.alarms if a.name != BURN_ALARM))
@@ -162,7 +176,7 @@ _LINK_FOLDS: Final[dict[type, Callable[[ShoeLink, Any], ShoeLink]]] = {
     LinkStalled: lambda link, _: replace(link, state=STALLED),
     ShoeBooted: lambda link, _: replace(link, errors=frozenset(), residue=False),
     CardOutOfGame: _out_of_game,
-    ErrorRaised: lambda link, report: replace(link, errors=link.errors | {report.code}),
+    ErrorRaised: _error_raised,
     ErrorCleared: lambda link, report: replace(link, errors=link.errors - {report.code}),
     LockChanged: lambda link, report: replace(link, locked=report.locked),
     DeviceResult: _no_residue,

@@ -5,18 +5,20 @@ accepted them. The broker only delivers: a consumer asks again for a message tha
 replayed log has no publishers, and so has no effects. Pure.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from typing import Final
 
 from events.errors import LogUnwritable
 from events.mqtt.process import FOREVER_S, Instant, Now, Publish, Signal, Steps, Wait
+from events.mqtt.topics import Topics
 from events.types.envelope import sealed_bytes, with_hash
 from events.types.shoe_life import ShoeAudited
 from events.types.snapshot_anchor import BooksClosed
 from events.types.stored import Stored
 from events.types.table import ShoeReported
 from table_core.process.log_effects import MoveCursor, ReadCursor, ReadLog
+from table_core.projections.wager_pages import WagerPage, encode_page
 
 __all__ = [
     "AGAIN_S",
@@ -24,6 +26,7 @@ __all__ = [
     "SEALED",
     "CursorPublisher",
     "LatestPublisher",
+    "PagesPublisher",
     "public_bytes",
 ]
 
@@ -173,3 +176,41 @@ class LatestPublisher:
             if not sent:
                 self._kick.set()
                 yield from Wait(_OFFER_AGAIN_S)
+
+
+class PagesPublisher:
+    """Publishes the pages of a large coup's wagers, retained; only pages that have changed.
+
+    Like `LatestPublisher` it sends all of them again from time to time.
+
+    Args:
+        topics: the table's.
+        pages: returns the pages as they are now.
+    """
+
+    def __init__(self, topics: Topics, pages: Callable[[], Iterable[WagerPage]]) -> None:
+        self._topics, self._pages = topics, pages
+        self._kick = Signal()
+        self._sent: dict[int, WagerPage] = {}
+
+    def kick(self, *, again: bool = False) -> None:
+        """Note that wagers may have changed; `again` where the broker may have lost the pages."""
+        if again:
+            self._sent.clear()
+        self._kick.set()
+
+    def run(self) -> Steps[None]:
+        """Publish for ever."""
+        while True:
+            if not (yield from Wait(AGAIN_S, self._kick, _GATHER_S)):
+                self._sent.clear()
+            self._kick.clear()
+            for page in self._pages():
+                if self._sent.get(page.page) == page:
+                    continue
+                topic = self._topics.wagers(page.page)
+                if not (yield from Publish(topic, encode_page(page), retain=True)):
+                    self._kick.set()
+                    yield from Wait(_OFFER_AGAIN_S)
+                    break
+                self._sent[page.page] = page

@@ -24,10 +24,11 @@ from table_core.process.event_replays import Replays
 from table_core.process.history_client import HistoryClient
 from table_core.process.known_driver import KnownDriver
 from table_core.process.log_health import LogHealth
-from table_core.process.publishers import CursorPublisher, LatestPublisher
+from table_core.process.publishers import CursorPublisher, LatestPublisher, PagesPublisher
 from table_core.process.requests import Requests
 from table_core.process.table_writer import ShoeEventResult, TableWriter
 from table_core.projections.table_document import encode_state_view, project_table
+from table_core.projections.wager_pages import pages_of
 from table_core.state.coup import Phase
 from table_core.state.table import Alarm
 from table_core.trust.access import SHOE
@@ -98,6 +99,7 @@ class TableProcess:
         )
         self._events = CursorPublisher("event", topics.event)
         self._state = LatestPublisher(topics.state, self._render, retain=True)
+        self._pages = PagesPublisher(topics, lambda: pages_of(writer.state.coup))
         self._acks = LatestPublisher(topics.shoe_ack, self._ack, retain=False, step="ack")
         self._alarms = AlarmPublisher(topics.alarm)
         self._health = LogHealth(writer, self._state.kick, unsigned=unsigned)
@@ -123,6 +125,7 @@ class TableProcess:
         yield self._settlements.run()
         yield self._events.run()
         yield self._state.run()
+        yield self._pages.run()
         yield self._acks.run()
         yield self._presence.beat()
         yield self._watch()
@@ -135,6 +138,7 @@ class TableProcess:
         yield from self._presence.announce()
         yield from self._hello()
         self._settlements.kick()
+        self._pages.kick(again=True)
         self._changed()
         if self._checkpoints:
             self._checkpoints.kick(again=True)
@@ -271,6 +275,7 @@ class TableProcess:
             self._settlements.kick()
         self._events.kick()
         self._state.kick()
+        self._pages.kick()
         if self._checkpoints and not appended.isdisjoint(LANDMARKS):
             self._checkpoints.kick()
 

@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from events.cards import Card, Hand, Winner, total
 from events.commands.base import Refusal
@@ -20,6 +21,7 @@ from events.types.wagers import Per
 from table_core.decide.available_commands import current_refusals
 from table_core.decide.decision import DecisionContext
 from table_core.narrative.formatting import DRAW_WORDS
+from table_core.projections.wager_pages import WagerSums, project_sums
 from table_core.roads.columns import RoadsView, project_roads
 from table_core.rules.commission_owed import CommissionBook, seat_amounts
 from table_core.rules.payable import Unpayable, chip_values, first_unpayable
@@ -136,7 +138,10 @@ class DueView(Struct, frozen=True):
 
 
 class CoupView(Struct, frozen=True, kw_only=True):
-    """The coup in progress, or the last one; `settled` are its phases that have been paid."""
+    """The coup in progress, or the last one; `settled` are its phases that have been paid.
+
+    In `state`, a coup of more than 500 wagers has none in `wagers` and their sums in `sums`.
+    """
 
     id: str
     phase: Phase
@@ -151,6 +156,7 @@ class CoupView(Struct, frozen=True, kw_only=True):
     reason: str
     due: tuple[DueView, ...] = ()
     settled: tuple[int, ...] = ()
+    sums: WagerSums | None = None
 
 
 class ShoeStatus(Struct, frozen=True, kw_only=True):
@@ -393,7 +399,7 @@ def project_table(
         )
         if shoe
         else None,
-        coup=project_coup(state.coup) if state.coup else None,
+        coup=_coup_in_state(state.coup) if state.coup else None,
         link=LinkStatusView(
             state=link.state, errors=tuple(sorted(link.errors)), locked=link.locked
         ),
@@ -541,6 +547,14 @@ def _name(rulebook: Rulebook) -> RulebookName:
 def _commission(rulebook: Rulebook) -> str | None:
     """Return when commission is taken, by the rulebook file's word; None where there is none."""
     return rulebook.commission.timing.value if rulebook.commission else None
+
+
+def _coup_in_state(coup: Coup) -> CoupView:
+    """Return the document of a coup as `state` has it: with sums in place of many wagers."""
+    sums = project_sums(coup)
+    if sums is None:
+        return project_coup(coup)
+    return replace(project_coup(replace(coup, wagers=())), sums=sums)
 
 
 def project_coup(coup: Coup) -> CoupView:

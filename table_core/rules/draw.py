@@ -212,16 +212,26 @@ def deal_cards(cards: Sequence[Card]) -> Outcome | DealError:
     Returns:
         The outcome, or the code of the error in the row of cards.
     """
-    # The first four alternate between the hands: `table_core.rules.draw.INITIAL`.
-    player, banker = list(cards[:_FOUR:_TWO]), list(cards[1:_FOUR:_TWO])
-    hand, rules = hand_due(player, banker)
-    for card in cards[_FOUR:]:
-        if hand is None:
-            return "excess_card"
-        (player if hand is Hand.PLAYER else banker).append(card)
-        hand, rules = hand_due(player, banker)
-    if hand is not None:
+    count = len(cards)
+    if count < _FOUR:
         return "incomplete_coup"
+    # The first four alternate between the hands: `table_core.rules.draw.INITIAL`.
+    player, banker = [cards[0], cards[_TWO]], [cards[1], cards[_FOUR - 1]]
+    totals, third, due = (_of_two(*player), _of_two(*banker)), None, _FOUR
+    rules = _players_rules(*totals)
+    if rules[-1].draws:
+        due += 1
+        if count < due:
+            return "incomplete_coup"
+        player.append(cards[_FOUR])
+        third = cards[_FOUR].points
+    rules = _all_rules(*totals, third)
+    if rules[-1].draws:
+        if count > due:
+            banker.append(cards[due])
+        due += 1
+    if count != due:
+        return "incomplete_coup" if count < due else "excess_card"
     return _outcome(player, banker, rules, complete=True)
 
 

@@ -103,8 +103,9 @@ def check_wagers(
             check(wager, so_far) if refusal is None else None
             for wager, refusal in zip(asked, refusals, strict=True)
         ]
-        so_far.tally.remove(*[w for w, no in zip(asked, fails, strict=True) if no is not None])
-        refusals = [refusal or no for refusal, no in zip(refusals, fails, strict=True)]
+        if any(fails):
+            so_far.tally.remove(*[w for w, no in zip(asked, fails, strict=True) if no is not None])
+            refusals = [refusal or no for refusal, no in zip(refusals, fails, strict=True)]
     return tuple(refusals)
 
 

@@ -4,7 +4,7 @@ A coup may take thousands of wagers, a few a command. If each command went throu
 coup would cost the square of their number; so the state keeps totals. The fold updates them after
 each block of `UNSUMMED` wagers. Most coups have fewer, so replaying a log seldom sums anything, and
 a coup of thousands is never summed again as a whole. An update copies only what it changes and
-shares the rest.
+shares the rest: ids and patrons lie in buckets, so that it copies a few of them.
 
 Bounds on one coup, so that its settlement always fits one stored event. A settlement is one event,
 and an event has a maximum size. A coup with more wagers than fit could never be settled, so the
@@ -13,6 +13,7 @@ table refuses the first wager that is too many.
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
+from zlib import crc32
 
 import msgspec
 from msgspec import Struct
@@ -34,9 +35,11 @@ __all__ = [
     "advance_totals",
     "bounds_refusal",
     "remove_wagers",
+    "totals_without",
 ]
 
 UNSUMMED: Final = 32
+_BUCKETS: Final = 128
 # A settlement line without the texts of its wager: names of fields, category, odds, five amounts
 # of up to sixteen digits, and the quotes around three texts.
 _LINE_BYTES: Final = 326
@@ -46,6 +49,12 @@ _encoder: Final = msgspec.json.Encoder()
 _Spots = dict[str, dict[str, int]]
 _NONE: Final[_Spots] = {}
 _EMPTY: Final[dict[str, int]] = {}
+_NOBODY: Final[dict[Patron, _Spots]] = {}
+_NO_IDS: Final[frozenset[str]] = frozenset()
+
+
+def _bucket(key: str) -> int:
+    return crc32(key.encode()) % _BUCKETS
 
 
 class WagerTotals(Struct, frozen=True, gc=False, kw_only=True):
@@ -53,8 +62,8 @@ class WagerTotals(Struct, frozen=True, gc=False, kw_only=True):
 
     Args:
         count: the number of wagers.
-        ids: of the wagers.
-        spots: patron, bet and seat to the stake there.
+        buckets: ids of the wagers, by their bucket.
+        patrons: patron, bet and seat to the stake there, by the patron's bucket.
         boxes: seat and bet to all stakes there, whoever laid them.
         by_bet: bet to all stakes on it.
         staked: all stakes together.
@@ -62,12 +71,22 @@ class WagerTotals(Struct, frozen=True, gc=False, kw_only=True):
     """
 
     count: int = 0
-    ids: frozenset[str] = frozenset()
-    spots: dict[Patron, _Spots] = msgspec.field(default_factory=dict)
+    buckets: dict[int, frozenset[str]] = msgspec.field(default_factory=dict)
+    patrons: dict[int, dict[Patron, _Spots]] = msgspec.field(default_factory=dict)
     boxes: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
     by_bet: dict[str, int] = msgspec.field(default_factory=dict)
     staked: int = 0
     line_bytes: int = 0
+
+    def holds(self, name: str) -> bool:
+        """Return whether a wager of this id is placed."""
+        return name in self.buckets.get(_bucket(name), _NO_IDS)
+
+    def spots(self, patron: Patron) -> _Spots:
+        """Return the stakes of a patron: bet and seat (as text) to stake."""
+        return (
+            self.patrons.get(_bucket(patron), _NOBODY).get(patron, _NONE) if self.count else _NONE
+        )
 
 
 class WagerTotalsBuilder:
@@ -81,7 +100,6 @@ class WagerTotalsBuilder:
         "_new",
         "_own",
         "_own_boxes",
-        "_spots",
         "_went",
         "by_bet",
         "count",
@@ -97,14 +115,13 @@ class WagerTotalsBuilder:
         self._went: list[Wager] = []
         self._new: set[str] = set()
         self._gone: set[str] = set()
-        self._spots = dict(before.spots)
-        self._own: set[Patron] = set()  # patrons whose bets are copied; seats are shared
+        self._own: dict[Patron, _Spots] = {}  # patrons whose bets are copied; seats are shared
         self._boxes = dict(before.boxes)
         self._own_boxes: set[str] = set()
 
     def add(self, *wagers: Wager) -> None:
         """Add wagers."""
-        by_bet, staked, last = self.by_bet, self.staked, None
+        by_bet, last = self.by_bet, None
         for wager in wagers:
             # Wagers of one command are mostly of one patron at one seat.
             if last is None or wager.seat != last.seat or wager.patron != last.patron:
@@ -115,11 +132,10 @@ class WagerTotalsBuilder:
             bets[bet] = {**seats, seat: seats.get(seat, 0) + stake} if seats else {seat: stake}
             box[bet] = box.get(bet, 0) + stake
             by_bet[bet] = by_bet.get(bet, 0) + stake
-            staked += stake
-        self.staked = staked
+            self.staked += stake
+            self._new.add(wager.id)
         self.count += len(wagers)
         self._came += wagers
-        self._new.update([wager.id for wager in wagers])
 
     def remove(self, *wagers: Wager) -> None:
         """Remove wagers that were placed; a spot with no stake left is dropped."""
@@ -146,11 +162,12 @@ class WagerTotalsBuilder:
 
     def known(self, name: str) -> bool:
         """Return whether a wager of this id is placed."""
-        return name in self._new or name in self._before.ids
+        return name in self._new or (self._before.count > 0 and self._before.holds(name))
 
     def spots(self, patron: Patron) -> Mapping[str, Mapping[str, int]]:
         """Return the stakes of a patron: bet and seat (as text) to stake."""
-        return self._spots.get(patron, _NONE)
+        own = self._own.get(patron)
+        return self._before.spots(patron) if own is None else own
 
     def box(self, seat: int) -> Mapping[str, int]:
         """Return all stakes in a box: bet to stake."""
@@ -158,18 +175,29 @@ class WagerTotalsBuilder:
 
     def standing(self) -> WagerTotals:
         """Return the totals as they are now; the tally may not be used any more."""
-        ids, spots, by_bet = self._before.ids | self._new, self._spots, self.by_bet
-        boxes = self._boxes
+        buckets, by_bet, boxes = dict(self._before.buckets), self.by_bet, self._boxes
+        for number, names in _by_bucket(self._new).items():
+            buckets[number] = buckets.get(number, _NO_IDS) | names
+        patrons = dict(self._before.patrons)
+        for number, names in _by_bucket(self._own).items():
+            those = patrons[number] = dict(patrons.get(number, _NOBODY))
+            those |= {patron: self._own[patron] for patron in names}
         if self._gone:
-            ids -= self._gone
-            spots = {patron: bets for patron, bets in spots.items() if bets}
+            for number, names in _by_bucket(self._gone).items():
+                buckets[number] = buckets.get(number, _NO_IDS) - names
+            for number, names in _by_bucket(self._own).items():
+                for patron in names:
+                    if not self._own[patron]:
+                        del patrons[number][patron]
+            buckets = {number: names for number, names in buckets.items() if names}
+            patrons = {number: those for number, those in patrons.items() if those}
             by_bet = {bet: stake for bet, stake in by_bet.items() if stake}
             left = {seat: {b: n for b, n in box.items() if n} for seat, box in boxes.items()}
             boxes = {seat: box for seat, box in left.items() if box}
         return WagerTotals(
             count=self.count,
-            ids=ids,
-            spots=spots,
+            buckets=buckets,
+            patrons=patrons,
             boxes=boxes,
             by_bet=by_bet,
             staked=self.staked,
@@ -178,10 +206,9 @@ class WagerTotalsBuilder:
 
     def _bets(self, patron: Patron) -> _Spots:
         """Return a patron's bets as a copy that may be changed."""
-        if patron in self._own:
-            return self._spots[patron]
-        self._own.add(patron)
-        bets = self._spots[patron] = dict(self._spots.get(patron, _NONE))
+        bets = self._own.get(patron)
+        if bets is None:
+            bets = self._own[patron] = dict(self._before.spots(patron))
         return bets
 
     def _box(self, seat: str) -> dict[str, int]:
@@ -190,6 +217,13 @@ class WagerTotalsBuilder:
             self._own_boxes.add(seat)
             self._boxes[seat] = dict(self._boxes.get(seat, _EMPTY))
         return self._boxes[seat]
+
+
+def _by_bucket(names: Iterable[str]) -> dict[int, set[str]]:
+    found: dict[int, set[str]] = {}
+    for name in names:
+        found.setdefault(_bucket(name), set()).add(name)
+    return found
 
 
 def add_wagers(standing: WagerTotals, wagers: Iterable[Wager]) -> WagerTotals:
@@ -208,6 +242,23 @@ def advance_totals(summed: WagerTotals, wagers: Sequence[Wager]) -> WagerTotals:
     """
     whole = len(wagers) - len(wagers) % UNSUMMED
     return add_wagers(summed, wagers[summed.count : whole]) if whole > summed.count else summed
+
+
+def totals_without(
+    summed: WagerTotals, before: Sequence[Wager], gone: frozenset[str], left: Sequence[Wager]
+) -> WagerTotals:
+    """Return the totals of the whole blocks of those left, from the totals before.
+
+    Args:
+        summed: totals of the first of `before`.
+        before: all that were placed.
+        gone: the ids of those taken out.
+        left: the others, in their order.
+    """
+    out = [wager for wager in before if wager.id in gone and summed.holds(wager.id)]
+    whole = len(left) - len(left) % UNSUMMED
+    out += left[whole : summed.count - len(out)]
+    return advance_totals(remove_wagers(summed, out), left)
 
 
 def remove_wagers(standing: WagerTotals, wagers: Iterable[Wager]) -> WagerTotals:
@@ -251,7 +302,5 @@ def bounds_refusal(standing: WagerTotals, asked: Sequence[Wager]) -> Refusal | N
     if after.staked > MAX_STAKED:
         return refuse("table_maximum", f"one coup takes {MAX_STAKED} minor units at the most")
     if after.line_bytes > MAX_EVENT_BYTES - _ROOM_BESIDE_LINES:
-        return refuse(
-            "too_many_wagers", f"the coup holds {len(standing.ids)}; no more would settle"
-        )
+        return refuse("too_many_wagers", f"the coup holds {standing.count}; no more would settle")
     return None

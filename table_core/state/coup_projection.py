@@ -147,7 +147,7 @@ def with_wager(coup: Coup, was: Wager | None, wager: Wager | None) -> Coup:
 
 
 def _without(coup: Coup, gone: set[str]) -> Coup:
-    return replace(coup, wagers=tuple(wager for wager in coup.wagers if wager.id not in gone))
+    return replace(coup, wagers=tuple([wager for wager in coup.wagers if wager.id not in gone]))
 
 
 def _settled(coup: Coup, event: CoupSettled) -> Coup:

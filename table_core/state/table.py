@@ -18,6 +18,9 @@ from table_core.state.shoe import ShoeState
 
 __all__ = [
     "KEPT_FLOATS",
+    "KEPT_JOURNALS",
+    "MORE_ERRORS",
+    "MOST_ERRORS",
     "MOST_SLIPS",
     "STALLED",
     "Alarm",
@@ -36,6 +39,14 @@ KEPT_FLOATS: Final = 8
 notices a slip number used again; the ledger's report still names both."""
 MOST_SLIPS: Final = 100
 """Of one float: many more than any table sees between two counts, and a bound on the state."""
+
+
+KEPT_JOURNALS: Final = 256
+"""A driver begins a journal when its disk has lost events: a table sees a few in its life."""
+MOST_ERRORS: Final = 32
+"""Error codes that a device may hold active at once: no device has so many that say something."""
+MORE_ERRORS: Final = "more_errors"
+"""Stands for all codes beyond them, until the device restarts or a person clears it."""
 
 
 class Slip(Struct, frozen=True, gc=False):
@@ -178,18 +189,19 @@ class ShoeLink(Struct, frozen=True, gc=False, kw_only=True):
     Args:
         journal: id of the journal of the newest shoe event; empty before the first.
         seq: the last appended number of that journal.
-        past: ids of earlier journals; an event of theirs is a repetition.
+        past: ids of the newest earlier journals, the newest last; an event of theirs is a
+            repetition.
         state: `down`, `open`, `up` or `stalled`.
         carried: an overdrawn card waits to be the next coup's first.
         dummy: the next coup is a dummy, without wagers.
-        errors: the active device errors.
+        errors: the active device errors, and `MORE_ERRORS` for those beyond `MOST_ERRORS`.
         locked: the device's key lock.
         residue: cards of a round whose coup is over may still come; they belong to no hand.
     """
 
     journal: str = ""
     seq: int = 0
-    past: frozenset[str] = frozenset()
+    past: tuple[str, ...] = ()
     state: str = "down"
     carried: bool = False
     dummy: bool = False

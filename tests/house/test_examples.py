@@ -13,6 +13,7 @@ from events.commands.base import Answer
 from events.commands.registry import COMMANDS
 from events.types.envelope import decode_data, decode_envelope
 from events.types.table import Settlement
+from table_core.projections.wager_pages import WagerPage
 from table_core.rulebooks.shipped import shipped_source
 from table_core.rules.rulebook_file import parse_rulebook
 from tests.house.sources import texts
@@ -46,6 +47,10 @@ def _settlement(text: str, _: Path) -> object:
     return msgspec.json.decode(text, type=Settlement)
 
 
+def _wagers(text: str, _: Path) -> object:
+    return msgspec.json.decode(text, type=WagerPage)
+
+
 def _config(text: str, folder: Path) -> object:
     path = folder / "table.toml"
     path.write_text(text, encoding="utf-8")
@@ -64,6 +69,7 @@ READERS: dict[str, Callable[[str, Path], object]] = {
     "envelope": _envelope,
     "answer": _answer,
     "settlement": _settlement,
+    "wagers": _wagers,
     "config": _config,
     "rulebook/sign": _sign,
     **{f"request/{name}": _request(name) for name in COMMANDS},

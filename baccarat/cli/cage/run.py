@@ -5,9 +5,6 @@ from typing import Final
 
 import click
 
-from baccarat.config.table import load_config
-from baccarat.services.cage_ledger import ledger_settings, ledger_settings_at, serve
-from baccarat.services.registry import configure_logging, run_here
 from events.errors import InputError
 
 __all__ = ["run"]
@@ -47,10 +44,14 @@ def run(
     """
     if (config is None) == (url is None):
         raise InputError("cage run: name the table's CONFIG, or its broker by --url")
+    from baccarat.config.table import load_config  # noqa: PLC0415 - not for `--help`
+    from baccarat.services import cage_ledger  # noqa: PLC0415 - loads the database's driver
+    from baccarat.services.registry import configure_logging, run_here  # noqa: PLC0415 - as above
+
     configure_logging("cage")
     place = (
-        ledger_settings(load_config(config), ledger)
+        cage_ledger.ledger_settings(load_config(config), ledger)
         if config
-        else ledger_settings_at(str(url), ledger or _LEDGER, message_key)
+        else cage_ledger.ledger_settings_at(str(url), ledger or _LEDGER, message_key)
     )
-    run_here(lambda stop: serve(place, stop, lambda _: None, patient=patient))
+    run_here(lambda stop: cage_ledger.serve(place, stop, lambda _: None, patient=patient))

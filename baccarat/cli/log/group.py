@@ -21,6 +21,10 @@ _COMMANDS: Final = {
         "baccarat.cli.log.export:export",
         "Write LOG (table.sqlite) as JSON Lines, for a verifier by another...",
     ),
+    "pack": (
+        "baccarat.cli.log.packing:pack_command",
+        "Compress the closed files of LOG (table.sqlite), which may be in...",
+    ),
     "restore": (
         "baccarat.cli.log.copies:restore_command",
         "Put FILE, a backup, in place as LOG (table.sqlite), once it is...",
@@ -30,6 +34,10 @@ _COMMANDS: Final = {
         "Show the events of LOG (table.sqlite), oldest first, a line each.",
     ),
     "stats": ("baccarat.cli.log.stats:stats", "Count what LOG (table.sqlite) holds."),
+    "unpack": (
+        "baccarat.cli.log.packing:unpack_command",
+        "Make SQLite files of the packed closed files of LOG...",
+    ),
     "verify": (
         "baccarat.cli.log.verify:verify_command",
         "Prove that nobody edited LOG, a table's log file (table.sqlite).",

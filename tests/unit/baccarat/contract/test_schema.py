@@ -37,6 +37,7 @@ from events.types.shoe_reports import LinkStatus, ShoeAck, ShoeEvent
 from table_core.process.alarm_publisher import AlarmNotice
 from table_core.process.publishers import public_bytes
 from table_core.projections.table_document import StateView
+from table_core.projections.wager_pages import WagerPage
 from tests.house.sources import ROOT as TREE
 from tests.house.sources import texts
 from tests.support.log.corpus import folders
@@ -125,6 +126,7 @@ def _references(node: object) -> Iterator[str]:
 def test_the_channels_are_the_topics() -> None:
     topics = Topics("{site}", "{table}")
     assert topics.root == ROOT
+    assert topics.wagers(7) == f"{ROOT}/wagers/7"
     assert {f"{ROOT}/{channel.topic}" for channel in CHANNELS.values()} == {
         topics.status("{service}"),
         topics.shoe_event,
@@ -133,6 +135,7 @@ def test_the_channels_are_the_topics() -> None:
         topics.event,
         topics.settlement,
         topics.state,
+        topics.wager_pages.replace("+", "{page}"),
         topics.checkpoint,
         topics.alarm,
         topics.request("{user}", "{command}"),
@@ -194,6 +197,7 @@ def _nodes(node: object) -> Iterator[dict[str, Any]]:
 
 READERS: dict[str, type] = {
     "state": StateView,
+    "wagers": WagerPage,
     "shoe.event": ShoeEvent,
     "shoe.ack": ShoeAck,
     "link.shoe": LinkStatus,

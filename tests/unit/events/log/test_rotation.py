@@ -19,6 +19,7 @@ from events.clock import rfc3339
 from events.commands.shoe import EndShoe
 from events.errors import LogRefused, LogUnwritable, OurBug
 from events.log.idempotency_index import index_of
+from events.log.packing import convert
 from events.log.reader import reading
 from events.log.segments import archive_folder, find_segments, segment_name, segments_in
 from events.log.store import EventLog
@@ -139,7 +140,14 @@ def test_a_request_in_a_closed_file_is_still_known_even_when_the_index_is_gone(
 ) -> None:
     path = _with_requests(tmp_path)
     index = index_of(archive_folder(path), ORIGIN)
-    for damage in (lambda: None, index.unlink, lambda: index.write_bytes(b"no database")):
+    for damage in (
+        lambda: None,
+        index.unlink,
+        lambda: index.write_bytes(b"no database"),
+        lambda: list(convert(path, pack=True)),
+        index.unlink,
+        lambda: list(convert(path, pack=False)),
+    ):
         damage()
         with EventLog.open(path, ORIGIN) as opened:
             assert opened.base > 1
@@ -531,8 +539,8 @@ class Signed(NamedTuple):
     events: int
 
 
-@pytest.fixture
-def signed(tmp_path: Path) -> Signed:
+@pytest.fixture(params=["plain", "packed"])
+def signed(request: pytest.FixtureRequest, tmp_path: Path) -> Signed:
     path = tmp_path / "data" / "table.sqlite"
     with signed_table(path) as table:
         table.ready()
@@ -549,6 +557,8 @@ def signed(tmp_path: Path) -> Signed:
         count = table.log.position
     assert old is not None
     assert new is not None
+    if request.param == "packed":
+        assert len(list(convert(path, pack=True))) == 1
     return Signed(path, (old, new), coup, count)
 
 
@@ -579,6 +589,7 @@ def test_a_checkpoint_made_just_behind_the_seam_is_of_the_file_before(tmp_path: 
     assert verify(path, alone=True).ok
 
 
+@pytest.mark.parametrize("signed", ["plain"], indirect=True)
 def test_a_checkpoint_from_elsewhere_finds_a_change_in_a_closed_file(signed: Signed) -> None:
     (held,) = parse_kept_checkpoints("kept", signed.kept[0])
     (file,) = segments_in(archive_folder(signed.path), ORIGIN)

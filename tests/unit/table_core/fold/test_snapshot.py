@@ -87,7 +87,7 @@ def test_equal_states_have_equal_bytes_in_every_process() -> None:
     code = (
         "from table_core.state.table import ShoeLink, TableState\n"
         "from table_core.fold.snapshot import encode_state, state_shape\n"
-        "link = ShoeLink(past=frozenset(map(str, range(40))), errors=frozenset('zyxabc'))\n"
+        "link = ShoeLink(past=tuple(map(str, range(40))), errors=frozenset('zyxabc'))\n"
         "print(encode_state(TableState(link=link)).decode(), state_shape())\n"
     )
     root = str(Path(__file__).parents[4])
@@ -101,7 +101,7 @@ def test_equal_states_have_equal_bytes_in_every_process() -> None:
         ).stdout
         for seed in ("1", "2")
     }
-    link = ShoeLink(past=frozenset(map(str, range(40))), errors=frozenset("abcxyz"))
+    link = ShoeLink(past=tuple(map(str, range(40))), errors=frozenset("abcxyz"))
     here = f"{encode_state(TableState(link=link)).decode()} {state_shape()}\n"
     assert said == {here}
 

@@ -73,7 +73,7 @@ def test_one_that_counts_from_1_again_is_believed_and_a_late_will_changes_nothin
 ) -> None:
     told.say("online 1", "offline 7")
     assert told.alarms == []
-    anew = ShoeLink(journal="j2", seq=1, past=frozenset({"j1"}))
+    anew = ShoeLink(journal="j2", seq=1, past=("j1",))
     told.link(link_up(1, "j2"), anew)
     assert told.driver.is_covered_by(anew)
 
@@ -85,7 +85,7 @@ def test_another_journal_is_asked_about_once(told: Told) -> None:
     assert [KnownDriver().names(journal, HAS) for journal in ("j1", "j2")] == [False, True]
     assert not KnownDriver().linked(link_up(1, "j2"), ShoeLink(), retained=False, mono_us=0)
     assert not KnownDriver().linked(link_up(1, "j2"), HAS, retained=True, mono_us=0)
-    anew = ShoeLink(journal="j3", seq=1, past=frozenset({"j2"}))
+    anew = ShoeLink(journal="j3", seq=1, past=("j2",))
     assert not KnownDriver().linked(link_up(1, "j2"), anew, retained=False, mono_us=0)
 
 
@@ -99,7 +99,7 @@ def test_two_at_once_are_named_and_nobody_bets_until_one_is_gone(told: Told) -> 
 
 
 def test_an_old_journal_is_named_and_nobody_bets_while_it_speaks(told: Told) -> None:
-    anew = ShoeLink(journal="j2", seq=4, past=frozenset({"j1"}))
+    anew = ShoeLink(journal="j2", seq=4, past=("j1",))
     for journal in ("j1", "j2", "j1", "j2"):
         told.say("online 7")
         told.link(link_up(4, journal), anew)

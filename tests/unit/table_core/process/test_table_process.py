@@ -51,7 +51,7 @@ class Bench:
         self.process = TableProcess(self.writer, presence, has_reader=has_reader)
         self.perform(self.writer.start())
         self.perform(self.process.start())
-        names = ("settlement", "event", "state", "acks", "beat", "watch", "inspect")
+        names = ("settlement", "event", "state", "wagers", "acks", "beat", "watch", "inspect")
         self.running = {
             name: StepsByHand(steps, self.log.performers)
             for name, steps in zip(names, self.process.running(), strict=True)
@@ -122,6 +122,7 @@ def test_every_timer_is_armed_and_the_log_is_inspected_from_the_start_on(bench: 
     assert waits == {
         "settlement": pytest.approx(5),  # to the store of the cursor, which has passed over it
         "state": 5,
+        "wagers": 5,
         "acks": 5,
         "beat": 1,
         "watch": 1,

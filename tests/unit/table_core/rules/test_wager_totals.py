@@ -50,11 +50,12 @@ def by_hand(wagers: list[Wager]) -> tuple[set[str], dict[str, int], dict[object,
 def summed(standing: WagerTotals) -> tuple[set[str], dict[str, int], dict[object, int]]:
     spots: dict[object, int] = {
         (patron, bet, int(seat)): stake
-        for patron, bets in standing.spots.items()
+        for bucket in standing.patrons.values()
+        for patron, bets in bucket.items()
         for bet, seats in bets.items()
         for seat, stake in seats.items()
     }
-    return set(standing.ids), standing.by_bet, spots
+    return {name for names in standing.buckets.values() for name in names}, standing.by_bet, spots
 
 
 @given(rows, st.sets(st.integers(0, 11)), st.integers(0, 12))
@@ -111,6 +112,6 @@ def test_whole_blocks_are_summed_and_the_rest_is_left() -> None:
 def test_where_nothing_stands_every_sum_is_nothing() -> None:
     nothing = WagerTotals()
     assert (nothing.count, nothing.staked, nothing.line_bytes) == (0, 0, 0)
-    assert (nothing.ids, nothing.spots, nothing.by_bet) == (frozenset(), {}, {})
+    assert (nothing.buckets, nothing.patrons, nothing.by_bet) == ({}, {}, {})
     row = [Wager(id="u/t/1", seat=1, bet="tie", stake=5)]
     assert remove_wagers(add_wagers(nothing, row), row) == nothing

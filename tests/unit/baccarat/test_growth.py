@@ -1,0 +1,116 @@
+"""No curve bends: what a table does grows no faster than its input. Counted, not timed."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from events.commands.wagers import WithdrawWager
+from events.log.segments import Segment, Segments, find_segments, segment_name
+from events.types.shoe_reports import ErrorRaised
+from events.types.table import ShoeReported
+from table_core.fold.snapshot import encode_state
+from table_core.projections.table_document import encode_state_view, project_table
+from table_core.projections.wager_pages import encode_page, pages_of
+from table_core.state.coup import Phase
+from table_core.state.table import KEPT_JOURNALS, MORE_ERRORS, MOST_ERRORS
+from tests.support.growth import SIZES, steps_of
+from tests.support.table.coups import World, shoe_event, world_in
+from tests.support.table.large_coups import place, placed
+
+# How much more than in proportion a curve may grow from one size to the next: a tree's logarithm.
+SLACK = 1.3
+
+
+def grows_in_proportion(measure: Callable[[int], int], sizes: tuple[int, ...] = SIZES) -> None:
+    """Ten times the input may take ten times the steps."""
+    counts = [measure(size) for size in sizes]
+    for (less, before), (more, after) in zip(
+        zip(sizes, counts, strict=True), zip(sizes[1:], counts[1:], strict=False), strict=False
+    ):
+        assert after <= before * more / less * SLACK, dict(zip(sizes, counts, strict=True))
+
+
+def stays(measure: Callable[[int], int], sizes: tuple[int, ...] = SIZES) -> None:
+    """However large the input is, the measure stays what it was at the middle size."""
+    counts = [measure(size) for size in sizes]
+    assert counts[-1] <= counts[1] * SLACK, dict(zip(sizes, counts, strict=True))
+
+
+def segments(folder: Path, count: int) -> Path:
+    there = folder / str(count)
+    there.mkdir(exist_ok=True)
+    for number in range(count):
+        (there / segment_name("site/t1", number * 10 + 1, number * 10 + 11)).touch()
+    return there
+
+
+def test_closed_files_are_listed_in_one_pass(tmp_path: Path) -> None:
+    def measure(count: int) -> int:
+        folder = segments(tmp_path, count)
+        return steps_of(lambda: find_segments(folder, "site/t1", count * 10 + 1))
+
+    grows_in_proportion(measure)
+
+
+def test_a_position_is_found_among_closed_files_by_halving() -> None:
+    def measure(count: int) -> int:
+        files = tuple(Segment(Path(str(n)), n * 10 + 1, n * 10 + 11) for n in range(count))
+        closed = Segments("site/t1", files)
+        return steps_of(lambda: closed._file_of(count * 5))
+
+    stays(measure)
+
+
+def test_placing_a_wager_looks_at_no_other() -> None:
+    # Of a whole block of wagers, since their totals are made once a block.
+    def measure(count: int) -> int:
+        world = placed(count)
+        return steps_of(lambda: place(world, range(count, count + 32)))
+
+    stays(measure)
+
+
+def test_withdrawing_a_wager_looks_at_each_other_a_few_times() -> None:
+    def measure(count: int) -> int:
+        world = placed(count)
+        assert world.state.coup is not None
+        mine = world.state.coup.wagers[count // 2].id
+        return steps_of(lambda: world.must(WithdrawWager(transaction="x", wagers=(mine,))))
+
+    grows_in_proportion(measure)
+
+
+def reported(journals: int, errors: int) -> World:
+    """A table whose driver has told of so many errors, and begun so many journals."""
+    world = world_in(Phase.NONE)
+    for number in range(max(journals, errors)):
+        error = ErrorRaised(code=f"e{number % errors:05}", latched=False)
+        source = shoe_event(number + 1, error, f"j{number % journals:05}")
+        world.take([ShoeReported(source=source)])
+    return world
+
+
+def test_journals_and_errors_do_not_fill_the_state() -> None:
+    for measure in (
+        lambda count: len(encode_state(reported(count, 1).state)),
+        lambda count: len(encode_state(reported(1, count).state)),
+    ):
+        stays(measure, (100, 1_000, 4_000))
+    link = reported(2_000, 1_000).state.link
+    assert link.past == tuple(f"j{n:05}" for n in range(1_999 - KEPT_JOURNALS, 1_999))
+    assert len(link.errors) == MOST_ERRORS + 1
+    assert MORE_ERRORS in link.errors
+
+
+def test_the_state_message_is_bounded_and_its_pages_hold_the_wagers() -> None:
+    def message(count: int) -> int:
+        world = placed(count)
+        document = project_table(
+            world.state, table="t1", rulebook=world.context.rulebook, catching_up=False
+        )
+        return len(encode_state_view(document))
+
+    def pages(count: int) -> int:
+        return sum(len(encode_page(page)) for page in pages_of(placed(count).state.coup))
+
+    stays(message, (100, 600, 2_000))
+    grows_in_proportion(pages, (600, 1_200, 2_400))
