@@ -48,7 +48,7 @@ def check(config: TableConfig) -> None:
         TableError: it does not exist, is in use, or may not be used: one line says which.
     """
     profile = load_profile(config.profile_name)
-    try_port(parse_url(config.shoe.url, baud=profile.serial.baud))
+    try_port(parse_url(config.shoe.url, baud=profile.serial.baud, line=profile.serial))
 
 
 def _keep(given: KeepConfig) -> JournalRetention:
