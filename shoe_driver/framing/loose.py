@@ -1,5 +1,6 @@
-"""The framers whose frames the check alone can tell from other bytes: `length`, `fixed`, and
-`delimited` around content that may hold any byte.
+"""The framers whose frames the check alone can tell from other bytes.
+
+They are `length`, `fixed`, and `delimited` around content that may hold any byte.
 
 A frame may begin at each `start`, or at any byte where there is none. One candidate at a time is
 tried, from the front: the first that is whole and passes its check is a frame. What fails is not

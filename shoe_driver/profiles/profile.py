@@ -2,9 +2,9 @@
 
 A profile names a framer, a check and a numbering (`shoe_driver.framing.grammar`), how the device
 makes sure that a report arrives, the serial line, and the code table. Everything composes with
-everything that makes sense; what does not is refused with the reason. Profiles are TOML; the shipped
-ones are in `shoe_driver/profiles/`. Every shoe event has the hash of the file's bytes, so the table
-that decoded it is known.
+everything that makes sense; what does not is refused with the reason. Profiles are TOML; the
+shipped ones are in `shoe_driver/profiles/`. Every shoe event has the hash of the file's bytes, so
+the table that decoded it is known.
 
     section        the device                                      loss detection at most
     (none)         sends each report once                          weak with a number, else none
@@ -301,6 +301,7 @@ def _read_first_form(
     if found is None:
         return None
     file, codes = found
+    repeat, resend = file.repeat, file.resend
     profile = Profile(
         id=file.id,
         wire=file.wire,
@@ -309,9 +310,10 @@ def _read_first_form(
         result=file.result,
         serial=SerialOptions(baud=file.serial.baud),
         limits=LimitOptions(partial_ms=file.limits.partial_ms, silence_ms=file.limits.silence_ms),
-        repeat=file.repeat
-        and RepeatPolicy(copies=file.repeat.copies, window_ms=file.repeat.window_ms),
-        resend=file.resend and ResendPolicy(repair_ms=file.resend.repair_ms),
+        repeat=None
+        if repeat is None
+        else RepeatPolicy(copies=repeat.copies, window_ms=repeat.window_ms),
+        resend=None if resend is None else ResendPolicy(repair_ms=resend.repair_ms),
         codes=codes,
         digest=digest,
     )
