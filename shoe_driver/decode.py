@@ -25,7 +25,7 @@ from events.types.shoe_reports import (
     ShoeReady,
 )
 from shoe_driver.framing.frames import RAW_LIMIT, Frame, Piece
-from shoe_driver.framing.registry import FramerOptions, make_framer
+from shoe_driver.framing.registry import make_framer
 from shoe_driver.journal.records import (
     RULES,
     JournalState,
@@ -36,13 +36,15 @@ from shoe_driver.journal.records import (
 )
 from shoe_driver.link.protocols import DecodedReport, make_link_protocol
 from shoe_driver.link.states import LinkInput, LinkState, next_state
-from shoe_driver.profiles.profile import LineOptions, Profile
+from shoe_driver.profiles.profile import Profile
 
 __all__ = ["RESTARTED", "STALE", "Decoder"]
 
 RESTARTED: Final = "driver restarted"
 STALE: Final = "stale"  # the reason of a reject: it waited in a device server before we connected
 
+_SEVEN: Final = 7
+_WITHOUT_BIT_7: Final = bytes(byte & 0x7F for byte in range(256))
 _DEAL_GOES_ON: Final = (CardDrawn, CardRevealed, CardCarriedOver)
 _DEAL_IS_OVER: Final = (DeviceResult, RoundForcedEnd, ShoeBooted, ShoeReady)
 
@@ -68,13 +70,9 @@ class Decoder:
     def __init__(self, profile: Profile, journal: str = "") -> None:
         self._profile = profile
         self._journal = journal
-        around = profile.line or LineOptions()
-        options = FramerOptions(
-            data_limit=profile.limits.data_bytes,
-            prefix=around.prefix.encode(),
-            suffix=around.suffix.encode(),
-        )
-        self._framer = make_framer(profile.framer, profile.check, options)
+        self._framer = make_framer(profile.wire)
+        # Of seven data bits the eighth is parity, or nothing; offsets stay.
+        self._seven_bits = profile.serial.data_bits == _SEVEN
         self._protocol = make_link_protocol(profile)
         self._events: list[ShoeEvent] = []
         self._mono_us: int | None = None
@@ -158,7 +156,7 @@ class Decoder:
         """Decode the journal's next record; return its events, in order."""
         self._mono_us, self._utc = record.mono_us, rfc3339(record.utc_ns)
         if record.kind is RecordKind.DATA:
-            self._pieces(self._framer.feed(record.payload))
+            self._pieces(self._framer.feed(self._data(record.payload)))
         elif record.kind is RecordKind.CARRIED:
             self._carry_on(parse_journal_state(record))
         elif record.kind is RecordKind.HEADER:
@@ -170,7 +168,7 @@ class Decoder:
 
     def feed_bare(self, data: bytes) -> list[ShoeEvent]:
         """Decode the next bytes of a capture, which has no times and no link."""
-        self._pieces(self._framer.feed(data))
+        self._pieces(self._framer.feed(self._data(data)))
         return self._taken()
 
     def greeting(self) -> bytes:
@@ -184,11 +182,18 @@ class Decoder:
         """
         return self._protocol.replies()
 
+    def question(self, mono_us: int) -> bytes:
+        """Return the bytes to send because time has passed; empty if the profile does not poll."""
+        return self._protocol.question(mono_us)
+
     def finish(self) -> list[ShoeEvent]:
         """End the capture: reject the bytes that wait for more."""
         self._pieces(self._framer.flush())
         self._heard(self._protocol.finish())
         return self._taken()
+
+    def _data(self, data: bytes) -> bytes:
+        return data.translate(_WITHOUT_BIT_7) if self._seven_bits else data
 
     def _taken(self) -> list[ShoeEvent]:
         events, self._events = self._events, []

@@ -51,7 +51,7 @@ def check(config: TableConfig) -> None:
     """
     config.own_keys("shoe")
     profile = load_profile(config.profile_name)
-    try_port(parse_url(config.shoe.url, baud=profile.serial.baud))
+    try_port(parse_url(config.shoe.url, baud=profile.serial.baud, line=profile.serial))
 
 
 def _keep(given: KeepConfig) -> JournalRetention:

@@ -447,7 +447,7 @@ def examine_port(config: TableConfig) -> DoctorFinding:
     """Open the shoe's port once. If the driver has the port, ask the driver instead."""
     profile = load_profile(config.profile_name)
     try:
-        try_port(parse_url(config.shoe.url, baud=profile.serial.baud))
+        try_port(parse_url(config.shoe.url, baud=profile.serial.baud, line=profile.serial))
     except LinkError as error:
         reason, hint = getattr(error, "reason", str(error)), getattr(error, "hint", "")
         return fails("shoe port", reason, hint or "mend it, or change shoe.url")

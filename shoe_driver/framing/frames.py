@@ -9,8 +9,6 @@ Framers do not decide when half a frame has waited too long. That needs a clock:
 such a silence into its journal, and the decoder then calls `flush`.
 """
 
-import binascii
-from collections.abc import Callable
 from typing import Final, Protocol, TypeAlias
 
 from msgspec import Struct
@@ -19,43 +17,12 @@ __all__ = [
     "RAW_LIMIT",
     "RUN_LIMIT",
     "BufferingFramer",
-    "Check",
     "Frame",
     "Framer",
     "Piece",
     "Rejected",
     "RejectedRun",
-    "crc_ccitt_false",
-    "crc_holds",
-    "unchecked",
-    "xor_hex",
 ]
-
-_CRC_START: Final = 0xFFFF
-
-
-def xor_hex(raw: bytes) -> bool:
-    """Report whether an `enq` frame ends with the XOR of seq through 03 in upper-case hex."""
-    check = 0
-    for byte in raw[1:-2]:
-        check ^= byte
-    return b"%02X" % check == raw[-2:]
-
-
-def crc_ccitt_false(data: bytes) -> int:
-    """Return CRC-16/CCITT-FALSE: polynomial 1021, start FFFF, unreflected; 29B1 for `123456789`."""
-    return binascii.crc_hqx(data, _CRC_START)
-
-
-def crc_holds(data: bytes) -> bool:
-    """Report whether the last two bytes are the CRC of those before, big-endian."""
-    return crc_ccitt_false(data) == 0  # the CRC of any data followed by its own CRC is 0
-
-
-def unchecked(_: bytes) -> bool:
-    """Return True, for frames without a check."""
-    return True
-
 
 RUN_LIMIT: Final = 4096  # rejected bytes in one report
 RAW_LIMIT: Final = 64  # ... of which a report shows these; the journal has them all
@@ -94,7 +61,6 @@ class Rejected(Struct, frozen=True, gc=False):
 
 
 Piece: TypeAlias = Frame | Rejected
-Check: TypeAlias = Callable[[bytes], bool]
 
 
 class Framer(Protocol):

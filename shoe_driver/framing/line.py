@@ -1,21 +1,23 @@
 """The framer `line`: text that ends with CR, LF or CR LF.
 
-    frame    text without its line end, of which a prefix and a suffix are stripped
-    empty    an empty line is no line: so LF after CR means nothing, wherever it is split off
-    reject   `not_text` (a byte outside 20-7E), `no_prefix`, `no_suffix`, `too_long`
-    run      rejected lines are gathered with their line ends
-    partial  a line that breaks off before its end is `broken_line` and never emitted. The bytes
-             that follow may be its rest, and the rest of a line can look like another line (`52`
-             of `0052`), so they are rejected up to the line end. There are two exceptions: the
-             part broken off is not text (noise), or a prefix marks the beginning of a line
-
-There is no check: a flipped bit that leaves a line legible goes unnoticed.
+frame    text without its line end, of which a prefix and a suffix are stripped
+empty    an empty line is no line: so LF after CR means nothing, wherever it is split off
+reject   `not_text` (a byte outside 20-7E), `no_prefix`, `no_suffix`, `too_long`
+run      rejected lines are gathered with their line ends
+partial  a line that breaks off before its end is `broken_line` and never emitted. The bytes
+         that follow may be its rest, and the rest of a line can look like another line (`52`
+         of `0052`), so they are rejected up to the line end. There are two exceptions: the
+         part broken off is not text (noise), or a prefix marks the beginning of a line
+check    a line whose check fails is rejected like the others (`bad_check`). Without a check a
+         flipped bit that leaves a line legible goes unnoticed
 """
 
 import re
 from typing import Final
 
+from shoe_driver.framing.checks import FrameLayout
 from shoe_driver.framing.frames import BufferingFramer, Frame, Piece
+from shoe_driver.framing.grammar import WireForm
 
 __all__ = ["LineFramer"]
 
@@ -28,16 +30,15 @@ class LineFramer(BufferingFramer):
     """Cuts lines.
 
     Args:
-        line_limit: most bytes in a line, with its prefix and its suffix.
-        prefix: the text that begins every line.
-        suffix: the text that ends every line, before the line end.
+        form: framer `line`.
     """
 
-    def __init__(self, line_limit: int, prefix: bytes = b"", suffix: bytes = b"") -> None:
+    def __init__(self, form: WireForm) -> None:
         super().__init__(_BROKEN)
-        self._limit = line_limit
-        self._prefix = prefix
-        self._suffix = suffix
+        self._limit = form.framer.most
+        self._prefix = form.framer.prefix.encode()
+        self._suffix = form.framer.suffix.encode()
+        self._layout = FrameLayout(form, len(self._prefix), len(self._suffix))
         self._skip = ""  # why the rest of this line is rejected
 
     def feed(self, data: bytes) -> list[Piece]:
@@ -49,13 +50,15 @@ class LineFramer(BufferingFramer):
         for line in lines:
             end = at + len(line) + 1
             reason = self._skip or (self._fault(line) if line else "")
+            parts = self._layout.open(line) if line and not reason else ("", b"")
+            if isinstance(parts, str):
+                reason = parts
             if reason or (self._run.length and not line):
                 self._run.add(at, buffer[at - base : end - base], out, reason)
                 self._skip = ""
             elif line:
                 self._run.end(out)
-                body = line.removeprefix(self._prefix).removesuffix(self._suffix)
-                out.append(Frame(at, line, "", body))
+                out.append(Frame(at, line, *parts))
             at = end
         if not self._skip and len(rest) > self._limit:
             self._skip = _TOO_LONG

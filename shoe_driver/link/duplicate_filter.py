@@ -22,6 +22,7 @@ from typing import Final
 from msgspec import Struct
 
 from events.types.shoe_reports import CopyConflict, ReportLost
+from shoe_driver.link.numbering import Numbering
 from shoe_driver.profiles.profile import LATE_MS, RepeatPolicy
 
 __all__ = ["DuplicateFilter", "FrameClassification"]
@@ -47,7 +48,8 @@ class DuplicateFilter:
     """Remembers the newest report and its copies.
 
     Args:
-        policy: how the device repeats and numbers.
+        policy: how the device repeats.
+        numbering: how it numbers.
 
     Attributes:
         copies: finished reports with one copy, two, and so on.
@@ -55,13 +57,11 @@ class DuplicateFilter:
         memory: the state once no copy can come any more: the newest report's number.
     """
 
-    def __init__(self, policy: RepeatPolicy) -> None:
+    def __init__(self, policy: RepeatPolicy, numbering: Numbering) -> None:
         self._copies = policy.copies
         self._window_us = policy.window_ms * 1_000
-        self._boot = policy.boot
-        self._first = policy.cycle[0]
-        following = (policy.boot + policy.cycle, policy.cycle + policy.cycle[0])
-        self._next = dict(zip(*following, strict=True))
+        self._numbering = numbering
+        self._boot = numbering.boot
         self.memory: str | None = None
         self._bodies: tuple[bytes, ...] = ()
         self._count = 0
@@ -94,7 +94,7 @@ class DuplicateFilter:
             self._bodies += (body,)
             told = tuple(known.hex().upper() for known in self._bodies)
             return FrameClassification(new=False, finding=CopyConflict(device_seq=seq, bodies=told))
-        due = self._next.get(self.memory) if self.memory is not None else None
+        due = self._numbering.after(self.memory) if self.memory is not None else None
         self._finish()
         self._open = True
         self.memory, self._bodies, self._count, self._first_us = seq, (body,), 1, mono_us
@@ -103,7 +103,7 @@ class DuplicateFilter:
             return _NEW
         # Before the first report any number of the cycle is due; its first represents them.
         return FrameClassification(
-            new=True, finding=ReportLost(expected=due or self._first, got=seq)
+            new=True, finding=ReportLost(expected=due or self._numbering.first, got=seq)
         )
 
     def reopened(self) -> None:

@@ -1,15 +1,16 @@
 """Link protocols: from a framer's valid frames to reports, with numbering, copies and codes.
 
-`enq` repeats and numbers its reports (`repeat`), `line` does neither, `cobs` numbers them and is
-acknowledged (`window`). A protocol object keeps the state it needs to interpret the next frame. It
-can export that state as one line of text, from which another one continues.
+Numbered reports go through the duplicate filter, whether the device repeats them, is acknowledged,
+or sends each once. Of reports without numbers every one is new. `ref-crc` has its own, the resend
+window. A protocol object keeps the state it needs to interpret the next frame. It can export that
+state as one line of text, from which another one continues.
 
 The host's two frames to a `ref-crc` device, in the device's own format. docs/shoe-link.md shows
-them written out by hand. The driver sends nothing to any other device.
+them written out by hand. To other devices the driver
+sends only what their profile says: an acknowledgement, or a question.
 """
 
 import struct
-from collections.abc import Callable, Mapping
 from typing import Final, Protocol
 
 from msgspec import Struct
@@ -18,16 +19,20 @@ from events.errors import OurBug
 from events.types.shoe_reports import AnyReport, ReportLost, ShoeBooted, UnknownReport
 from shoe_driver.codes.bracket import BracketCodes, BracketTable
 from shoe_driver.codes.enq import EnqCodes, EnqTable
+from shoe_driver.codes.fields import FieldCodes, FieldTable
 from shoe_driver.codes.ref import RefCodes, RefKind, RefTable
 from shoe_driver.codes.scan import ScanCodes, ScanTable
-from shoe_driver.framing.cobs import cobs_encode
-from shoe_driver.framing.frames import Frame, Rejected, crc_ccitt_false
+from shoe_driver.framing.checks import check_function
+from shoe_driver.framing.chunks import cobs_encode
+from shoe_driver.framing.frames import Frame, Rejected
 from shoe_driver.link.duplicate_filter import DuplicateFilter
+from shoe_driver.link.numbering import Numbering
 from shoe_driver.link.resend_window import VERSION, ResendWindow, SequencedFrame, parse_frame_header
-from shoe_driver.profiles.profile import Profile
+from shoe_driver.profiles.profile import Profile, RepeatPolicy
 
 __all__ = ["DecodedReport", "LinkProtocol", "ack_frame", "make_link_protocol", "resend_frame"]
 
+_crc: Final = check_function("crc16-ccitt-false")
 _HEADER: Final = struct.Struct(">BBHHIB")
 
 
@@ -50,7 +55,7 @@ def resend_frame(boot: int | None, due: int | None) -> bytes:
 
 def _frame(kind: RefKind, boot: int, seq: int) -> bytes:
     body = _HEADER.pack(VERSION, kind, boot, seq, 0, 0)
-    stuffed = cobs_encode(body + crc_ccitt_false(body).to_bytes(2, "big"))
+    stuffed = cobs_encode(body + _crc(body).to_bytes(2, "big"))
     return b"\0" + stuffed + b"\0"  # the first 00 ends any noise that the device has received
 
 
@@ -134,9 +139,22 @@ class LinkProtocol(Protocol):
         """Return the bytes to send now that everything received is stored."""
         ...
 
+    def question(self, mono_us: int) -> bytes:
+        """Return the bytes to send because time has passed; empty if none are due."""
+        ...
+
 
 class _BaseProtocol:
-    """The base of protocols that count nothing and never write."""
+    """The base of protocols: it writes what the profile's sections say, and counts nothing."""
+
+    def __init__(self, profile: Profile) -> None:
+        acknowledge, poll = profile.acknowledge, profile.poll
+        self._ack = bytes.fromhex(acknowledge.ack) if acknowledge else b""
+        self._nak = bytes.fromhex(acknowledge.nak) if acknowledge else b""
+        self._request = bytes.fromhex(poll.request) if poll else b""
+        self._every_us = poll.every_ms * 1_000 if poll else 0
+        self._due_us = 0
+        self._replies = b""
 
     @property
     def copies(self) -> tuple[int, ...]:
@@ -154,6 +172,7 @@ class _BaseProtocol:
         return True
 
     def rejected(self, piece: Rejected) -> list[AnyReport]:  # noqa: ARG002 - the same
+        self._replies += self._nak
         return []
 
     def accept_no_late_copies(self) -> None:
@@ -169,24 +188,65 @@ class _BaseProtocol:
         return []
 
     def greeting(self) -> bytes:
+        self._replies, self._due_us = b"", 0
         return b""
 
     def replies(self) -> bytes:
-        return b""
+        replies, self._replies = self._replies, b""
+        return replies
+
+    def question(self, mono_us: int) -> bytes:
+        if not self._request or mono_us < self._due_us:
+            return b""
+        self._due_us = mono_us + self._every_us
+        return self._request
+
+    def _accepted(self) -> None:
+        """Note a valid frame, which is acknowledged, or answers the last question."""
+        self._replies += self._ack
 
 
-class _EnqProtocol(_BaseProtocol):
-    """The protocol of `enq`: three copies of everything."""
+class _FramesProtocol(_BaseProtocol):
+    """The protocol of reports that are frames of binary codes or fields."""
 
     def __init__(self, profile: Profile) -> None:
-        if profile.repeat is None or not isinstance(profile.codes, EnqTable):
-            raise OurBug("an enq profile was let through without its sections")
-        self._repeat = DuplicateFilter(profile.repeat)
-        self._codes = EnqCodes(profile.codes)
+        super().__init__(profile)
+        number = profile.wire.number
+        taken = number.width if number and number.field is None and number.at == 0 else 0
+        if isinstance(profile.codes, FieldTable):
+            self._codes: EnqCodes | FieldCodes = FieldCodes(profile.codes, taken)
+        elif isinstance(profile.codes, EnqTable):
+            self._codes = EnqCodes(profile.codes)
+        else:
+            raise OurBug("a profile of frames was let through without its codes")
+
+    def _meaning(self, frame: Frame) -> AnyReport:
+        return self._codes.meaning(frame.body) or UnknownReport(raw=frame.raw.hex().upper())
+
+    def _is_idle(self, frame: Frame) -> bool:
+        return isinstance(self._codes, FieldCodes) and self._codes.is_idle(frame.body)
+
+
+class _NumberedProtocol(_FramesProtocol):
+    """The protocol of numbered reports: each may come several times, and none may be missing."""
+
+    def __init__(self, profile: Profile) -> None:
+        super().__init__(profile)
+        if profile.wire.number is None:
+            raise OurBug("a numbered profile was let through without its numbers")
+        acknowledge = profile.acknowledge
+        once = RepeatPolicy(copies=1, window_ms=1)
+        resent = acknowledge and RepeatPolicy(
+            copies=1 + acknowledge.resends, window_ms=acknowledge.window_ms
+        )
+        self._counted = profile.repeat is not None
+        self._repeat = DuplicateFilter(
+            profile.repeat or resent or once, Numbering(profile.wire.number)
+        )
 
     @property
     def copies(self) -> tuple[int, ...]:
-        return tuple(self._repeat.copies)
+        return tuple(self._repeat.copies) if self._counted else ()
 
     @property
     def memory(self) -> str | None:
@@ -200,16 +260,17 @@ class _EnqProtocol(_BaseProtocol):
         return self._repeat.settled(mono_us)
 
     def decode(self, frame: Frame, mono_us: int | None) -> list[DecodedReport]:
-        meaning = self._codes.meaning(frame.body)
+        self._accepted()
+        if self._is_idle(frame):
+            return []
+        meaning = self._meaning(frame)
         booted = isinstance(meaning, ShoeBooted)
         verdict = self._repeat.accept(frame.seq, frame.body, mono_us, booted=booted)
         heard = []
         if verdict.finding is not None:
             heard.append(DecodedReport(verdict.finding, frame, new=False))
         if verdict.new:
-            heard.append(
-                DecodedReport(meaning or UnknownReport(raw=frame.raw.hex().upper()), frame)
-            )
+            heard.append(DecodedReport(meaning, frame))
         return heard
 
     def accept_no_late_copies(self) -> None:
@@ -226,10 +287,30 @@ class _EnqProtocol(_BaseProtocol):
         return []
 
 
+class _UnnumberedProtocol(_FramesProtocol):
+    """The protocol of frames without numbers. Rejected bytes may have been a card."""
+
+    @property
+    def memory(self) -> str | None:
+        return None
+
+    def recall(self, memory: str | None) -> None:
+        """Do nothing: there is no state."""
+
+    def decode(self, frame: Frame, mono_us: int | None) -> list[DecodedReport]:  # noqa: ARG002 - the protocol's signature
+        self._accepted()
+        return [] if self._is_idle(frame) else [DecodedReport(self._meaning(frame), frame)]
+
+    def rejected(self, piece: Rejected) -> list[AnyReport]:
+        super().rejected(piece)
+        return [ReportLost(expected="frame", got=piece.reason)]
+
+
 class _LineProtocol(_BaseProtocol):
     """The protocol of `line`: every line is new. A rejected line is gone, perhaps with a card."""
 
     def __init__(self, profile: Profile) -> None:
+        super().__init__(profile)
         if isinstance(profile.codes, BracketTable):
             self._codes: BracketCodes | ScanCodes = BracketCodes(profile.codes)
         elif isinstance(profile.codes, ScanTable):
@@ -248,6 +329,7 @@ class _LineProtocol(_BaseProtocol):
         return self._codes.settled(mono_us)
 
     def decode(self, frame: Frame, mono_us: int | None) -> list[DecodedReport]:
+        self._accepted()
         said = self._codes.meaning(frame.body, mono_us)
         return [
             DecodedReport(
@@ -257,6 +339,7 @@ class _LineProtocol(_BaseProtocol):
         ]
 
     def rejected(self, piece: Rejected) -> list[AnyReport]:
+        super().rejected(piece)
         return [ReportLost(expected="line", got=piece.reason)]
 
 
@@ -264,6 +347,7 @@ class _RefProtocol(_BaseProtocol):
     """The protocol of `cobs`: reports are numbered, acknowledged and resent."""
 
     def __init__(self, profile: Profile) -> None:
+        super().__init__(profile)
         if profile.resend is None or not isinstance(profile.codes, RefTable):
             raise OurBug("a cobs profile was let through without its sections")
         self._repair_ms = profile.resend.repair_ms
@@ -336,13 +420,10 @@ class _RefProtocol(_BaseProtocol):
         return heard
 
 
-_PROTOCOLS: Final[Mapping[str, Callable[[Profile], LinkProtocol]]] = {
-    "enq": _EnqProtocol,
-    "line": _LineProtocol,
-    "cobs": _RefProtocol,
-}
-
-
 def make_link_protocol(profile: Profile) -> LinkProtocol:
-    """Make the link protocol for a profile's framer."""
-    return _PROTOCOLS[profile.framer](profile)
+    """Make the link protocol for a profile's sections and codes."""
+    if profile.resend is not None:
+        return _RefProtocol(profile)
+    if isinstance(profile.codes, BracketTable | ScanTable):
+        return _LineProtocol(profile)
+    return _NumberedProtocol(profile) if profile.wire.number else _UnnumberedProtocol(profile)

@@ -128,8 +128,8 @@ class LinkSupervisor:
         yield from recorder.settle()
         yield from recorder.roll()
         self._arrived.clear()
-        # Only a profile with acknowledgements may write: it is the one that can resend.
-        settle_s = yield from OpenPort(recorder.profile.resend is not None, self._arrived)
+        # Only a profile that acknowledges or asks may write.
+        settle_s = yield from OpenPort(recorder.profile.writes, self._arrived)
         why: Exception = PortError(STOPPED, "")
         try:
             yield from self._listen(settle_s)
@@ -163,6 +163,8 @@ class LinkSupervisor:
                 self._silence.arrived(records)
                 yield from recorder.arrived(records)
                 yield from _send(recorder.decoder.replies())
+            if recorder.profile.poll is not None:
+                yield from _send(recorder.decoder.question((yield from Now()).mono_us))
             yield from self._watch()
 
     def _set_stale_aside(self, settle_s: float) -> Steps[None]:

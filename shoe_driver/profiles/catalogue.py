@@ -19,18 +19,21 @@ def profile_names() -> tuple[str, ...]:
     return tuple(_editions())
 
 
-def profile_text(name: str) -> bytes:
+def profile_text(name: str, edition: int | None = None) -> bytes:
     """Return the bytes of a profile's file.
 
     Args:
-        name: a shipped profile, meaning its newest edition, or the path of a site's own, which ends
-            in `.toml`.
+        name: a shipped profile, or the path of a site's own, which ends in `.toml`.
+        edition: of a shipped one, from 1; None is the newest.
 
     Raises:
-        InputError: there is none of that name; lists the known ones.
+        InputError: there is none of that name or edition; lists the known ones.
     """
     if name in _editions():
-        return _editions()[name][-1]
+        editions = _editions()[name]
+        if edition is not None and not 1 <= edition <= len(editions):
+            raise InputError(f"profile {name} has no edition {edition}; use 1 to {len(editions)}")
+        return editions[-1 if edition is None else edition - 1]
     if not name.endswith(_SUFFIX):
         known = ", ".join(profile_names())
         raise InputError(f"no wire profile {name!r}; there are {known}, or give a path to a .toml")

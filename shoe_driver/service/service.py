@@ -78,7 +78,7 @@ class DriverService:
         self._probe = probe
         self._profile = profile_text(config.profile)
         wanted = parse_profile(self._profile, source=config.profile)
-        self._endpoint = parse_url(config.url, baud=wanted.serial.baud)
+        self._endpoint = parse_url(config.url, baud=wanted.serial.baud, line=wanted.serial)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Serve until `stop` is set.

@@ -14,6 +14,7 @@ from urllib.parse import SplitResult, parse_qsl, urlsplit
 from msgspec import Struct
 
 from events.errors import InputError
+from shoe_driver.profiles.profile import SerialOptions
 
 __all__ = ["Endpoint", "parse_url"]
 
@@ -38,6 +39,7 @@ class Endpoint(Struct, frozen=True, kw_only=True):
         baud: bits a second; meaningless on a pty and through a device server.
         port: for `tcp`.
         speed: for `file`: how many times the original speed; 0 is all at once.
+        line: the profile's settings of a serial line; None is 8N1 without flow control.
     """
 
     scheme: str
@@ -45,6 +47,7 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     baud: int
     port: int = 0
     speed: float = 1.0
+    line: SerialOptions | None = None
 
     def __str__(self) -> str:
         if self.scheme == "tcp":
@@ -53,12 +56,13 @@ class Endpoint(Struct, frozen=True, kw_only=True):
         return f"{self.scheme}:{self.path}"
 
 
-def parse_url(url: str, *, baud: int) -> Endpoint:
+def parse_url(url: str, *, baud: int, line: SerialOptions | None = None) -> Endpoint:
     """Parse a transport's URL.
 
     Args:
         url: as in the module's first lines.
         baud: the profile's, for a URL that names none.
+        line: the profile's other settings of the line.
 
     Raises:
         InputError: an unknown scheme or option, or an impossible place.
@@ -87,6 +91,7 @@ def parse_url(url: str, *, baud: int) -> Endpoint:
         baud=int(options.get("baud", baud)) or baud,
         port=port,
         speed=speed,
+        line=line,
     )
 
 

@@ -61,7 +61,7 @@ class SerialPort:
         self._writes = writes
         self._tty_exclusive = endpoint.scheme == "serial"
         try:
-            self._serial = serial.Serial(self._path, endpoint.baud, timeout=0, exclusive=True)
+            self._serial = _opened(self._path, endpoint)
         except (OSError, ValueError) as error:
             # SerialException is an OSError; ValueError is a baud rate that the line does not
             # support.
@@ -122,6 +122,26 @@ class SerialPort:
         # A device that is gone, or that has no exclusive mode, still has the flock.
         with contextlib.suppress(OSError):
             fcntl.ioctl(self._serial.fileno(), request)
+
+
+def _opened(path: str, endpoint: Endpoint) -> serial.Serial:
+    """Open a port with the profile's settings; a pseudo-terminal has none."""
+    opened = serial.Serial(None, endpoint.baud, timeout=0, exclusive=True)
+    opened.port = path
+    line = endpoint.line
+    if line is not None and endpoint.scheme == "serial":
+        opened.bytesize, opened.parity, opened.stopbits = (
+            line.data_bits,
+            line.parity,
+            line.stop_bits,
+        )
+        opened.xonxoff, opened.rtscts = line.flow == "xonxoff", line.flow == "rtscts"
+        opened.dtr, opened.rts = line.dtr, line.rts
+    opened.open()
+    if line is not None and line.latency_ms <= 1:
+        with contextlib.suppress(OSError, ValueError, NotImplementedError):  # an adapter may not
+            opened.set_low_latency_mode(True)
+    return opened
 
 
 def holder(path: str) -> str | None:

@@ -6,7 +6,9 @@ from typing import Final
 from msgspec import Struct
 
 from events.errors import InputError
-from shoe_driver.codes.scan import ScanTable
+from shoe_driver.codes.bracket import BracketTable
+from shoe_driver.codes.enq import EnqTable
+from shoe_driver.codes.ref import RefTable
 from shoe_driver.profiles.catalogue import load_profile
 from simulators.device.enq_bcc import EnqBccDevice
 from simulators.device.ref_link import RefCrcDevice
@@ -125,7 +127,15 @@ def simulated_form(name: str) -> str:
     loaded = load_profile(name)
     if loaded.id in PROFILES:
         return loaded.id
-    forms = {"enq": "enq-bcc", "cobs": "ref-crc", "line": "text-line"}
-    if isinstance(loaded.codes, ScanTable):
+    form = _FORMS.get(type(loaded.codes))
+    if form is None:
         raise InputError(f"profile {name}: the simulated shoe has no cards with its codes")
-    return forms[loaded.framer]
+    return form
+
+
+# A site's own scan codes and fields are on no simulated card.
+_FORMS: Final[Mapping[type, str]] = {
+    BracketTable: "text-line",
+    EnqTable: "enq-bcc",
+    RefTable: "ref-crc",
+}

@@ -149,8 +149,10 @@ TARGETS: Final = (
             f"shoe_driver/{name}.py"
             for name in (
                 "framing/registry",
-                "framing/cobs",
-                "framing/enq",
+                "framing/checks",
+                "framing/chunks",
+                "framing/delimited",
+                "framing/loose",
                 "framing/line",
                 "framing/frames",
             )

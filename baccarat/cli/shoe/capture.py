@@ -34,7 +34,7 @@ def capture(port: str, file: Path, profile: str, seconds: float | None) -> None:
     """
     clock = SystemClock()
     loaded = load_profile(profile)
-    endpoint = endpoint_of(port, baud=loaded.serial.baud)
+    endpoint = endpoint_of(port, loaded.serial)
     _claim(file)
     try:
         journal = Journal.create_file(file, file.stem, profile_text(profile), clock)

@@ -12,6 +12,7 @@ _COMMANDS: Final = {
         "record what a shoe says, with its times",
     ),
     "decode": ("baccarat.cli.shoe.decode:decode", "what captures and journals say"),
+    "learn": ("baccarat.cli.shoe.learn:learn", "propose a profile for an unknown shoe"),
     "list": ("baccarat.cli.shoe.list:list_ports", "serial ports by their stable names"),
     "monitor": ("baccarat.cli.shoe.monitor:monitor", "watch a line live"),
     "profiles": ("baccarat.cli.shoe.profiles:profiles", "the wire profiles there are"),

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from events.clock import Clock
 from shoe_driver.journal.records import Record, RecordKind
+from shoe_driver.profiles.profile import SerialOptions
 from shoe_driver.service.port_reader import PortReader
 from shoe_driver.transports.endpoint import Endpoint, parse_url
 from shoe_driver.transports.port import open_port
@@ -21,18 +22,19 @@ __all__ = ["endpoint_of", "line_records", "stop_event"]
 _POLL_S: Final = 0.2
 
 
-def endpoint_of(port: str, *, baud: int) -> Endpoint:
+def endpoint_of(port: str, line: SerialOptions) -> Endpoint:
     """Return the endpoint that a PORT argument names.
 
     Args:
         port: a transport's URL, or the plain path of a serial port.
-        baud: the profile's.
+        line: the profile's settings.
 
     Raises:
         InputError: it is neither.
     """
     plain = port.startswith("/") or Path(port).exists()
-    return parse_url(f"serial://{Path(port).absolute()}" if plain else port, baud=baud)
+    url = f"serial://{Path(port).absolute()}" if plain else port
+    return parse_url(url, baud=line.baud, line=line)
 
 
 async def line_records(

@@ -42,7 +42,7 @@ def monitor(port: str, profile: str, as_json: bool) -> None:
     """
     require_stdout("what is seen")
     loaded = load_profile(profile)
-    endpoint = endpoint_of(port, baud=loaded.serial.baud)
+    endpoint = endpoint_of(port, loaded.serial)
     watched = LineMonitor(Decoder(loaded), SystemClock())
     follow = _lines if as_json or not sys.stdout.isatty() else _screen
     try:

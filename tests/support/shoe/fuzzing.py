@@ -10,7 +10,7 @@ from events.errors import LogRefused
 from events.types.shoe_reports import ShoeEvent
 from shoe_driver.decode import Decoder
 from shoe_driver.framing.frames import Frame, Piece
-from shoe_driver.framing.registry import FramerOptions, make_framer
+from shoe_driver.framing.registry import make_framer
 from shoe_driver.journal.records import MAGIC, Record, RecordKind, RecordReader, encode_record
 from shoe_driver.link.resend_window import KEPT
 from shoe_driver.profiles.catalogue import load_profile, profile_names
@@ -50,7 +50,7 @@ def framed(profile: Profile, data: bytes) -> bytes:
         kind, one, two, size = data[at], data[at + 1], data[at + 2], data[at + 3] % 6
         payload = data[at + 4 : at + 4 + size]
         at += 4 + size
-        if profile.framer == "enq":
+        if profile.framer == "delimited":
             body = bytes([0x20 + kind % 95]) + bytes(byte | 0x80 for byte in payload)
             out += frame(str(one % 10), body) * (two % 4)
         elif profile.framer == "cobs":
@@ -67,8 +67,7 @@ def _places(step: int, size: int) -> list[int]:
 
 
 def pieces_of(profile: Profile, *parts: bytes) -> list[Piece]:
-    options = FramerOptions(data_limit=profile.limits.data_bytes)
-    framer = make_framer(profile.framer, profile.check, options)
+    framer = make_framer(profile.wire)
     found = [piece for part in parts for piece in framer.feed(part)]
     held: bytes = framer.__dict__["_held"]
     assert len(held) <= 256
@@ -90,7 +89,7 @@ def check_framer(profile: Profile, data: bytes, places: list[int]) -> None:
 
 def holds(profile: Profile, frame: Frame) -> bool:
     """The check, written another way."""
-    if profile.framer == "enq":
+    if profile.framer == "delimited":
         register = 0
         for byte in frame.raw[1:-2]:
             register ^= byte

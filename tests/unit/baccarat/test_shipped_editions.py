@@ -117,6 +117,30 @@ SHIPPED = (
         1,
         "431825b75330bce644c19abed177e5bf276a66aaced524911468555088142b5f",
     ),
+    (
+        "profile",
+        "enq-bcc",
+        2,
+        "fe658af5636970a91d19b9036b235ba6c9aa56116cd82e260cf6515a518412c6",
+    ),
+    (
+        "profile",
+        "ref-crc",
+        2,
+        "68efd2887ec965b3e7efa6502008e2d663758690d13efecbcf2d13eaf7f8b05e",
+    ),
+    (
+        "profile",
+        "text-line",
+        2,
+        "9e02b6e512d6105e85c9af0f5c7acdfd2982bfe32c406326ffb5403df3e1812b",
+    ),
+    (
+        "profile",
+        "text-line-scan",
+        2,
+        "ded899511fbc88281ff7fca96e95ca6c56b834b33dbdff6f4970a040552dca4d",
+    ),
 )
 FOLDERS = {
     "rulebook": files("table_core") / "rulebooks",

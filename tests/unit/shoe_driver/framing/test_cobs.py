@@ -3,20 +3,24 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from shoe_driver.framing.cobs import cobs_decode, cobs_encode
+from shoe_driver.framing.chunks import STUFFINGS, cobs_encode
 from shoe_driver.framing.frames import Frame, Framer, Piece, Rejected
-from shoe_driver.framing.registry import FramerOptions, make_framer
+from shoe_driver.framing.registry import make_framer
+from shoe_driver.profiles.catalogue import load_profile
 from tests.support.shoe.ref_bytes import drawn, ref_body, ref_frame, stuff, unstuffed, wrapped
 from tests.support.shoe.shoe_bytes import cut, left_out
 
 SEED = 20261127
 LIMIT = 64
+cobs_decode = STUFFINGS["cobs"].decode
+FORM = load_profile("ref-crc").wire
 LONGEST = 11 + LIMIT + 2 + 1
 
 
 def cobs() -> Framer:
-    return make_framer("cobs", "crc-16-ccitt-false", FramerOptions(data_limit=LIMIT))
+    return make_framer(FORM)
 
 
 def fed(*pieces: bytes) -> list[Piece]:
@@ -128,7 +132,7 @@ def test_a_frame_between_delimiters_is_always_found(garbage: bytes) -> None:
 
 @pytest.mark.parametrize("size", [0, 1, 240, 241, 242, 254, 255])
 def test_the_longest_frame_is_one_though_its_end_comes_later(size: int) -> None:
-    framer = make_framer("cobs", "crc-16-ccitt-false", FramerOptions(data_limit=size))
+    framer = make_framer(replace(FORM, framer=replace(FORM.framer, most=13 + size)))
     whole = wrapped(ref_body(0x10, 0x1111, b"\x11" * size, boot=0x1111, ms=0x11111111))
     found = framer.feed(whole[:-1]) + framer.feed(whole[-1:])
     assert [piece.seq for piece in found if isinstance(piece, Frame)] == [str(0x1111)]

@@ -6,7 +6,9 @@ from typing import NamedTuple
 import pytest
 
 from shoe_driver.framing.frames import RAW_LIMIT, Frame, Framer, Rejected
-from shoe_driver.framing.registry import FramerOptions, make_framer
+from shoe_driver.framing.grammar import FramerSpec, WireForm
+from shoe_driver.framing.registry import make_framer
+from shoe_driver.profiles.catalogue import load_profile
 from tests.support.shoe.ref_bytes import drawn
 from tests.support.shoe.shoe_bytes import frame
 
@@ -17,21 +19,20 @@ RANDOM = random.Random(SEED).randbytes(1_000_000)
 class Kind(NamedTuple):
     """A framer, how much it may hold, what garbage may cost, and a frame that ends garbage."""
 
-    check: str
-    limit: int
+    form: WireForm
     held: int
     rejects: int
     whole: bytes
 
-    def made(self, name: str) -> Framer:
-        return make_framer(name, self.check, FramerOptions(data_limit=self.limit))
+    def made(self) -> Framer:
+        return make_framer(self.form)
 
 
 # No framer holds more than one frame could be.
 KINDS = {
-    "enq": Kind("xor-hex", 16, 21, 260, frame("1", b"D\x81\xb8")),
-    "cobs": Kind("crc-16-ccitt-false", 64, 11 + 64 + 2 + 1, 299, drawn(1)),
-    "line": Kind("none", 12, 12, 1_499, b"\r0007\r"),
+    "enq": Kind(load_profile("enq-bcc").wire, 21, 260, frame("1", b"D\x81\xb8")),
+    "cobs": Kind(load_profile("ref-crc").wire, 11 + 64 + 2 + 1, 299, drawn(1)),
+    "line": Kind(WireForm(framer=FramerSpec(kind="line", most=12)), 12, 1_499, b"\r0007\r"),
 }
 GARBAGE = [
     *((name, RANDOM) for name in KINDS),
@@ -50,13 +51,13 @@ GARBAGE = [
 )
 def test_a_megabyte_of_garbage_costs_few_rejects_and_no_memory(name: str, garbage: bytes) -> None:
     kind, pieces = KINDS[name], []
-    framer = kind.made(name)
+    framer = kind.made()
     for start in range(0, len(garbage), 4096):
         pieces += framer.feed(garbage[start : start + 4096])
         assert len(framer.__dict__["_held"]) <= kind.held
     pieces += framer.feed(kind.whole)
     assert sum(isinstance(piece, Rejected) for piece in pieces) <= kind.rejects, f"seed {SEED}"
-    (whole,) = kind.made(name).feed(kind.whole)
+    (whole,) = kind.made().feed(kind.whole)
     assert isinstance(whole, Frame)
     assert isinstance(pieces[-1], Frame)
     assert (pieces[-1].raw, pieces[-1].body) == (whole.raw, whole.body)
@@ -73,7 +74,7 @@ PENDING = {
 
 @pytest.mark.parametrize("name", PENDING)
 def test_pending_says_whether_bytes_are_held_back(name: str) -> None:
-    framer, (fed, expected) = KINDS[name].made(name), PENDING[name]
+    framer, (fed, expected) = KINDS[name].made(), PENDING[name]
     seen = []
     for data in fed:
         framer.feed(data)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe_driver.framing.frames import RUN_LIMIT, Frame, Framer, Piece, Rejected
-from shoe_driver.framing.registry import FramerOptions, make_framer
-from tests.support.shoe.shoe_bytes import NOISE, body, cut, frame, stream
+from shoe_driver.framing.registry import make_framer
+from tests.support.shoe.shoe_bytes import NOISE, PROFILE, body, cut, frame, stream
 
 SEED = 20261127
 DATA_LIMIT = 16
@@ -37,7 +37,7 @@ MIXED = b"".join(
 
 
 def enq() -> Framer:
-    return make_framer("enq", "xor-hex", FramerOptions(data_limit=DATA_LIMIT))
+    return make_framer(PROFILE.wire)
 
 
 def fed(*pieces: bytes) -> list[Piece]:

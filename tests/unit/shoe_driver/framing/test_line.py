@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe_driver.framing.frames import Frame, Framer, Piece, Rejected
-from shoe_driver.framing.line import LineFramer
-from shoe_driver.framing.registry import CHECKS, FramerOptions, make_framer
+from shoe_driver.framing.grammar import FramerSpec, WireForm
+from shoe_driver.framing.registry import make_framer
 from tests.support.shoe.shoe_bytes import cut, left_out
 
 SEED = 20261127
@@ -15,8 +15,9 @@ FLUSH = b""  # in a row of pieces: the stream is broken off
 
 
 def framer(prefix: bytes = b"", suffix: bytes = b"", limit: int = LIMIT) -> Framer:
-    options = FramerOptions(data_limit=limit, prefix=prefix, suffix=suffix)
-    return make_framer("line", "none", options)
+    around = (prefix.decode(), suffix.decode())
+    spec = FramerSpec(kind="line", most=limit, prefix=around[0], suffix=around[1])
+    return make_framer(WireForm(framer=spec))
 
 
 def fed(*pieces: bytes, prefix: bytes = b"", suffix: bytes = b"") -> list[Piece]:
@@ -113,11 +114,3 @@ def test_the_lines_are_those_that_splitlines_finds(data: bytes) -> None:
         if 0 < len(line) <= LIMIT and all(32 <= byte < 127 for byte in line)
     ]
     assert [p.body for p in fed(data) if isinstance(p, Frame)] == wanted if data else True
-
-
-def test_a_line_that_is_told_of_no_prefix_and_no_check_has_none() -> None:
-    whole = [Frame(0, b"0007", "", b"0007")]  # nor a number
-    assert make_framer("line", "none", FramerOptions(data_limit=LIMIT)).feed(b"0007\r") == whole
-    assert LineFramer(LIMIT).feed(b"0007\r") == whole
-    assert CHECKS["none"](b"") is True
-    assert CHECKS["none"](b"0007") is True

@@ -6,10 +6,12 @@ from hypothesis import strategies as st
 
 from events.types.shoe_reports import CopyConflict, ReportLost
 from shoe_driver.link.duplicate_filter import DuplicateFilter
+from shoe_driver.link.numbering import Numbering
 from tests.support.shoe.shoe_bytes import PROFILE
 
 assert PROFILE.repeat is not None, "this one sends copies"
-POLICY = PROFILE.repeat
+assert PROFILE.wire.number is not None, "and numbers them"
+POLICY = PROFILE.repeat, Numbering(PROFILE.wire.number)
 
 # A row: frames as seq, body and @milliseconds (no time: a bare capture), and what each of them is:
 # `new` report, `copy` of one, `lost:A>B` new after a loss, `conflict:BODIES`.
@@ -83,12 +85,12 @@ def said(seq: str, body: bytes, mono_us: int | None, repeat: DuplicateFilter) ->
 
 @pytest.mark.parametrize(("title", "steps", "wanted"), cases(), ids=[c[0] for c in cases()])
 def test_rule(title: str, steps: list[Step], wanted: list[str]) -> None:
-    repeat = DuplicateFilter(POLICY)
+    repeat = DuplicateFilter(*POLICY)
     assert [said(*step, repeat) for step in steps] == wanted, title
 
 
 def test_reports_with_fewer_copies_are_counted_when_they_are_over() -> None:
-    repeat = DuplicateFilter(POLICY)
+    repeat = DuplicateFilter(*POLICY)
     counted = []
     for seq, copies in (("1", 3), ("2", 2), ("3", 1), ("4", 3)):
         for _ in range(copies):
@@ -99,7 +101,7 @@ def test_reports_with_fewer_copies_are_counted_when_they_are_over() -> None:
 
 
 def test_after_the_window_was_closed_the_same_again_is_new() -> None:
-    repeat = DuplicateFilter(POLICY)
+    repeat = DuplicateFilter(*POLICY)
     repeat.accept("1", b"x", 1_000_000, booted=False)
     repeat.close_window()
     assert said("1", b"x", 0, repeat) == "lost:2>1"  # the clock began anew
@@ -108,7 +110,7 @@ def test_after_the_window_was_closed_the_same_again_is_new() -> None:
 
 def test_after_the_port_was_opened_only_the_window_counts() -> None:
     for at_us, wanted in ((250_000, "copy"), (250_001, "lost:2>1")):
-        repeat = DuplicateFilter(POLICY)
+        repeat = DuplicateFilter(*POLICY)
         repeat.accept("1", b"x", 0, booted=False)
         repeat.reopened()
         assert said("1", b"x", at_us, repeat) == wanted
@@ -117,7 +119,7 @@ def test_after_the_port_was_opened_only_the_window_counts() -> None:
 
 
 def test_no_next_file_is_begun_while_a_copy_may_come() -> None:
-    repeat = DuplicateFilter(POLICY)
+    repeat = DuplicateFilter(*POLICY)
     repeat.accept("1", b"x", 0, booted=False)
     assert [repeat.settled(at_us) for at_us in (5_250_000, 5_250_001)] == [False, True]
     repeat.accept("1", b"x", 0, booted=False)
@@ -129,7 +131,7 @@ def test_no_next_file_is_begun_while_a_copy_may_come() -> None:
 def test_any_reports_with_any_copies_missing_are_told_once_each(
     copies: list[int], first: int
 ) -> None:
-    repeat = DuplicateFilter(POLICY)
+    repeat = DuplicateFilter(*POLICY)
     told, now = [], 0
     for index, count in enumerate(copies):
         number = first + index

@@ -1,0 +1,162 @@
+"""`baccarat shoe learn`: propose wire profiles for an unknown capture."""
+
+import re
+from pathlib import Path
+from typing import Any, Final
+
+import click
+import msgspec
+
+from baccarat.cli.main import EXIT_DONE, EXIT_NO
+from baccarat.cli.shoe.input import CaptureInput, read_capture
+from baccarat.cli.shown import say
+from events.cards import Card
+from events.errors import InputError
+from shoe_driver.journal.records import RecordKind, parse_header
+from shoe_driver.learning.card_codes import CardCodes, find_card_codes
+from shoe_driver.learning.learn import Candidate, SerialGuess, guess_serial
+from shoe_driver.learning.learn import learn as candidates_of
+from shoe_driver.learning.proposal import counted_bytes, profile_file, profile_tree
+from shoe_driver.profiles.profile import parse_profile
+
+__all__ = ["learn", "learned"]
+
+LEARNED_MOST: Final = 256 * 1024
+"""Bytes of a capture that are searched: thousands of reports."""
+_WITHOUT_BIT_7: Final = bytes(byte & 0x7F for byte in range(256))
+_SEVEN: Final = 7
+
+
+@click.command()
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="write the best profile here"
+)
+@click.option("--deal", metavar="CARDS", help='the cards of the capture, in order: "9H,2D,8S"')
+@click.option("--json", "as_json", is_flag=True, help="one JSON document on stdout")
+@click.argument("capture")
+def learn(capture: str, output: Path | None, deal: str | None, *, as_json: bool) -> int:
+    """Propose wire profiles for CAPTURE: bare bytes or a journal (- is standard input).
+
+    Some 200 cards are enough. What is sure is said to be; what is guessed names the capture that
+    would decide it. With --deal the card codes are found too. Exit code 1: nothing explains it.
+    """
+    cards = None if deal is None else _cards(deal)
+    document = learned(read_capture(capture), cards)
+    found = document["candidates"]
+    if output is not None and found:
+        _write(output, document["files"][0])
+    if as_json:
+        click.echo(msgspec.json.encode({"candidates": found}))
+    else:
+        for text in _lines(found, document["notes"]):
+            say(text)
+        if output is not None and found:
+            say(f"{output}: written; now: baccarat shoe profiles --check {output}")
+    return EXIT_DONE if found else EXIT_NO
+
+
+def learned(source: CaptureInput, deal: list[Card] | None) -> dict[str, Any]:
+    """Return the candidates as they are shown, with the file and the notes of each.
+
+    Args:
+        source: the capture.
+        deal: its cards, in order, or None.
+    """
+    data = source.data[:LEARNED_MOST]
+    serial = guess_serial(data)
+    if serial.data_bits == _SEVEN:
+        data = data.translate(_WITHOUT_BIT_7)
+    baud = _baud(source)
+    shown, files, notes = [], [], []
+    for candidate in candidates_of(data):
+        codes = None
+        if deal:
+            counted = counted_bytes(candidate.wire.number)
+            codes = find_card_codes(candidate.bodies, candidate.gaps, deal, counted)
+        tree = profile_tree(candidate, serial, codes, baud=baud)
+        shown.append(_shown(candidate, serial, tree, baud))
+        files.append(profile_file(tree, candidate, serial, codes))
+        notes.append((*candidate.notes, *_of_cards(deal, codes)))
+    return {"candidates": shown, "files": files, "notes": notes}
+
+
+def _shown(
+    candidate: Candidate, serial: SerialGuess, tree: dict[str, Any], baud: int | None
+) -> dict[str, Any]:
+    wire, number = candidate.wire, candidate.wire.number
+    return {
+        "framer": wire.framer.kind,
+        "check": wire.check.kind,
+        "hex": wire.check.hex,
+        "numbering": None if number is None else {"base": number.base, "width": number.width},
+        "copies": candidate.copies,
+        "serial": {
+            "baud": baud,
+            "data_bits": serial.data_bits,
+            "parity": serial.parity,
+            "stop_bits": 1,
+        },
+        "explained": candidate.explained,
+        "sure": candidate.sure,
+        "guessed": list(candidate.notes),
+        "profile": tree,
+    }
+
+
+def _of_cards(deal: list[Card] | None, codes: CardCodes | None) -> tuple[str, ...]:
+    if not deal:
+        return ()
+    if codes is None:
+        return ("cards: no bytes agree with the deal; were these cards dealt in this order?",)
+    return (f"cards: {len(codes.faces)} of 52 faces, {len(codes.dealt)} of them dealt",)
+
+
+def _baud(source: CaptureInput) -> int | None:
+    """Return the speed that a journal's own profile was read at; bare bytes have none."""
+    if not source.records or source.records[0].kind is not RecordKind.HEADER:
+        return None
+    header = parse_header(source.records[0])
+    return parse_profile(header.profile.encode(), source="in the journal").serial.baud
+
+
+def _cards(text: str) -> list[Card]:
+    """Parse a list of cards.
+
+    Raises:
+        InputError: one is no card.
+    """
+    found = []
+    for word in re.split(r"[\s,]+", text.strip()):
+        try:
+            found.append(Card(word.upper().replace("10", "T")))
+        except ValueError as error:
+            raise InputError(f"--deal: {word!r} is no card; write cards as 9H,2D,TS") from error
+    return found
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}; name a file that can be written") from error
+
+
+def _lines(found: list[dict[str, Any]], notes: list[tuple[str, ...]]) -> list[str]:
+    if not found:
+        return [
+            "nothing of the grammar explains it: too short, at the wrong baud, or a framer of its own"
+        ]
+    lines = []
+    for number, (each, said) in enumerate(zip(found, notes, strict=True), start=1):
+        check = each["check"] + (" in hex" if each["hex"] else "")
+        counts = each["numbering"]
+        numbers = f"numbers of base {counts['base']}, {counts['width']} wide" if counts else "none"
+        serial = each["serial"]
+        bits = f"{serial['data_bits']}{serial['parity']}{serial['stop_bits']}"
+        sure = "sure" if each["sure"] else "a guess"
+        lines.append(
+            f"{number}. {sure}: framer {each['framer']}, check {check}, numbering {numbers}, {bits}; "
+            f"{each['explained']:.1%} of the bytes"
+        )
+        lines += [f"   {note}" for note in said]
+    return lines

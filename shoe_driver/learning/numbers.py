@@ -1,0 +1,243 @@
+"""Which part of the frames counts up by one: the counter, its base, its width and where it wraps.
+
+Only frames that follow one another directly are compared: between them nothing was lost.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Final
+
+from msgspec import Struct
+
+from shoe_driver.framing.grammar import BINARY, DECIMAL, NumberSpec, Order
+
+__all__ = ["NumberFound", "search_number"]
+
+_AGREE: Final = 0.85  # of the pairs count up
+_FEWEST: Final = 8
+_POSITIONS: Final = 40
+_LETTERS: Final = DECIMAL + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_WIDEST: Final = 6
+_BINARY_WIDEST: Final = 4
+
+
+class NumberFound(Struct, frozen=True, kw_only=True):
+    """A counter.
+
+    Args:
+        spec: the numbering.
+        agree: the part of the pairs that count up by one.
+        sure: the capture shows its width: a carry, or a wrap without one.
+    """
+
+    spec: NumberSpec
+    agree: float
+    sure: bool
+
+
+Pairs = Sequence[tuple[bytes, bytes]]
+
+
+def search_number(contents: Sequence[bytes], adjacent: Sequence[bool]) -> NumberFound | None:
+    """Return the counter of frames, or None if nothing counts.
+
+    Args:
+        contents: of the frames, in order, copies left out.
+        adjacent: whether each frame follows the one before it directly.
+    """
+    pairs = [
+        pair for pair, follows in zip(pairwise(contents), adjacent[1:], strict=True) if follows
+    ]
+    # A length that is rare is a frame that was damaged, where there is no check to tell.
+    sizes = Counter(len(content) for pair in pairs for content in pair)
+    rare = {size for size, count in sizes.items() if count < len(pairs) / 16}
+    every = [(a, b) for a, b in pairwise(contents) if not {len(a), len(b)} & rare]
+    pairs = [(a, b) for a, b in pairs if not {len(a), len(b)} & rare]
+    if len(pairs) < _FEWEST:
+        return None
+    found = [*_text_numbers(pairs), *_fields(pairs)] or [*_binary_numbers(pairs, every)]
+    return max(found, key=lambda each: (each.spec.width, each.agree), default=None)
+
+
+def _agree(pairs: Sequence[tuple[int | None, int | None]]) -> tuple[float, int, int, bool]:
+    """Return the part of the pairs that count up, the ends of the range, and whether it wraps."""
+    known = [(a, b) for a, b in pairs if a is not None and b is not None]
+    if len(known) < _AGREE * len(pairs):
+        return 0.0, 0, 0, False
+    up = [(a, b) for a, b in known if b == a + 1]
+    if not up:
+        return 0.0, 0, 0, False
+    least, most = min(a for a, _ in up), max(b for _, b in up)
+    steps = Counter((a, b) for a, b in known if b < a and a >= most and b <= least)
+    (last, first), wraps = steps.most_common(1)[0] if steps else ((0, 0), 0)
+    return (len(up) + wraps) / len(pairs), first, last, bool(wraps)
+
+
+def _text_numbers(pairs: Pairs) -> Iterator[NumberFound]:
+    for at in range(_shortest(pairs)):
+        seen = Counter(content[at] for content, _ in pairs)
+        usual = {chr(byte) for byte, count in seen.items() if count >= max(2, len(pairs) // 60)}
+        for digits in (_LETTERS, _LETTERS.lower()):
+            if len(usual) > 1 and usual <= set(digits):
+                yield from _text_number(pairs, at, digits, max(map(digits.index, usual)))
+                break
+
+
+def _text_number(pairs: Pairs, at: int, digits: str, most: int) -> Iterator[NumberFound]:
+    base = next((usual for usual in (10, 16, 36) if most < usual), 36)
+    alphabet = digits[:base]
+
+    def value(content: bytes, width: int) -> int | None:
+        text = content[at - width + 1 : at + 1].decode("latin-1")
+        if len(text) != width or any(each not in alphabet for each in text):
+            return None
+        return int(text, base)
+
+    agree, first, last, wraps = _agree([(value(a, 1), value(b, 1)) for a, b in pairs])
+    low_wraps = wraps
+    # Digits that never come on are no part of the base: an octal counter wraps after 7 with a carry.
+    if wraps and agree >= _AGREE and first == 0 and last + 1 not in (base,):
+        carried = _carries(pairs, at, last)
+        if carried:
+            base, alphabet = last + 1, digits[: last + 1]
+    if agree < _AGREE:
+        return
+    width, sure = 1, False
+    while width < _WIDEST and at - width >= 0:
+        wider, wide_first, wide_last, wide_wraps = _agree(
+            [(value(a, width + 1), value(b, width + 1)) for a, b in pairs]
+        )
+        column = {content[at - width] for content, _ in pairs}
+        moves = len(Counter(content[at - width] for content, _ in pairs)) > 1
+        leading = chr(_constant(pairs, at - width) or 0) in DECIMAL  # a letter may be a kind
+        if low_wraps and last == base**width - 1 and _constant(pairs, at - width) is not None:
+            sure = True  # it went round, and the byte before did not go on
+            break
+        if wider < _AGREE or wider < agree - 0.02 or not (leading or (moves and column)):
+            sure = low_wraps
+            break
+        width, first, last, low_wraps = width + 1, wide_first, wide_last, wide_wraps
+        agree = min(agree, wider) if wider < agree else wider
+    else:
+        sure = True
+    plain = alphabet == _LETTERS[:base]
+    greatest = base**width - 1
+    spec = NumberSpec(
+        base=base,
+        width=width,
+        at=at - width + 1,
+        digits="" if plain else alphabet,
+        first=first if low_wraps and last != greatest else min(first, 1) if low_wraps else 0,
+        last=last if low_wraps and last != greatest else None,
+    )
+    yield NumberFound(spec=spec, agree=agree, sure=sure)
+
+
+def _carries(pairs: Pairs, at: int, last: int) -> bool:
+    """Report whether the digit before goes on when this one wraps."""
+    if at == 0:
+        return False
+    wrapped = [
+        (a[at - 1], b[at - 1]) for a, b in pairs if a[at : at + 1].decode("latin-1").isalnum()
+        and int(chr(a[at]), 36) == last and b[at : at + 1] == b"0"
+    ]  # fmt: skip
+    return bool(wrapped) and sum(b == a + 1 for a, b in wrapped) > len(wrapped) / 2
+
+
+def _binary_numbers(pairs: Pairs, every: Pairs) -> Iterator[NumberFound]:
+    for at in range(_shortest(pairs)):
+        low = [(a[at], b[at]) for a, b in pairs]
+        agree, first, last, wraps = _agree([*low])
+        if agree >= _AGREE and len({a for a, _ in low}) >= _FEWEST // 2:
+            whole = not wraps or last == BINARY - 1
+            order, width, decided = _binary_width(pairs, every, at) if whole else ("big", 1, False)
+            spec = NumberSpec(
+                base=BINARY,
+                width=width,
+                at=at - width + 1 if order == "big" else at,
+                order=order,
+                first=0 if whole else first,
+                last=None if whole else last,
+            )
+            yield NumberFound(spec=spec, agree=agree, sure=decided)
+
+
+def _binary_width(pairs: Pairs, every: Pairs, at: int) -> tuple[Order, int, bool]:
+    """Return order and width of the number whose low byte is at `at`, and whether it was shown.
+
+    When a low byte goes round, the next one goes on, or there is none, even if frames were lost in
+    between. Where none went round, a byte that never changes may be a digit all the same.
+    """
+    end = _shortest(every)
+    constants = sum(_constant(pairs, place) is not None for place in range(end))
+    decided = False
+    best: tuple[Order, int, bool] = ("big", 1, False)
+    ways: tuple[tuple[Order, int], ...] = (("big", -1), ("little", 1))
+    for order, step in ways:
+        width, shown = 1, False
+        while width < _BINARY_WIDEST and 0 <= (place := at + step * width) < end:
+            nearer = at + step * (width - 1)
+            rolled = [(a[place], b[place]) for a, b in every if b[nearer] < a[nearer]]
+            shown = bool(rolled)
+            still = _constant(pairs, place)
+            carried = sum((b - a) % BINARY == 1 for a, b in rolled) * 2 > len(rolled)
+            # One byte that never changes may be the kind of report; of two, the nearer is a digit.
+            guessed = not rolled and (still == 0 or (width == 1 and constants > 1))
+            if not carried and not (guessed and still is not None):
+                break
+            decided = decided or carried
+            width += 1
+        width = width if width in (1, 2, 4) else 2
+        if width > best[1]:
+            best = (order, width, decided)
+        decided = shown or decided
+    return best if best[1] > 1 else ("big", 1, decided)
+
+
+def _constant(pairs: Pairs, place: int) -> int | None:
+    """Return the byte that stands at a place in almost every frame, or None."""
+    (usual, count), *_ = Counter(a[place] for a, _ in pairs).most_common(1)
+    return usual if count > _AGREE * len(pairs) else None
+
+
+def _shortest(pairs: Pairs) -> int:
+    return min(_POSITIONS, *(len(content) for pair in pairs for content in pair))
+
+
+def _fields(pairs: Pairs) -> Iterator[NumberFound]:
+    """Yield a counter in a field of text between separators, without leading zeros."""
+    sizes = {len(content) for content, _ in pairs}
+    for separator in b",;:|/ ":
+        counts = Counter(content.count(separator) for content, _ in pairs)
+        (several, count), *_ = counts.most_common(1)
+        if len(sizes) < 2 or not several or count < _AGREE * len(pairs):  # noqa: PLR2004 - lengths
+            continue
+        for field in range(several + 1):
+            values = [
+                tuple(_decimal(content, separator, field) for content in pair) for pair in pairs
+            ]
+            agree, first, last, wraps = _agree(values)  # type: ignore[arg-type] # pairs of two
+            texts = [a.split(bytes([separator]))[field] for a, _ in pairs if a.count(separator) >= field]
+            lengths = Counter(map(len, texts))
+            usual = [size for size, count in lengths.items() if count > len(texts) / 50]
+            if agree < _AGREE or len(usual) < 2:  # noqa: PLR2004 - lengths
+                continue
+            width = max(usual)
+            spec = NumberSpec(
+                base=10,
+                width=width,
+                field=field,
+                separator=chr(separator),
+                first=first if wraps else 0,
+                last=last if wraps and last != 10**width - 1 else None,
+            )
+            yield NumberFound(spec=spec, agree=agree, sure=wraps)
+
+
+def _decimal(content: bytes, separator: int, field: int) -> int | None:
+    fields = content.split(bytes([separator]))
+    text = fields[field] if field < len(fields) else b""
+    return int(text) if text.isdigit() and len(text) < _WIDEST and text[:1] != b"+" else None
+
+
