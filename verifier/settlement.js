@@ -34,11 +34,12 @@ export function roundTo(num, den, unit, mode) {
   return ((2n * num + step) / (2n * step)) * unit;
 }
 
-/** @param {bigint} winnings @param {Rulebook} rules @returns {bigint} each block begun pays whole */
+/** @param {bigint} winnings @param {Rulebook} rules @returns {bigint} each block begun pays whole, and never more than was won */
 export function commissionOn(winnings, rules) {
   const { rate, block } = rules.commission;
   const liable = ((winnings + block - 1n) / block) * block;
-  return roundTo(liable * rate.num, rate.den, rules.unit, rules.rounding.commission);
+  const owed = roundTo(liable * rate.num, rate.den, rules.unit, rules.rounding.commission);
+  return owed < winnings ? owed : winnings;
 }
 
 /** @param {Rulebook} rules @param {string} bet @returns {number|null} its phase; null where it has none */
@@ -148,9 +149,15 @@ export function voidLines(wagers) {
   return wagers.map((wager) => ({ ...lineOf(wager, "void", "void"), winnings: 0, commission: 0, paid: wager.kind === "promo" ? 0 : wager.stake }));
 }
 
-/** @param {Line[]} lines @returns {{staked: number, paid: number, commission: number}} */
+/** @param {{seat: number, patron?: string}} row @returns {string} who pays commission */
+export function payerOf(row) {
+  return `${row.seat}/${row.patron ?? ""}`;
+}
+
+/** @param {Line[]} lines a token's stake counts nothing @returns {{staked: number, paid: number, commission: number}} */
 export function sums(lines) {
   const add = (key) => lines.reduce((all, line) => all + line[key], 0);
-  return { staked: add("stake"), paid: add("paid"), commission: add("commission") };
+  const staked = lines.reduce((all, line) => all + (line.kind === "promo" ? 0 : line.stake), 0);
+  return { staked, paid: add("paid"), commission: add("commission") };
 }
 
