@@ -6,6 +6,8 @@ replaces a file only by another of its kind. It writes to a device or a pipe and
 
 import fcntl
 import os
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -34,25 +36,28 @@ def require_stdout(what: str) -> None:
         raise InputError(f"standard output is closed; {what} needs somewhere to go")
 
 
-def write_whole(path: Path, data: bytes, option: str) -> None:
+def write_whole(path: Path, data: bytes | Iterator[bytes], option: str) -> None:
     """Write data to path.
 
     Args:
         path: the target. A link is followed.
-        data: all of it. Its first bytes show its kind.
+        data: all of it, at once or piece by piece. Its first bytes show its kind.
         option: the option that named the path, for the message: `-o`.
 
     Raises:
         InputError: there is a file of another kind, or it cannot be written; it is unchanged.
     """
+    pieces = iter((data,)) if isinstance(data, bytes) else data
+    first = next(pieces)
     try:
         target = path.resolve()
         if target.exists() and not target.is_file():
-            target.write_bytes(data)
+            with target.open("wb") as file:
+                file.writelines(chain((first,), pieces))
             return
-        if target.is_file() and not _is_another(target, data):
+        if target.is_file() and not _is_another(target, first):
             raise InputError(f"{option} {path}: holds something else, and that is not overwritten")
-        write_durably(target, data)
+        write_durably(target, chain((first,), pieces))
     except OSError as error:
         raise InputError(f"{option} {path}: {error.strerror}") from error
     except RuntimeError as error:  # raised for a circle of links by python 3.11 and 3.12

@@ -1,6 +1,7 @@
 """Remove a database with its side files, put files in place, and force them to the disk."""
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -16,14 +17,14 @@ def remove_database(database: Path) -> None:
         database.with_name(database.name + suffix).unlink(missing_ok=True)
 
 
-def write_durably(path: Path, data: bytes, mode: int | None = None) -> None:
+def write_durably(path: Path, data: bytes | Iterable[bytes], mode: int | None = None) -> None:
     """Put a file in place, whole and on the disk, or leave the old one.
 
     Each process writes a temporary file of its own, and the last one to end wins.
 
     Args:
         path: the file.
-        data: all of it.
+        data: all of it, at once or piece by piece.
         mode: its permissions, whatever the umask is; None for those of any new file.
 
     Raises:
@@ -34,7 +35,7 @@ def write_durably(path: Path, data: bytes, mode: int | None = None) -> None:
         with new.open("wb") as file:
             if mode is not None:
                 os.fchmod(file.fileno(), mode)
-            file.write(data)
+            file.writelines((data,) if isinstance(data, bytes) else data)
             file.flush()
             os.fsync(file.fileno())
         new.replace(path)

@@ -1,4 +1,4 @@
-"""The group `baccarat log`: verify, show, count, back up and restore event logs."""
+"""The group `baccarat log`: verify, show, count, export, back up and restore event logs."""
 
 from typing import Final
 
@@ -12,6 +12,10 @@ _COMMANDS: Final = {
     "backup": (
         "baccarat.cli.log.copies:backup_command",
         "Copy LOG (table.sqlite), which may be in use, to a new FILE,...",
+    ),
+    "export": (
+        "baccarat.cli.log.export:export",
+        "Write LOG (table.sqlite) as JSON Lines, for a verifier by another...",
     ),
     "restore": (
         "baccarat.cli.log.copies:restore_command",
