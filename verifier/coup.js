@@ -97,7 +97,9 @@ export class Coup {
     this.isVoid = false;
     this.report = null;
     this.capped = [];
+    /** Commission accrued less reversed, by payer; the first versions of the events name seats alone. */
     this.accrued = new Map();
+    this.accruedBySeat = false;
     /** Settlements whose rulebook was not at hand. */
     this.unjudged = 0;
     this.judgedCount = 0;
@@ -106,7 +108,29 @@ export class Coup {
   /** @param {object} event an envelope that belongs to the coup, or a report of the shoe */
   take(event) {
     if (event.type === "shoe_reported") this.report = event;
-    HANDLERS[event.type]?.(this, event.data, event);
+    const handler = HANDLERS[event.type];
+    if (handler && !this.rulebook && event.type !== "betting_opened") refuse("comes before the coup began", event);
+    handler?.(this, event.data, event);
+  }
+
+  /** @returns {boolean} whether the coup is settled or void */
+  get isOver() {
+    return this.isVoid || this.phases[2].revision > 0;
+  }
+
+  /** Say what a settlement asks for and no event has told: throws a `Fault` of the part `events`. */
+  finish() {
+    if (this.capped.length) throw new Fault("events", "an aggregate maximum cut a settlement, and no event tells it");
+    const due = new Map();
+    const bySeat = this.accruedBySeat;
+    for (const line of [...this.phases[1].lines, ...this.phases[2].lines]) {
+      const payer = payerOf(bySeat ? { seat: line.seat } : line);
+      if (line.commission) due.set(payer, (due.get(payer) ?? 0) + line.commission);
+    }
+    for (const payer of new Set([...due.keys(), ...this.accrued.keys()])) {
+      const [owed, told] = [due.get(payer) ?? 0, this.accrued.get(payer) ?? 0];
+      if (owed !== told) throw new Fault("events", `commission of seat ${payer.split("/")[0]} is ${owed}, and ${told} was accrued`);
+    }
   }
 
   /** @returns {boolean} whether all cards are known, and a complete coup by the draw table */
@@ -162,7 +186,12 @@ export class Coup {
 
 /** Say that an event does not follow from those before it. */
 function refuse(reason, event) {
-  throw new Fault("settlement", reason, event.position);
+  throw new Fault(`event at ${event.position}`, `${event.type}: ${reason}`, event.position);
+}
+
+/** Say that a settlement does not follow from cards, wagers and rulebook. */
+function unfit(reason, event) {
+  throw new Fault("settlement", `the event at ${event.position}: ${reason}`, event.position);
 }
 
 /** Lay a card, or change one. */
@@ -174,10 +203,12 @@ function put(coup, data, card) {
 
 /** Lay a card that the shoe reported: its face must be the report's. */
 function putReported(coup, data, event) {
-  const source = coup.report?.data.source;
-  const face = source?.report.face ?? null;
-  if (source && coup.report.cause === event.cause && data.source !== "manual" && !same(face, data.card)) {
-    refuse(`the shoe reported ${face ?? "no face"}, and ${data.card ?? "none"} was dealt`, event);
+  if (coup.report?.cause === event.cause && data.source !== "manual") {
+    const { report } = coup.report.data.source;
+    if (!same(report.face, data.card)) refuse(`the shoe reported ${report.face ?? "no face"}`, event);
+    const overdrawn = report.hand === "player" && report.number === 3 && data.hand === "banker" && data.number === 3;
+    const elsewhere = ["hand", "number"].some((key) => report[key] != null && report[key] !== data[key]);
+    if (elsewhere && !overdrawn) refuse("the shoe reported it to another place", event);
   }
   put(coup, data, data.card ?? null);
 }
@@ -205,11 +236,11 @@ function checkSettlement(coup, data, event) {
   checkIdentity(coup, told, phase, event);
   checkCards(coup, told, event);
   const { lines, capped } = linesOf(coup, told.phase);
-  if (lines && !same(lines, told.lines)) refuse(wrongLine(lines, told.lines), event);
+  if (lines && !same(lines, told.lines)) unfit(wrongLine(lines, told.lines), event);
   coup[lines ? "judgedCount" : "unjudged"] += 1;
   const totals = sums(told.lines);
   for (const key of Object.keys(totals)) {
-    if (totals[key] !== told[key]) refuse(`${key} is ${totals[key]} by its lines, and ${told[key]} was written`, event);
+    if (totals[key] !== told[key]) unfit(`${key} is ${totals[key]} by its lines, and ${told[key]} was written`, event);
   }
   checkDifference(told, phase.lines, event);
   Object.assign(phase, { revision: told.revision, id: told.settlement_id, lines: told.lines });
@@ -226,23 +257,23 @@ function wrongLine(ours, told) {
 /** A settlement's name, revision and rulebook. */
 function checkIdentity(coup, told, phase, event) {
   const id = `${coup.table}/${coup.id}/${told.phase}/${told.revision}`;
-  if (told.coup !== coup.id || told.settlement_id !== id) refuse(`its id would be ${id}`, event);
+  if (told.coup !== coup.id || told.settlement_id !== id) unfit(`its id would be ${id}`, event);
   if (told.revision !== phase.revision + 1 || (told.reverses ?? null) !== phase.id) {
-    refuse(`revision ${phase.revision + 1} of ${phase.id ?? "none"} would be right`, event);
+    unfit(`revision ${phase.revision + 1} of ${phase.id ?? "none"} would be right`, event);
   }
   if (told.rulebook !== coup.rulebook?.name || told.rulebook_hash !== coup.rulebook.hash) {
-    refuse("it is by another rulebook than its coup's", event);
+    unfit("it is by another rulebook than its coup's", event);
   }
 }
 
 /** The cards and totals that a settlement names. */
 function checkCards(coup, told, event) {
   const judged = coup.judged(told.phase);
-  if (!judged) refuse("settled while cards are missing", event);
+  if (!judged) unfit("settled while cards are missing", event);
   const winner = told.phase === 2 ? judged.winner : null;
   const ours = { ...judged.hands, player_total: judged.player_total, banker_total: judged.banker_total, winner };
   for (const key of Object.keys(ours)) {
-    if (!same(ours[key], told[key])) refuse(`${key} does not follow from the cards`, event);
+    if (!same(ours[key], told[key])) unfit(`${key} does not follow from the cards`, event);
   }
 }
 
@@ -270,14 +301,14 @@ function checkDifference(told, before, event) {
   add(before, -1);
   const rows = [...seats.values()].filter((row) => row.staked || row.paid || row.commission);
   rows.sort((one, other) => one.seat - other.seat);
-  if (!same(rows, told.difference ?? [])) refuse("the difference does not follow from its lines", event);
+  if (!same(rows, told.difference ?? [])) unfit("the difference does not follow from its lines", event);
 }
 
 /** Wagers that could not stand: their stakes go back. */
 function voidWagers(coup, data, event) {
   for (const refund of data.refunds) {
     const wager = coup.wagers.find(({ id }) => id === refund.wager);
-    if (!wager || wager.seat !== refund.seat || wager.stake !== refund.stake) refuse(`no such stake: ${refund.wager}`, event);
+    if (wager?.seat !== refund.seat || wager.stake !== refund.stake) refuse(`no such stake: ${refund.wager}`, event);
   }
   coup.wagers = coup.wagers.filter(({ id }) => !data.refunds.some((refund) => refund.wager === id));
 }
@@ -318,12 +349,19 @@ function checkCap(coup, data, event) {
   if (!told || Number(told.cap.maximum) !== data.maximum || told.cap.scope !== data.scope) {
     refuse("the aggregate maximum did not cut so", event);
   }
+  coup.capped = coup.capped.filter((one) => one !== told);
 }
 
-/** Count accrued commission by payer; the end of the transaction compares it. */
-function accrue(coup, data, sign) {
+/** Count accrued commission by payer. */
+function accrue(coup, { data, v }, sign) {
+  if (v === 1 && !coup.accruedBySeat) {
+    coup.accruedBySeat = true;
+    const rows = [...coup.accrued].map(([payer, amount]) => ({ seat: payer.split("/")[0], amount }));
+    coup.accrued = new Map();
+    accrue(coup, { data: { amounts: rows }, v }, 1);
+  }
   for (const row of data.amounts) {
-    const payer = payerOf(row);
+    const payer = payerOf(coup.accruedBySeat ? { seat: row.seat } : row);
     coup.accrued.set(payer, (coup.accrued.get(payer) ?? 0) + sign * row.amount);
   }
 }
@@ -331,8 +369,10 @@ function accrue(coup, data, sign) {
 const HANDLERS = {
   betting_opened: (coup, data, event) => coup.pin(data.rulebook, data.rulebook_hash, event),
   wagers_placed: (coup, data) => coup.wagers.push(...data.wagers),
-  wagers_withdrawn: (coup, data) => {
-    coup.wagers = coup.wagers.filter(({ id }) => !data.wagers.includes(id));
+  wagers_withdrawn: (coup, data, event) => {
+    const kept = coup.wagers.filter(({ id }) => !data.wagers.includes(id));
+    if (coup.wagers.length - kept.length !== data.wagers.length) refuse("takes back a wager that does not stand", event);
+    coup.wagers = kept;
   },
   wagers_voided: voidWagers,
   card_dealt: putReported,
@@ -348,6 +388,6 @@ const HANDLERS = {
   coup_settled: checkSettlement,
   aggregate_capped: checkCap,
   coup_voided: voidCoup,
-  commission_accrued: (coup, data) => accrue(coup, data, 1),
-  commission_reversed: (coup, data) => accrue(coup, data, -1),
+  commission_accrued: (coup, data, event) => accrue(coup, event, 1),
+  commission_reversed: (coup, data, event) => accrue(coup, event, -1),
 };

@@ -23,7 +23,7 @@ const MOST_BYTES = 4 * 1024 * 1024;
 
 const PLAIN = {
   string: (value) => typeof value === "string",
-  integer: (value) => Number.isSafeInteger(value),
+  integer: (value) => Number.isInteger(value),
   boolean: (value) => typeof value === "boolean",
   null: (value) => value === null,
   any: () => true,
@@ -47,8 +47,8 @@ function fits(value, spec) {
   return isTable(value) && fault(value, PARTS[spec]) === null;
 }
 
-/** @param {object} table @param {Object<string, string>} fields @returns {string|null} what is wrong */
-function fault(table, fields) {
+/** @param {object} table @param {Object<string, string>} fields as in event_types.js @returns {string|null} what is wrong */
+export function fault(table, fields) {
   for (const name of Object.keys(table)) {
     if (!(name in fields) && !(`${name}?` in fields)) return `unknown field ${name}`;
   }
