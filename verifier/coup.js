@@ -233,6 +233,7 @@ function checkDeal(coup, data, event) {
 function checkSettlement(coup, data, event) {
   const told = data.settlement;
   const phase = coup.phases[told.phase];
+  if (!phase) unfit("a coup has two phases", event);
   checkIdentity(coup, told, phase, event);
   checkCards(coup, told, event);
   const { lines, capped } = linesOf(coup, told.phase);

@@ -68,7 +68,7 @@ export const TYPES = {
 };
 
 export const PARTS = {
-  "AggregateCapped": {"coup":"string","settlement_id":"string","maximum":"integer","scope":"=table|=patron","wagers":"[CappedWager]"},
+  "AggregateCapped": {"coup":"string","settlement_id":"string","maximum":"integer","scope":"string","wagers":"[CappedWager]"},
   "AlarmCleared": {"alarm":"string"},
   "AlarmRaised": {"alarm":"string","text":"string","coup?":"string|null"},
   "BetLimits": {"bet":"string","minimum?":"integer|null","maximum?":"integer|null","step?":"integer|null","per?":"=patron|=seat|=spot|=wager|null","table_maximum?":"integer|null"},
@@ -78,7 +78,7 @@ export const PARTS = {
   "BurnRecorded": {"shoe":"string","exposed?":"card|null","burned":"integer","expected?":"integer|null","by":"string","reason?":"string"},
   "CappedWager": {"wager":"string","winnings":"integer","paid":"integer"},
   "CardCorrected": {"coup":"string","hand":"=banker|=player","number":"integer","was":"card","card":"card","reason":"string"},
-  "CardDealt": {"coup":"string","hand":"=banker|=player","number":"integer","card?":"card|null","rule?":"string|null","source?":"=shoe|=manual"},
+  "CardDealt": {"coup":"string","hand":"=banker|=player","number":"integer","card?":"card|null","rule?":"string|null","source?":"string"},
   "CardDisclosed": {"coup":"string","hand":"=banker|=player","number":"integer","card":"card"},
   "CardEntered": {"coup":"string","hand":"=banker|=player","number":"integer","card":"card","reason":"string"},
   "CardMarkedUnreadable": {"coup":"string","hand":"=banker|=player","number":"integer","was":"card","reason":"string"},
@@ -123,11 +123,11 @@ export const PARTS = {
   "RulebookCorrected": {"coup":"string","was":"string","was_hash":"string","rulebook":"string","rulebook_hash":"string","reason":"string"},
   "SeatAmount": {"seat":"integer","amount":"integer"},
   "SeatDifference": {"seat":"integer","staked?":"integer","paid?":"integer","commission?":"integer"},
-  "Settlement": {"settlement_id":"string","coup":"string","phase":"=1|=2","revision":"integer","reverses?":"string|null","rulebook":"string","rulebook_hash":"string","player":"[card]","banker":"[card]","player_total":"integer","banker_total":"integer","winner?":"=banker|=player|=tie|null","lines":"[SettlementLine]","staked":"integer","paid":"integer","commission":"integer","difference?":"[SeatDifference]"},
-  "SettlementLine": {"wager":"string","seat":"integer","bet":"string","patron?":"string|null","kind?":"=chips|=promo|=toke","result":"=win|=lose|=push|=void","category":"string","odds?":"string|null","stake":"integer","winnings":"integer","commission":"integer","paid":"integer"},
+  "Settlement": {"settlement_id":"string","coup":"string","phase":"integer","revision":"integer","reverses?":"string|null","rulebook":"string","rulebook_hash":"string","player":"[card]","banker":"[card]","player_total":"integer","banker_total":"integer","winner?":"=banker|=player|=tie|null","lines":"[SettlementLine]","staked":"integer","paid":"integer","commission":"integer","difference?":"[SeatDifference]"},
+  "SettlementLine": {"wager":"string","seat":"integer","bet":"string","patron?":"string|null","kind?":"=chips|=promo|=toke","result":"string","category":"string","odds?":"string|null","stake":"integer","winnings":"integer","commission":"integer","paid":"integer"},
   "ShoeEnded": {"shoe":"string","reason":"string"},
   "ShoeErrorCleared": {"code":"string","reason":"string"},
-  "ShoeLoaded": {"shoe":"string","decks":"=4|=6|=8"},
+  "ShoeLoaded": {"shoe":"string","decks":"integer"},
   "Wager": {"id":"string","seat":"integer","bet":"string","stake":"integer","patron?":"string|null","kind?":"=chips|=promo|=toke"},
   "WagerCorrected": {"coup":"string","was?":"Wager|null","wager?":"Wager|null","reason":"string"},
   "WagersPlaced": {"coup":"string","wagers":"[Wager]"},

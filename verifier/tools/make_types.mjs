@@ -9,6 +9,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 
 const ROOT = new URL("../../", import.meta.url);
 const TARGET = new URL("../event_types.js", import.meta.url);
+/** Fields whose values the schemas name, and that judging compares rather than reading. */
+const JUDGED = ["AggregateCapped.scope", "CardDealt.source", "Settlement.phase", "SettlementLine.result", "ShoeLoaded.decks"];
 const SEALED = ["shoe_reported/1", "shoe_audited/1", "books_closed/1"];
 const read = (path) => JSON.parse(readFileSync(new URL(path, ROOT), "utf8"));
 
@@ -21,6 +23,7 @@ const parts = {};
 function spec(schema, hint) {
   if (schema.$ref) return part(schema.$ref.split("/").at(-1));
   if (schema.anyOf) return union(schema.anyOf, hint);
+  if (JUDGED.includes(hint)) return typeof schema.enum[0] === "number" ? "integer" : "string";
   if (schema.enum) return schema.enum.length > 9 ? part("Card") : schema.enum.map((one) => `=${one}`).join("|");
   if (schema.type === "array") return `[${spec(schema.items, hint)}]`;
   if (schema.type !== "object") return schema.type;
