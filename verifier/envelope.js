@@ -36,31 +36,54 @@ function isTable(value) {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** @param {unknown} value @param {string} spec as in event_types.js @returns {boolean} */
-function fits(value, spec) {
-  if (spec[0] === "[") return Array.isArray(value) && value.every((one) => fits(one, spec.slice(1, -1)));
-  if (spec[0] === "{") return isTable(value) && Object.values(value).every((one) => fits(one, spec.slice(1, -1)));
-  const choices = spec.split("|");
-  if (choices.length > 1) return choices.some((choice) => fits(value, choice));
-  if (spec[0] === "=") return String(value) === spec.slice(1) && typeof value !== "boolean";
-  if (spec in PLAIN) return PLAIN[spec](value);
-  return isTable(value) && fault(value, PARTS[spec]) === null;
+const checks = new Map();
+
+/** @param {string} spec as in event_types.js @returns {(value: unknown) => boolean} made once for each spec */
+function check(spec) {
+  if (!checks.has(spec)) checks.set(spec, makeCheck(spec));
+  return checks.get(spec);
+}
+
+/** @param {string} spec @returns {(value: unknown) => boolean} */
+function makeCheck(spec) {
+  if ("[{".includes(spec[0])) {
+    const inner = check(spec.slice(1, -1));
+    if (spec[0] === "[") return (value) => Array.isArray(value) && value.every(inner);
+    return (value) => isTable(value) && Object.values(value).every(inner);
+  }
+  const choices = spec.split("|").map((one) => (one === spec ? null : check(one)));
+  if (choices.length > 1) return (value) => choices.some((choice) => choice(value));
+  if (spec[0] === "=") return (value) => value === spec.slice(1);
+  return PLAIN[spec] ?? ((value) => isTable(value) && fault(value, PARTS[spec]) === null);
+}
+
+const rows = new Map();
+
+/** @param {object} fields @returns {{name: string, needed: boolean, spec: string, fits: Function}[]} made once */
+function rowsOf(fields) {
+  if (!rows.has(fields)) {
+    const made = Object.entries(fields).map(([key, spec]) => {
+      const name = key.replace("?", "");
+      return { name, needed: name === key, spec, fits: check(spec) };
+    });
+    rows.set(fields, made);
+  }
+  return rows.get(fields);
 }
 
 /** @param {object} table @param {Object<string, string>} fields as in event_types.js @returns {string|null} what is wrong */
 export function fault(table, fields) {
-  for (const name of Object.keys(table)) {
-    if (!(name in fields) && !(`${name}?` in fields)) return `unknown field ${name}`;
-  }
-  for (const [name, spec] of Object.entries(fields)) {
-    const key = name.replace("?", "");
-    if (!Object.hasOwn(table, key)) {
-      if (key === name) return `${key} is missing`;
-    } else if (!fits(table[key], spec)) {
-      return `${key} is no ${spec}`;
+  let known = 0;
+  for (const { name, needed, spec, fits } of rowsOf(fields)) {
+    if (!Object.hasOwn(table, name)) {
+      if (needed) return `${name} is missing`;
+    } else if (!fits(table[name])) {
+      return `${name} is no ${spec}`;
+    } else {
+      known += 1;
     }
   }
-  return null;
+  return Object.keys(table).length === known ? null : "unknown field";
 }
 
 /**

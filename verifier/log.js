@@ -38,6 +38,8 @@ export class LogVerifier {
     this.header = null;
     this.tree = new Tree();
     this.head = null;
+    /** The chain's hash at the event before the newest. */
+    this.chain = null;
     this.ended = false;
     /** Checkpoints with what the tree was at their size. */
     this.checkpoints = [];
@@ -72,6 +74,7 @@ export class LogVerifier {
     if (row.format !== FORMAT || typeof row.origin !== "string") wrong(`${row.format}; this verifier reads ${FORMAT}`);
     this.header = row;
     this.head = sha256(utf8(row.origin));
+    this.chain = this.head;
     const other = this.kept.find(({ checkpoint }) => checkpoint.origin !== row.origin);
     if (other) wrong(`${other.name}, is a checkpoint of ${other.checkpoint.origin}, not of ${row.origin}`);
   }
@@ -90,6 +93,8 @@ export class LogVerifier {
       throw error instanceof Fault ? error : new Fault("log", error.message, position);
     }
     this.checkId(event);
+    if (event.type === "books_closed") this.checkBooks(event.data, position);
+    this.chain = this.head;
     this.tree.add(data);
     this.compareKept();
     this.judge(event);
@@ -117,7 +122,6 @@ export class LogVerifier {
   judge(event) {
     const { type, data, position } = event;
     if (type === "checkpoint_key_changed") this.announced.push({ position, key: parseKey(data.key) });
-    if (type === "books_closed") this.checkBooks(data, position);
     if (type === "shoe_reported") {
       this.report = event;
       this.decode(data.source, position);
@@ -151,9 +155,11 @@ export class LogVerifier {
   }
 
   /** Books that were closed name size, chain and peaks of the log before them. */
-  checkBooks({ size, peaks }, position) {
-    if (size !== position - 1) wrong("the books were closed at another position", position);
-    if (peaks.length !== bits(size)) wrong("the books have other peaks", position);
+  checkBooks({ size, chain, peaks }, position) {
+    const ours = this.tree.peaks.map(({ hash }) => hex(hash));
+    if (size !== position - 1 || chain !== hex(this.chain) || peaks.join() !== ours.join()) {
+      wrong("the books that were closed are not those of the log before them", position);
+    }
   }
 
   stored(text) {
@@ -282,11 +288,6 @@ export class LogVerifier {
   judgedSettlements() {
     return [...this.coups.values()].reduce((all, coup) => all + coup.judgedCount, 0);
   }
-}
-
-/** @param {number} size @returns {number} how many bits of it are set */
-function bits(size) {
-  return size.toString(2).replaceAll("0", "").length;
 }
 
 /**
