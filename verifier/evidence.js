@@ -194,18 +194,30 @@ export function sealOf(file) {
  * @returns {Promise<object>} as `baccarat evidence verify --json` prints it
  */
 export async function verifyEvidence(data, key) {
+  return (await inspectEvidence(data, key)).verdict;
+}
+
+/**
+ * Verify an evidence file, and say how far it was read.
+ * @returns {Promise<{verdict: object, position: number|null, file: object|null, coup: Coup|null}>}
+ */
+export async function inspectEvidence(data, key) {
   const verdict = { ok: false, part: null, reason: null, coup: null, origin: null, size: null, key: null, events: 0, expected: null };
+  const found = { verdict, position: null, file: null, coup: null };
   try {
     const file = readForm(data);
+    found.file = file;
     verdict.coup = file.coup;
     const checkpoint = await checkCheckpoint(file, key);
-    const coup = judgeCoup(file, provedEvents(file, checkpoint));
-    if (!same(coup.expected(), file.expected)) throw new Fault("expected", "the coup comes to another result");
+    found.coup = judgeCoup(file, provedEvents(file, checkpoint));
+    if (!same(found.coup.expected(), file.expected)) throw new Fault("expected", "the coup comes to another result");
     if (sealOf(file) !== file.seal) throw new Fault("seal", "the file is not as it was sealed, though all that is signed is");
     const { origin, size } = checkpoint;
-    return { ...verdict, ok: true, origin, size, key: key.text, events: file.events.length, expected: file.expected };
+    Object.assign(verdict, { ok: true, origin, size, key: key.text, events: file.events.length, expected: file.expected });
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    return { ...verdict, part: error.part, reason: error.message };
+    Object.assign(verdict, { part: error.part, reason: error.message });
+    found.position = error.position;
   }
+  return found;
 }
