@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Final, Protocol
 
-__all__ = ["Clock", "SystemClock", "rfc3339"]
+__all__ = ["Clock", "SystemClock", "rfc3339", "seconds_between"]
 
 _NANOSECONDS: Final = 1_000_000_000
 
@@ -41,6 +41,17 @@ def rfc3339(utc_ns: int) -> str:
     """Format a time as RFC 3339 in UTC with nine decimals: `2026-11-27T21:40:07.123456789Z`."""
     seconds, fraction = divmod(utc_ns, _NANOSECONDS)
     return f"{_to_the_second(seconds)}.{fraction:09d}Z"
+
+
+def seconds_between(earlier: str, later: str) -> float:
+    """Return the seconds from one stamp of `rfc3339` to another.
+
+    Raises:
+        ValueError: one is no such stamp.
+    """
+    # Python 3.11 reads at most six decimals; a microsecond is exact enough for seconds.
+    first, second = (datetime.fromisoformat(f"{at[:26]}+00:00") for at in (earlier, later))
+    return (second - first).total_seconds()
 
 
 @lru_cache(maxsize=16)  # a coup appends many events within a second

@@ -12,9 +12,11 @@ import os
 import sys
 import tempfile
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Final
 
+from baccarat.history.log_judging import Judging
 from baccarat.processes.children import Child
 from events.structured_log import structlog
 from table_core.service.snapshots import inspect_log
@@ -59,7 +61,7 @@ async def _run(path: Path) -> tuple[int, str]:
 
 def _main(path: Path) -> int:
     os.nice(_NICENESS)
-    said = inspect_log(path)
+    said = inspect_log(path, judging=partial(Judging, path))
     if said is None:
         return _SOUND
     sys.stdout.write(f"{said}\n")

@@ -16,8 +16,9 @@ import sqlite3
 from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
+from events.clock import seconds_between
 from events.errors import InputError, LogRefused, UnreadableEvent
 from events.log.newest_anchor import ChainStart, start_at_anchor, start_of_file, start_of_log
 from events.log.read_only_copy import open_snapshot, readable_copy
@@ -35,15 +36,23 @@ from events.log.schema import (
 from events.log.segments import archive_folder, find_segments, open_segment
 from events.log.wal import wal_damage, wal_of
 from events.proof.chain import next_hash
-from events.proof.checkpoint import KeptCheckpoint, VerifiedLog, first_fault, parse_checkpoint
+from events.proof.checkpoint import (
+    KeptCheckpoint,
+    SignatureReach,
+    VerifiedLog,
+    first_fault,
+    parse_checkpoint,
+    signature_reach,
+)
 from events.proof.note import VerifierKey, parse_verifier_key, split_notes
 from events.types.envelope import MAX_EVENT_BYTES, Envelope, decode_data, decode_envelope
 from events.types.integrity import CheckpointKeyChanged
-from events.types.table import TableEvent
+from events.types.table import CoupSettled, TableEvent
 
 __all__ = [
     "BadFile",
     "Progress",
+    "RecordJudge",
     "VerificationResult",
     "parse_kept_checkpoints",
     "verify",
@@ -174,6 +183,24 @@ def verify_pages(db: sqlite3.Connection) -> None:
         raise BadFile(f"not a whole SQLite file: {' '.join(found.split())}")
 
 
+class RecordJudge(Protocol):
+    """Judges the content of the events, which this module does not know."""
+
+    def take(self, position: int, envelope: Envelope, event: TableEvent) -> None:
+        """Judge the next event.
+
+        Raises:
+            BadFile: it does not follow from those before it.
+        """
+
+    def finish(self) -> None:
+        """Judge what waits for more events; no more come.
+
+        Raises:
+            BadFile: as `take`.
+        """
+
+
 # Called with the number of verified events and the total.
 Progress = Callable[[int, int], None]
 _COLUMNS: Final = {
@@ -187,6 +214,9 @@ _COLUMNS: Final = {
 # Damaged text may even be in SQLite's messages, and Python then fails to decode them.
 _UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError)
 _PROGRESS_EVERY: Final = 10_000
+# A table signs every settlement at once, and everything else within this time by default. A kill
+# may leave so much unsigned, and no more.
+_UNSIGNED_S: Final = 300
 
 
 class VerificationResult(NamedTuple):
@@ -202,6 +232,9 @@ class VerificationResult(NamedTuple):
         base: the first position that was verified: 1, or that of a file verified alone.
         origin: the log's own origin, `<site>/<table>`; empty if that cannot be read.
         newest: when the last event found sound was appended, RFC 3339; empty before the first.
+        signed_to: how many events the signatures cover.
+        keys: the public keys that signed, `name+id+key`.
+        unsigned_settlements: how many settlements no signature covers.
     """
 
     ok: bool
@@ -213,6 +246,9 @@ class VerificationResult(NamedTuple):
     base: int = 1
     origin: str = ""
     newest: str = ""
+    signed_to: int = 0
+    keys: tuple[str, ...] = ()
+    unsigned_settlements: int = 0
 
 
 class _VerificationWalk:
@@ -222,18 +258,30 @@ class _VerificationWalk:
         origin: `<site>/<table>`.
         total: how many events there are in all.
         progress: called now and then.
+        judge: of the content of the events.
+
+    Attributes:
+        settled: the position and time of each settlement.
     """
 
-    def __init__(self, origin: str, total: int, progress: Progress | None) -> None:
+    def __init__(
+        self,
+        origin: str,
+        total: int,
+        progress: Progress | None,
+        judge: RecordJudge | None = None,
+    ) -> None:
         self.origin = origin
         self.total = total
         self.progress = progress
+        self.judge = judge
         self.wanted: set[int] = set()
         self.position, self.digest, self.tree = start_of_log(origin)
         self.before = b""
         self.newest = ""
         self.roots: dict[int, bytes] = {0: self.tree.root()}
         self.keys: list[tuple[int, VerifierKey]] = []
+        self.settled: list[tuple[int, str]] = []
 
     def begin_at(self, start: ChainStart) -> None:
         """Trust a file about what is before it."""
@@ -247,6 +295,8 @@ class _VerificationWalk:
         self.tree.add(stored)
         if self.position in self.wanted:
             self.roots[self.position] = self.tree.root()
+        if isinstance(event, CoupSettled):
+            self.settled.append((self.position, at))
         if isinstance(event, CheckpointKeyChanged):
             try:
                 self.keys.append((self.position, parse_verifier_key(event.key)))
@@ -285,6 +335,7 @@ def verify(
     keys: Collection[VerifierKey] = (),
     archive: Path | None = None,
     alone: bool = False,
+    judging: Callable[[str], RecordJudge] | None = None,
 ) -> VerificationResult:
     """Verify the log at `path` and all its closed files; all stay unchanged.
 
@@ -295,54 +346,100 @@ def verify(
         keys: public keys to trust; without any, those that the log announces.
         archive: the folder of the closed files, if not `archive` next to the log.
         alone: trust the file about the events in closed files, and do not read those.
+        judging: makes the judge of the log of an origin; a file alone is not judged.
 
     Raises:
         InputError: there is no such file, it cannot be read, or it is not a SQLite file.
     """
     path = Path(os.path.realpath(path))
-    events, odd, origin, walk = 0, None, "", None
+    request = _Request(path, progress, held, keys, archive or archive_folder(path), alone, judging)
     with ExitStack() as stack:
-        source = readable_copy(path, stack)
+        found = _Found()
         try:
-            verify_no_side_files(path)
-            verify_wal(source)
-            db = stack.enter_context(closing(open_snapshot(source)))
-            origin, version, odd = verify_format(db)
-            if source != path:
-                verify_size(source, db)
-            (events,) = db.execute("SELECT count(*) FROM event").fetchone()
-            start = start_of_file(db, origin)
-            events += start.position
-            walk = _VerificationWalk(origin, events, progress)
-            walk.wanted.update(each.checkpoint.size for each in held)
-            stored: list[KeptCheckpoint] = []
-            if alone:
-                walk.begin_at(start)
-            elif start.position:
-                _verify_closed_files(
-                    walk, archive or archive_folder(path), start.position + 1, stored
-                )
-            _verify_file(walk, db, version, stored)
-            checkpoints = _checkable(walk, (*held, *stored), start.position if alone else 0, keys)
-            _verify_checkpoints(walk, checkpoints, keys)
+            _verify_log(request, readable_copy(path, stack), stack, found)
         except BadFile as bad:
-            reason = f"{bad.reason}; and {odd}" if odd else bad.reason
-            newest = walk.newest if walk else ""
-            return VerificationResult(
-                False, events, None, bad.position, reason, origin=origin, newest=newest
-            )
+            reason = f"{bad.reason}; and {found.odd}" if found.odd else bad.reason
+            return found.refused(bad.position, reason)
         except _UNREADABLE as error:
-            reason = f"not a whole SQLite file: {error}"
-            return VerificationResult(False, events, None, None, reason, origin=origin)
-        if odd is not None:
-            return VerificationResult(
-                False, events, None, None, odd, origin=origin, newest=walk.newest
-            )
-        root, base = walk.tree.root().hex(), start.position + 1 if alone else 1
-        counted = len(checkpoints)
+            return found.refused(None, f"not a whole SQLite file: {error}")
+        return found.refused(None, found.odd) if found.odd is not None else found.sound()
+
+
+class _Request(NamedTuple):
+    """The arguments of `verify`."""
+
+    path: Path
+    progress: Progress | None
+    held: Sequence[KeptCheckpoint]
+    keys: Collection[VerifierKey]
+    archive: Path
+    alone: bool
+    judging: Callable[[str], RecordJudge] | None
+
+
+class _Found:
+    """What a verification has found so far."""
+
+    def __init__(self) -> None:
+        self.events = 0
+        self.origin = ""
+        self.odd: str | None = None
+        self.walk: _VerificationWalk | None = None
+        self.base = 1
+        self.checkpoints = 0
+        self.reach = SignatureReach(0, ())
+
+    def refused(self, position: int | None, reason: str) -> VerificationResult:
+        newest = self.walk.newest if self.walk else ""
         return VerificationResult(
-            True, events, root, None, None, counted, base, origin, walk.newest
+            False, self.events, None, position, reason, origin=self.origin, newest=newest
         )
+
+    def sound(self) -> VerificationResult:
+        walk = self.walk
+        assert walk is not None  # noqa: S101 - nothing was refused
+        return VerificationResult(
+            ok=True,
+            events=self.events,
+            root=walk.tree.root().hex(),
+            first_bad=None,
+            reason=None,
+            checkpoints=self.checkpoints,
+            base=self.base,
+            origin=self.origin,
+            newest=walk.newest,
+            signed_to=self.reach.size,
+            keys=tuple(map(str, self.reach.keys)),
+            unsigned_settlements=sum(position > self.reach.size for position, _ in walk.settled),
+        )
+
+
+def _verify_log(request: _Request, source: Path, stack: ExitStack, found: _Found) -> None:
+    verify_no_side_files(request.path)
+    verify_wal(source)
+    db = stack.enter_context(closing(open_snapshot(source)))
+    found.origin, version, found.odd = verify_format(db)
+    if source != request.path:
+        verify_size(source, db)
+    (found.events,) = db.execute("SELECT count(*) FROM event").fetchone()
+    start = start_of_file(db, found.origin)
+    found.events += start.position
+    trusted = start.position if request.alone else 0
+    judge = request.judging(found.origin) if request.judging and not trusted else None
+    walk = found.walk = _VerificationWalk(found.origin, found.events, request.progress, judge)
+    walk.wanted.update(each.checkpoint.size for each in request.held)
+    stored: list[KeptCheckpoint] = []
+    if request.alone:
+        walk.begin_at(start)
+        found.base = start.position + 1
+    elif start.position:
+        _verify_closed_files(walk, request.archive, start.position + 1, stored)
+    _verify_file(walk, db, version, stored)
+    if judge is not None:
+        judge.finish()
+    checkpoints = _checkable(walk, (*request.held, *stored), trusted, request.keys)
+    found.reach = _verify_checkpoints(walk, checkpoints, request.keys)
+    found.checkpoints = len(checkpoints)
 
 
 def _verify_closed_files(
@@ -408,6 +505,8 @@ def _verify_events(db: sqlite3.Connection, walk: _VerificationWalk) -> int:
         digest, envelope, event = _verify_event(row, position, walk.origin, walk.digest)
         ended += _ends_request(db, envelope)
         walk.take(digest, row[4], envelope.at, event)
+        if walk.judge is not None:
+            walk.judge.take(position, envelope, event)
 
 
 def _verify_seam(row: tuple[object, ...] | None, walk: _VerificationWalk) -> None:
@@ -535,10 +634,21 @@ def _checkable(
 
 def _verify_checkpoints(
     walk: _VerificationWalk, held: Sequence[KeptCheckpoint], keys: Collection[VerifierKey]
-) -> None:
+) -> SignatureReach:
+    """Verify the checkpoints; return how far they reach.
+
+    Raises:
+        BadFile: one is wrong; or a key was given, and more is unsigned than a kill leaves.
+    """
     if keys and not held:
         raise BadFile("it has no checkpoint, so that the key that was given proves nothing")
     says = VerifiedLog(walk.origin, walk.position, walk.roots, walk.keys)
     fault = first_fault(says, held, keys)
     if fault is not None:
         raise BadFile(fault.reason, fault.first_bad)
+    reach = signature_reach(says, held, keys)
+    unsigned = [each for each in walk.settled if each[0] > reach.size]
+    if keys and unsigned and seconds_between(unsigned[0][1], walk.newest) > _UNSIGNED_S:
+        told = f"the signatures reach {reach.size} events, and {len(unsigned)} settlements"
+        raise BadFile(f"unsigned: {told} are behind them; a kill leaves few", unsigned[0][0])
+    return reach

@@ -33,9 +33,12 @@ __all__ = [
     "Checkpoint",
     "CheckpointFault",
     "KeptCheckpoint",
+    "SignatureReach",
     "VerifiedLog",
     "first_fault",
+    "is_bound_to",
     "parse_checkpoint",
+    "signature_reach",
     "signed_checkpoint",
 ]
 
@@ -43,6 +46,9 @@ _ROOT_BYTES: Final = 32
 _LINES: Final = 3
 # Positions stay within 2^53 - 1, like all integers of ours.
 _SIZE: Final = re.compile(r"(0|[1-9][0-9]{0,15})\Z")
+# A key of this name may be a table's; `<origin>-2` is the second key of `<origin>`.
+_TABLE: Final = re.compile(r"[a-z0-9_-]+/[a-z0-9_-]+\Z")
+_SUCCESSOR: Final = re.compile(r"-[0-9]+\Z")
 
 
 class Checkpoint(NamedTuple):
@@ -88,6 +94,13 @@ def parse_checkpoint(data: bytes) -> tuple[Checkpoint, Note]:
         return Checkpoint(origin, int(size), from_base64(root, _ROOT_BYTES)), note
     except InputError as error:
         raise InputError(f"no checkpoint: the root is {error}") from error
+
+
+def is_bound_to(key: VerifierKey, origin: str) -> bool:
+    """Return whether a key can sign for a log: its name is not that of another table."""
+    if key.name == origin or not _TABLE.match(key.name):
+        return True
+    return key.name.startswith(origin) and bool(_SUCCESSOR.match(key.name[len(origin) :]))
 
 
 class KeptCheckpoint(NamedTuple):
@@ -152,16 +165,41 @@ def first_fault(
     return next((fault for each in held if (fault := judge.fault(each))), None)
 
 
+class SignatureReach(NamedTuple):
+    """How far the signatures on a log reach.
+
+    Args:
+        size: the number of events that they cover, 0 for none.
+        keys: the public keys that signed, each believed and in force where it did.
+    """
+
+    size: int
+    keys: tuple[VerifierKey, ...]
+
+
+def signature_reach(
+    log: VerifiedLog, held: Sequence[KeptCheckpoint], given: Collection[VerifierKey]
+) -> SignatureReach:
+    """Return how far the checkpoints reach that nothing is wrong with; see `first_fault`."""
+    judge = _CheckpointChecker(log, held, given)
+    good = [each for each in held if judge.fault(each) is None]
+    signers = {key for each in good for key in judge.believed_signers(each)}
+    size = max((each.checkpoint.size for each in good), default=0)
+    return SignatureReach(size, tuple(sorted(signers)))
+
+
 class _CheckpointChecker:
     def __init__(
         self, log: VerifiedLog, held: Sequence[KeptCheckpoint], given: Collection[VerifierKey]
     ) -> None:
         self._log = log
         announced = frozenset(key for _, key in log.keys)
-        self._foreign = frozenset(given) - announced
+        bound = frozenset(key for key in given if is_bound_to(key, log.origin))
+        self._foreign = bound - announced
+        self._elsewhere = frozenset(given) - bound
         self._known = frozenset(given) | announced
         self._signers = {id(each): signed_by(each.note, self._known) for each in held}
-        self._believed = frozenset(given) or announced
+        self._believed = bound if given else announced
         self._vouched = self._follow(held)
 
     def fault(self, held: KeptCheckpoint) -> CheckpointFault | None:
@@ -198,6 +236,9 @@ class _CheckpointChecker:
         size = held.checkpoint.size
         counting = self._counting(held)
         if not counting:
+            if others := sorted(key.name for key in self._signers[id(held)] & self._elsewhere):
+                said = f"{held.where} is signed by a key of {others[0]}, another table's"
+                return CheckpointFault(said, None)
             known = " and ".join(sorted(key.name for key in self._signers[id(held)]))
             said = f"{held.where} is signed by a key of {known} that was not in force at {size}"
             return CheckpointFault(said, None)
@@ -208,6 +249,10 @@ class _CheckpointChecker:
                 None,
             )
         return None
+
+    def believed_signers(self, held: KeptCheckpoint) -> frozenset[VerifierKey]:
+        """Return the signers of a good checkpoint that count and are believed."""
+        return self._counting(held) & self._believed
 
     def _counting(self, held: KeptCheckpoint) -> frozenset[VerifierKey]:
         """Return the signers that count at the checkpoint's size."""

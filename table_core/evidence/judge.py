@@ -5,7 +5,7 @@ events of one coup, derives again whatever they conclude, and compares.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from events.cards import Card, Hand, Winner
 from events.types.corrections import RulebookCorrected, WagerCorrected
 from events.types.envelope import Envelope
+from events.types.shoe_reports import ShoeEvent
 from events.types.table import (
     BettingOpened,
     CardDealt,
@@ -30,11 +31,12 @@ from events.types.table import (
 from events.types.wagers import WagersVoided
 from table_core.rules.draw import Outcome, judge_hands
 from table_core.rules.rulebook import INITIAL_PHASE, LAST_PHASE, Rulebook
-from table_core.rules.settlement import settle_with_caps
+from table_core.rules.settlement import Result, settle_with_caps
 from table_core.state.corrected_coup import (
     first_phase_revision,
     next_settlement,
     phase_outcome,
+    revised_settlements,
     taken_by_first_phase,
     void_revision,
 )
@@ -42,7 +44,14 @@ from table_core.state.coup import Phase
 from table_core.state.coup_projection import coup_after
 from table_core.state.table import Coup
 
-__all__ = ["EvidenceEvent", "EvidenceFault", "JudgedCoup", "judge_again"]
+__all__ = [
+    "CoupJudge",
+    "CoupMemory",
+    "EvidenceEvent",
+    "EvidenceFault",
+    "JudgedCoup",
+    "judge_again",
+]
 
 _INITIAL_CARDS: Final = 2
 _FROM_SHOE: Final = "shoe"
@@ -118,24 +127,62 @@ def judge_again(
     Raises:
         EvidenceFault: an event does not follow from the events before it.
     """
-    replay = _Replay(origin.rpartition("/")[2], coup, records, rulebooks)
+    replay = CoupJudge(origin.rpartition("/")[2], coup, rulebooks)
+    replay.prepare(records)
     for record in records:
         if getattr(record.event, "coup", None) == coup:
             replay.take(record)
     return replay.result()
 
 
-class _Replay:
+class CoupMemory(Struct, frozen=True, kw_only=True):
+    """What a judge remembers of a coup between two commits.
+
+    Args:
+        coup: by its record.
+        refunds: stakes that went back unsettled.
+    """
+
+    coup: Coup | None = None
+    refunds: tuple[Refund, ...] = ()
+
+
+class CoupJudge:
+    """Follows one coup through its record, and derives again whatever the record concludes.
+
+    Args:
+        table: the table's id.
+        coup: the coup's id.
+        rulebooks: by the SHA-256 of their files.
+        memory: of the coup's record so far.
+    """
+
     def __init__(
         self,
         table: str,
         coup: str,
-        records: Sequence[EvidenceEvent],
         rulebooks: Mapping[str, Rulebook],
+        memory: CoupMemory = CoupMemory(),  # noqa: B008 - frozen
     ) -> None:
         self._table = table
         self._id = coup
         self._rulebooks = rulebooks
+        self._said: dict[str, ShoeEvent] = {}
+        self._voiding: set[str] = set()
+        self._coup, self._refunds = memory.coup, memory.refunds
+
+    @property
+    def memory(self) -> CoupMemory:
+        """What to continue from."""
+        return CoupMemory(coup=self._coup, refunds=self._refunds)
+
+    @property
+    def coup(self) -> Coup | None:
+        """The coup by its record so far."""
+        return self._coup
+
+    def prepare(self, records: Sequence[EvidenceEvent]) -> None:
+        """Note what the events of whole commits say about one another, before they are taken."""
         self._said = {
             r.envelope.cause: r.event.source for r in records if isinstance(r.event, ShoeReported)
         }
@@ -143,28 +190,66 @@ class _Replay:
         self._voiding = {
             r.envelope.cause
             for r in records
-            if isinstance(r.event, CoupVoided) and r.event.coup == coup
+            if isinstance(r.event, CoupVoided) and r.event.coup == self._id
         }
-        self._coup: Coup | None = None
-        self._refunds: tuple[Refund, ...] = ()
 
     def take(self, record: EvidenceEvent) -> None:
+        """Take the next event of the coup.
+
+        Raises:
+            EvidenceFault: it does not follow from those before it.
+        """
         if self._coup is None and not isinstance(record.event, BettingOpened):
             raise self._fault(record, "comes before the coup began")
-        check = _CHECKS.get(type(record.event))
+        check = self._CHECKS.get(type(record.event))
         if check is not None:
             check(self, record, record.event)
         self._coup = coup_after(self._coup, record.event)
         if isinstance(record.event, BettingOpened | RulebookCorrected):
             self._rulebook(record)
 
+    def believe(self, event: TableEvent) -> None:
+        """Take an event of the coup without judging it: its rulebook is not at hand."""
+        if self._coup is not None or isinstance(event, BettingOpened):
+            self._coup = coup_after(self._coup, event)
+
+    def require_fitting(self) -> None:
+        """Check, after whole commits, that the settlements in force fit the cards on record.
+
+        Raises:
+            EvidenceFault: a correction or a void stands without its settlement.
+        """
+        coup = self._coup
+        last = coup.settlement(LAST_PHASE) if coup else None
+        if coup is None or last is None:
+            return
+        if self._void:
+            if any(line.result != Result.VOID.value for line in last.lines):
+                raise EvidenceFault("settlement", "a void coup is still settled")
+            return
+        rulebook = self._rulebooks.get(coup.rulebook_hash)
+        unread = any(dealt.card is None for dealt in coup.cards)
+        if rulebook is None or coup.phase is not Phase.SETTLED or unread:
+            return
+        due = next(revised_settlements(self._table, coup, rulebook), None)
+        if due is not None:
+            settlement = due[0]
+            told = f"the cards and wagers on record come to {settlement.settlement_id}"
+            raise EvidenceFault("settlement", f"{told}, which is not here: half a correction")
+
     def result(self) -> JudgedCoup:
+        """Return the coup's result.
+
+        Raises:
+            EvidenceFault: the record is not that of a coup that is over.
+        """
         coup = self._coup
         if coup is None:
             raise EvidenceFault("events", f"coup {self._id} does not begin here")
         settlements = sorted(coup.settlements, key=lambda each: each.phase)
         if not self._void and coup.settlement(LAST_PHASE) is None:
             raise EvidenceFault("events", f"coup {self._id} is neither settled nor void here")
+        self.require_fitting()
         outcome = self._outcome()
         ended = outcome is not None and outcome.complete
         return JudgedCoup(
@@ -182,11 +267,11 @@ class _Replay:
             commission=sum(each.commission for each in settlements),
         )
 
-    def began(self, record: EvidenceEvent, _: BettingOpened) -> None:
+    def _began(self, record: EvidenceEvent, _: BettingOpened) -> None:
         if self._coup is not None:
             raise self._fault(record, "the coup began before")
 
-    def withdrawn(self, record: EvidenceEvent, event: WagersWithdrawn | WagersVoided) -> None:
+    def _withdrawn(self, record: EvidenceEvent, event: WagersWithdrawn | WagersVoided) -> None:
         gone = (
             set(event.wagers)
             if isinstance(event, WagersWithdrawn)
@@ -195,21 +280,21 @@ class _Replay:
         if gone - {wager.id for wager in self._known.wagers}:
             raise self._fault(record, "takes back a wager that does not stand")
 
-    def wager_corrected(self, record: EvidenceEvent, event: WagerCorrected) -> None:
+    def _wager_corrected(self, record: EvidenceEvent, event: WagerCorrected) -> None:
         if event.was is not None and event.was not in self._known.wagers:
             raise self._fault(record, "corrects a wager that does not stand so")
 
-    def dealt(self, record: EvidenceEvent, event: CardDealt) -> None:
+    def _dealt(self, record: EvidenceEvent, event: CardDealt) -> None:
         place = (event.hand, event.number)
         if any((each.hand, each.number) == place for each in self._known.cards):
             raise self._fault(record, "deals a card to a place where one lies")
         if event.source == _FROM_SHOE:
             self._as_the_shoe_said(record, event.card, place)
 
-    def disclosed(self, record: EvidenceEvent, event: CardDisclosed) -> None:
+    def _disclosed(self, record: EvidenceEvent, event: CardDisclosed) -> None:
         self._as_the_shoe_said(record, event.card, (event.hand, event.number))
 
-    def completed(self, record: EvidenceEvent, event: DealCompleted) -> None:
+    def _completed(self, record: EvidenceEvent, event: DealCompleted) -> None:
         outcome = self._outcome()
         ours = outcome and (
             outcome.complete,
@@ -232,7 +317,7 @@ class _Replay:
         if ours != said:
             raise self._fault(record, "the cards do not come to that")
 
-    def settled(self, record: EvidenceEvent, event: CoupSettled) -> None:
+    def _settled(self, record: EvidenceEvent, event: CoupSettled) -> None:
         said, ours = event.settlement, None
         for ours in self._settlements(record, said):
             if said == ours:
@@ -241,7 +326,7 @@ class _Replay:
             raise self._fault(record, "settles a coup that is void")
         raise EvidenceFault("settlement", self._differs(record, ours, said))
 
-    def voided(self, record: EvidenceEvent, event: CoupVoided) -> None:
+    def _voided(self, record: EvidenceEvent, event: CoupVoided) -> None:
         rulebook, settled = self._rulebook(record), self._known.settled
         if self._void:
             raise self._fault(record, "the coup is void already")
@@ -344,15 +429,14 @@ class _Replay:
     def _fault(record: EvidenceEvent, reason: str) -> EvidenceFault:
         return EvidenceFault(f"event at {record.position}", f"{record.envelope.type}: {reason}")
 
-
-_CHECKS: Final[dict[type[TableEvent], Callable[[_Replay, EvidenceEvent, Any], None]]] = {
-    BettingOpened: _Replay.began,
-    WagersWithdrawn: _Replay.withdrawn,
-    WagersVoided: _Replay.withdrawn,
-    WagerCorrected: _Replay.wager_corrected,
-    CardDealt: _Replay.dealt,
-    CardDisclosed: _Replay.disclosed,
-    DealCompleted: _Replay.completed,
-    CoupSettled: _Replay.settled,
-    CoupVoided: _Replay.voided,
-}
+    _CHECKS: ClassVar[Mapping[type[TableEvent], Callable[[Any, EvidenceEvent, Any], None]]] = {
+        BettingOpened: _began,
+        WagersWithdrawn: _withdrawn,
+        WagersVoided: _withdrawn,
+        WagerCorrected: _wager_corrected,
+        CardDealt: _dealt,
+        CardDisclosed: _disclosed,
+        DealCompleted: _completed,
+        CoupSettled: _settled,
+        CoupVoided: _voided,
+    }

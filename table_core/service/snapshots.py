@@ -8,7 +8,7 @@ in the file is trusted.
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -16,7 +16,7 @@ from typing import Final
 from events.errors import LogError, LogRefused, OurBug, UnreadableEvent
 from events.log.reader import reading
 from events.log.store import EventLog
-from events.log.verify import Progress, verify
+from events.log.verify import Progress, RecordJudge, verify
 from events.proof.chain import next_hash, origin_hash
 from events.proof.merkle import MerkleTree
 from events.structured_log import structlog
@@ -79,7 +79,12 @@ def store_snapshot(log: Path, encoded: bytes) -> None:
             new.unlink(missing_ok=True)
 
 
-def inspect_log(path: Path, progress: Progress | None = None) -> str | None:
+def inspect_log(
+    path: Path,
+    progress: Progress | None = None,
+    *,
+    judging: Callable[[str], RecordJudge] | None = None,
+) -> str | None:
     """Verify a log in full and fold it again from its first event; it may be in use.
 
     In addition to `events.log.verify`, it compares every `books_closed` with the events before it:
@@ -88,6 +93,7 @@ def inspect_log(path: Path, progress: Progress | None = None) -> str | None:
     Args:
         path: the log's file.
         progress: called with the verification's progress, which is half of the work.
+        judging: makes the judge of the log of an origin.
 
     Returns:
         The fault, in one line; None where there is none.
@@ -95,7 +101,7 @@ def inspect_log(path: Path, progress: Progress | None = None) -> str | None:
     Raises:
         InputError: there is no such log.
     """
-    verdict = verify(path, progress)
+    verdict = verify(path, progress, judging=judging)
     if not verdict.ok:
         where = "" if verdict.first_bad is None else f"position {verdict.first_bad}: "
         return f"{where}{verdict.reason}"

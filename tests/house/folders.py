@@ -35,6 +35,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("journal",),
         ("link",),
         ("decode",),
+        ("reread",),
         ("transports",),
         ("process",),
         ("service",),

@@ -9,18 +9,23 @@ import msgspec
 
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
 from baccarat.cli.progress import show_progress, stderr_is_terminal
+from baccarat.history.log_judging import Judging
 from events.errors import InputError
 from events.free_text import show_lines, show_text
 from events.log.verify import VerificationResult, parse_kept_checkpoints, verify
 from events.proof.checkpoint import KeptCheckpoint
 from events.proof.keys import read_verifier_key
 from property.witness.cosignature import WitnessKey, cosigned_at, parse_witness_key
+from table_core.evidence.log_judge import JudgedCounts
 
 __all__ = ["verify_command"]
 
 # Years of checkpoints at some two hundred bytes each, and too small for a log given by mistake.
 _MAX_FILE: Final = 64 * 1024 * 1024
-_CONTRACT: Final = ("ok", "events", "root", "first_bad", "reason")
+_CONTRACT: Final = (
+    *("ok", "events", "root", "first_bad", "reason"),
+    *("signed_to", "keys", "unsigned_settlements"),
+)
 
 
 @click.command("verify")
@@ -46,14 +51,22 @@ def verify_command(
 ) -> int:
     """Prove that nobody edited LOG, a table's log file (table.sqlite).
 
-    A log that goes on from closed files is verified with all of them: from its first event on.
-    The file stays as it is, and may be in use. Only a checkpoint from elsewhere can tell that LOG
-    was cut or rewritten whole; only a key from elsewhere, that its checkpoints were. Exit code 0:
-    all is well; 1: it is not, and the first bad position is named; 2: there is no such log.
+    Every settlement and commission is judged again, and the shoe's raw bytes are read again, by the
+    rulebooks and profiles that are kept beside LOG. A log that goes on from closed files is
+    verified with all of them: from its first event on. The file stays as it is, and may be in use.
+    Only a checkpoint from elsewhere can tell that LOG was cut or rewritten whole; only a key from
+    elsewhere, that its checkpoints were. Exit code 0: all is well; 1: it is not, and the first bad
+    position is named; 2: there is no such log.
     """
     held = [held for file in files for held in _checkpoints_in(file)]
     if witness is not None and not held:
         raise InputError("--witness: name the cosigned checkpoints by --checkpoint")
+    judges: list[Judging] = []
+
+    def judging(origin: str) -> Judging:
+        judges.append(Judging(log, origin))
+        return judges[0]
+
     verdict = verify(
         log,
         show_progress if stderr_is_terminal() and not as_json else None,
@@ -61,14 +74,17 @@ def verify_command(
         keys=frozenset(map(read_verifier_key, keys)),
         archive=archive,
         alone=alone,
+        judging=judging,
     )
+    judged = judges[0].counts if judges else JudgedCounts()
     if witness is not None and verdict.ok:
         verdict = _require_cosigned(verdict, held, _witness_key(witness))
     if as_json:
-        told = verdict._asdict()
-        click.echo(msgspec.json.encode({name: told[name] for name in _CONTRACT}))
+        said = verdict._asdict()
+        told = {name: said[name] for name in _CONTRACT} | {"judged": judged._asdict()}
+        click.echo(msgspec.json.encode(told))
     else:
-        click.echo(_as_text(log, verdict, keyed=bool(keys)))
+        click.echo(_as_text(log, verdict, judged, keyed=bool(keys)))
     return EXIT_DONE if verdict.ok else EXIT_NO
 
 
@@ -103,7 +119,7 @@ def _checkpoints_in(file: Path) -> tuple[KeptCheckpoint, ...]:
     return parse_kept_checkpoints(str(file), data)
 
 
-def _as_text(log: Path, verdict: VerificationResult, *, keyed: bool) -> str:
+def _as_text(log: Path, verdict: VerificationResult, judged: JudgedCounts, *, keyed: bool) -> str:
     if verdict.ok:
         by = "" if keyed else ", by the keys that the log itself names"
         signed = f"{verdict.checkpoints:,} checkpoints agree{by}"
@@ -111,9 +127,23 @@ def _as_text(log: Path, verdict: VerificationResult, *, keyed: bool) -> str:
             signed if verdict.checkpoints else "no checkpoint: it may have been cut or rewritten"
         )
         whole = [f"{log}: ok, {verdict.events:,} events", f"root {verdict.root}", signed]
+        whole += _left_open(verdict, judged)
         if verdict.base == 1:
             return show_lines(whole)
         told = "alone, from its own word for what is before; the closed files were not looked at"
         return show_lines([*whole, f"verified from position {verdict.base:,}, {told}"])
     where = "" if verdict.first_bad is None else f" at position {verdict.first_bad:,}"
     return show_text(f"{log}: NOT ok{where}: {verdict.reason}")
+
+
+def _left_open(verdict: VerificationResult, judged: JudgedCounts) -> list[str]:
+    """Return a line for each thing that was not proved or is known to be wrong."""
+    unsigned = f"signed to {verdict.signed_to:,}: {verdict.unsigned_settlements:,} settlements"
+    faults = ", ".join(f"{name} {count:,}" for name, count in judged.known_faults.items())
+    rows = (
+        (verdict.unsigned_settlements, f"{unsigned} behind that are not covered"),
+        (judged.not_decoded, f"not decoded, no profile kept: {judged.not_decoded:,} shoe events"),
+        (judged.not_judged, f"not judged, no rulebook kept: {judged.not_judged:,} settlements"),
+        (len(judged.known_faults), f"known faults of an old build, coups: {faults}"),
+    )
+    return [line for count, line in rows if count]

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
@@ -51,6 +52,8 @@ _PATRONS = ("cage report",)
 _TIMINGS = ("deduct", "extras", "per-coup", "per-shoe", "prepaid")
 _LISTED = ("replay table.sqlite:", "replay table.sqlite --json:")
 _COUPS = tuple(f"replay table.sqlite --coup 20261127-{coup} " for coup in ("01/2", "02/4"))
+# Verifying says since what it could not judge, in lines of their own.
+_SAYS_MORE = re.compile(r"log verify table\.sqlite( --key [^:]*)?: 4 lines, now [56]")
 TOLD_WRONG = dict.fromkeys([f"money-{each}" for each in _TIMINGS], _PATRONS) | {
     "money-per-shoe": (*_PATRONS, *_LISTED, *_COUPS),
     "control-characters": _RAW,
@@ -61,7 +64,7 @@ TOLD_WRONG = dict.fromkeys([f"money-{each}" for each in _TIMINGS], _PATRONS) | {
 @pytest.mark.parametrize("story", kept_stories(), ids=lambda path: path.name)
 def test_this_build_says_what_the_build_of_its_time_said(story: Path, tmp_path: Path) -> None:
     wrong = TOLD_WRONG.get(story.name, ()) if story.parents[1].name == "0.1.0" else ()
-    found = differences(unpack(story, tmp_path))
+    found = [each for each in differences(unpack(story, tmp_path)) if not _SAYS_MORE.match(each)]
     assert [each for each in found if not each.startswith(wrong)] == []
     assert all(any(each.startswith(words) for each in found) for words in wrong)
 

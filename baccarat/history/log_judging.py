@@ -1,0 +1,117 @@
+"""The judge of a whole log, with the rulebooks and wire profiles that lie next to it.
+
+Rooms below cannot see one another, so they meet here: `events.log.verify` walks the log,
+`table_core` judges the money, and `shoe_driver` reads the shoe's bytes.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from contextlib import suppress
+from pathlib import Path
+
+from baccarat.rulebooks.editions import available_rulebooks
+from events.errors import InputError
+from events.log.editions import PROFILES, editions_folder, read_editions
+from events.log.verify import BadFile
+from events.types.envelope import Envelope
+from events.types.shoe_reports import ShoeEvent
+from events.types.table import TableEvent
+from shoe_driver.profiles.catalogue import shipped_texts
+from shoe_driver.profiles.profile import parse_profile
+from shoe_driver.reread import RawReader
+from table_core.evidence.judge import EvidenceFault
+from table_core.evidence.log_judge import JudgedCounts, LogJudge
+
+__all__ = ["Judging"]
+
+
+class Judging:
+    """Judges the events of one log while a verifier walks it.
+
+    Args:
+        log: its file.
+        origin: `<site>/<table>`.
+        rulebooks: paths of rulebooks that a person gives.
+        whole: whether the walk begins with the log's first event.
+    """
+
+    def __init__(
+        self, log: Path, origin: str, rulebooks: Iterable[str] = (), *, whole: bool = True
+    ) -> None:
+        self._readers = _readers(log)
+        books = available_rulebooks(log, rulebooks).books
+        packed = _OnDisk() if whole else None
+        self._judge = LogJudge(origin, books, self._raw_says, packed, whole=whole)
+
+    @property
+    def counts(self) -> JudgedCounts:
+        """What was judged so far."""
+        return self._judge.counts
+
+    def take(self, position: int, envelope: Envelope, event: TableEvent) -> None:
+        """Judge the next event.
+
+        Raises:
+            BadFile: the record does not follow from itself; names the position.
+        """
+        try:
+            self._judge.take(position, envelope, event)
+        except EvidenceFault as fault:
+            raise _bad(fault) from fault
+
+    def finish(self) -> None:
+        """Judge what waits for the end of its commit.
+
+        Raises:
+            BadFile: as `take`.
+        """
+        try:
+            self._judge.finish()
+        except EvidenceFault as fault:
+            raise _bad(fault) from fault
+
+    def _raw_says(self, event: ShoeEvent) -> bool | None:
+        reader = self._readers.get(event.profile_hash)
+        return None if reader is None else reader.says(event)
+
+
+def _readers(log: Path) -> Mapping[str, RawReader]:
+    kept = read_editions(editions_folder(log, PROFILES)).sources
+    found: dict[str, RawReader] = {}
+    for source in (*kept.values(), *shipped_texts()):
+        with suppress(InputError):  # an edition that this build cannot use is as good as missing
+            profile = parse_profile(source, source="a kept profile")
+            found[profile.digest] = RawReader(profile)
+    return found
+
+
+def _bad(fault: EvidenceFault) -> BadFile:
+    _, _, position = fault.part.rpartition(" ")
+    return BadFile(fault.reason, int(position) if position.isdigit() else None)
+
+
+class _OnDisk(MutableMapping[str, bytes]):
+    """A mapping in a temporary file of SQLite's own, so that a long log needs little memory."""
+
+    def __init__(self) -> None:
+        self._db = sqlite3.connect("", isolation_level=None)
+        self._db.execute("PRAGMA journal_mode=OFF")
+        self._db.execute("CREATE TABLE kept (name TEXT PRIMARY KEY, data BLOB) WITHOUT ROWID")
+
+    def __getitem__(self, name: str) -> bytes:
+        row = self._db.execute("SELECT data FROM kept WHERE name = ?", (name,)).fetchone()
+        if row is None:
+            raise KeyError(name)
+        return bytes(row[0])
+
+    def __setitem__(self, name: str, data: bytes) -> None:
+        self._db.execute("REPLACE INTO kept VALUES (?, ?)", (name, data))
+
+    def __delitem__(self, name: str) -> None:
+        self._db.execute("DELETE FROM kept WHERE name = ?", (name,))
+
+    def __iter__(self) -> Iterator[str]:
+        return (str(name) for (name,) in self._db.execute("SELECT name FROM kept"))
+
+    def __len__(self) -> int:
+        return int(self._db.execute("SELECT count(*) FROM kept").fetchone()[0])

@@ -1,0 +1,62 @@
+"""Read the raw bytes of one recorded shoe event again, without the journal that it came from. Pure.
+
+A decoder that has read nothing else knows no numbering, no copies and no errors that stand. So one
+frame may mean a little more than it meant in its place, and what a record says of it must be among
+that.
+"""
+
+from functools import lru_cache
+from typing import Final
+
+from events.types.shoe_reports import (
+    AnyReport,
+    CopyConflict,
+    ErrorCleared,
+    FrameRejected,
+    ModeChanged,
+    ReportLost,
+    ShoeEvent,
+)
+from shoe_driver.decode import STALE, Decoder
+from shoe_driver.profiles.profile import Profile
+
+__all__ = ["RawReader"]
+
+# Findings about a device's reports, and ends of errors: more than one frame shows them.
+_OF_SEVERAL: Final = (ReportLost, CopyConflict, ErrorCleared)
+# What stands around a frame on the wire and is not among its recorded bytes, by kind of framer.
+_AROUND: Final = ((b"", b""), (b"", b"\r\n"), (b"\x00", b"\x00"), (b"\xc0", b"\xc0"))
+_REMEMBERED: Final = 4096
+
+
+class RawReader:
+    """Reads frames by one wire profile."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+        self._meanings = lru_cache(_REMEMBERED)(self._read)
+
+    def says(self, event: ShoeEvent) -> bool:
+        """Return whether the raw bytes of a shoe event can mean its report."""
+        report = event.report
+        if isinstance(report, _OF_SEVERAL):
+            return True
+        meanings = self._meanings(event.raw)
+        if isinstance(report, FrameRejected):
+            whole = len(event.raw) == 2 * report.length and report.reason != STALE
+            return not whole or not meanings
+        if isinstance(report, ModeChanged):
+            return report.mode.encode("ascii", "replace") in bytes.fromhex(event.raw)
+        return report in meanings
+
+    def _read(self, raw: str) -> tuple[AnyReport, ...]:
+        try:
+            data = bytes.fromhex(raw)
+        except ValueError:
+            return ()
+        found: list[AnyReport] = []
+        for before, after in _AROUND:
+            decoder = Decoder(self._profile)
+            events = [*decoder.feed_bare(before + data + after), *decoder.finish()]
+            found += [each.report for each in events]
+        return tuple(each for each in found if not isinstance(each, (*_OF_SEVERAL, FrameRejected)))

@@ -1,0 +1,292 @@
+"""Judges a whole log again, event by event: every settlement, commission and shoe report. Pure.
+
+The fold believes what the events conclude. This judge derives it again: settlements from the
+standing cards and wagers of their coup, commission from the settlements, and what the shoe said
+from the raw bytes that it sent. It keeps the coups of the newest commits, and packs the others,
+since a correction may come for a coup of any age.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from typing import Final, NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from events.errors import OurBug
+from events.types.commission import CommissionAccrued, CommissionEvent, CommissionReversed
+from events.types.envelope import Envelope
+from events.types.shoe_reports import ShoeEvent
+from events.types.table import (
+    BettingOpened,
+    CoupSettled,
+    ShoeReported,
+    TableEvent,
+)
+from table_core.evidence.judge import CoupJudge, CoupMemory, EvidenceEvent, EvidenceFault
+from table_core.replay.commission_in_doubt import CommissionInDoubt
+from table_core.rules.commission_owed import (
+    CommissionBook,
+    fold_commission,
+    settlement_commission,
+)
+from table_core.rules.rulebook import Rulebook
+
+__all__ = ["JudgedCounts", "LogJudge", "RawSays"]
+
+RawSays = Callable[[ShoeEvent], bool | None]
+"""Return whether a shoe event's raw bytes can mean its report; None without their profile."""
+
+_Payer = tuple[int, str | None]
+
+
+class JudgedCounts(NamedTuple):
+    """What was judged.
+
+    Args:
+        settlements: revisions included.
+        commissions: events about commission.
+        decoded: shoe events whose raw bytes were read again.
+        not_decoded: those whose wire profile is nowhere kept.
+        not_judged: settlements whose rulebook is nowhere kept.
+        known_faults: coups whose commission an old build told wrong, by the fault's name.
+    """
+
+    settlements: int = 0
+    commissions: int = 0
+    decoded: int = 0
+    not_decoded: int = 0
+    not_judged: int = 0
+    known_faults: Mapping[str, int] = {}
+
+
+class _Packed(Struct, frozen=True, array_like=True):
+    memory: CoupMemory
+    accrued: tuple[tuple[int, str | None, int], ...]
+    by_seat: bool
+
+
+class _Open:
+    """A coup that is being judged.
+
+    Args:
+        judge: of its cards and settlements.
+        accrued: by payer, the commission that its events say it owes.
+        by_seat: an old build wrote them, which named seats alone.
+    """
+
+    def __init__(
+        self, judge: CoupJudge, accrued: dict[_Payer, int], *, by_seat: bool = False
+    ) -> None:
+        self.judge = judge
+        self.accrued = accrued
+        self.by_seat = by_seat
+
+
+_unpack: Final = msgspec.msgpack.Decoder(_Packed)
+_OPEN_COUPS: Final = 8
+
+
+class LogJudge:
+    """Judges the events of one log, in order.
+
+    Args:
+        origin: `<site>/<table>`.
+        rulebooks: those at hand, by the SHA-256 of their files.
+        raw_says: reads raw bytes again; None to leave them.
+        packed: keeps the coups that are not at hand, by id.
+        whole: whether the events begin with the log's first; else coups that began before are left.
+    """
+
+    def __init__(
+        self,
+        origin: str,
+        rulebooks: Mapping[str, Rulebook],
+        raw_says: RawSays | None = None,
+        packed: MutableMapping[str, bytes] | None = None,
+        *,
+        whole: bool = True,
+    ) -> None:
+        self._table = origin.rpartition("/")[2]
+        self._rulebooks = rulebooks
+        self._raw_says = raw_says
+        self._packed: MutableMapping[str, bytes] = {} if packed is None else packed
+        self._whole = whole
+        self._open: dict[str, _Open] = {}
+        self._commit: list[EvidenceEvent] = []
+        self._book = CommissionBook()
+        self._doubt = CommissionInDoubt()
+        self._settlements = self._commissions = 0
+        self._decoded = self._not_decoded = self._not_judged = 0
+
+    @property
+    def counts(self) -> JudgedCounts:
+        """What was judged so far."""
+        doubts = len(self._doubt.coups)
+        return JudgedCounts(
+            settlements=self._settlements,
+            commissions=self._commissions,
+            decoded=self._decoded,
+            not_decoded=self._not_decoded,
+            not_judged=self._not_judged,
+            known_faults={"commission_in_doubt": doubts} if doubts else {},
+        )
+
+    def take(self, position: int, envelope: Envelope, event: TableEvent) -> None:
+        """Take the next event.
+
+        Raises:
+            EvidenceFault: it, or one of the commit before it, does not follow from the record.
+        """
+        if self._commit and self._commit[-1].envelope.cause != envelope.cause:
+            self.finish()
+        self._commit.append(EvidenceEvent(position, envelope, event))
+
+    def finish(self) -> None:
+        """Judge the commit whose events were taken; also call it after the last event.
+
+        Raises:
+            EvidenceFault: an event does not follow from the record; `part` names its position.
+        """
+        commit, self._commit = self._commit, []
+        touched: dict[str, _Open] = {}
+        for record in commit:
+            if isinstance(record.event, ShoeReported):
+                self._judge_report(record, record.event.source)
+            coup = getattr(record.event, "coup", None)
+            if isinstance(record.event, CommissionEvent):
+                self._judge_commission(record, record.event, commit)
+            if not coup:
+                continue
+            found = touched.get(coup) or self._find(coup, record)
+            if found is None:
+                continue
+            if coup not in touched:
+                touched[coup] = found
+                found.judge.prepare(commit)
+            self._judge_coup(found, record)
+        for each in touched.values():
+            if commit:
+                self._require_fitting(each, commit[-1])
+
+    def _find(self, coup: str, record: EvidenceEvent) -> _Open | None:
+        """Return a coup of any age; None where it began before the first event that was taken."""
+        found = self._open.get(coup)
+        if found is not None:
+            return found
+        stored = self._packed.get(coup)
+        if stored is not None:
+            packed = _unpack.decode(stored)
+            owed = {(seat, patron): amount for seat, patron, amount in packed.accrued}
+            judge = CoupJudge(self._table, coup, self._rulebooks, packed.memory)
+            found = _Open(judge, owed, by_seat=packed.by_seat)
+        elif isinstance(record.event, BettingOpened) or self._whole:
+            found = _Open(CoupJudge(self._table, coup, self._rulebooks), {})
+        else:
+            return None
+        if len(self._open) >= _OPEN_COUPS:
+            self._pack(next(iter(self._open)))
+        self._open[coup] = found
+        return found
+
+    def _pack(self, coup: str) -> None:
+        gone = self._open.pop(coup)
+        owed = tuple((seat, patron, amount) for (seat, patron), amount in gone.accrued.items())
+        packed = _Packed(gone.judge.memory, owed, gone.by_seat)
+        self._packed[coup] = msgspec.msgpack.encode(packed)
+
+    def _judge_report(self, record: EvidenceEvent, source: ShoeEvent) -> None:
+        if not source.raw or self._raw_says is None:
+            return
+        says = self._raw_says(source)
+        if says is None:
+            self._not_decoded += 1
+            return
+        self._decoded += 1
+        if not says:
+            said = type(source.report).__struct_config__.tag
+            raise _fault(record, f"the shoe's raw bytes {source.raw[:40]} say no such {said}")
+
+    def _judge_coup(self, found: _Open, record: EvidenceEvent) -> None:
+        event, judge = record.event, found.judge
+        known = judge.coup
+        digest = known.rulebook_hash if known else getattr(event, "rulebook_hash", "")
+        if digest not in self._rulebooks or (
+            getattr(event, "rulebook_hash", digest) not in self._rulebooks
+        ):
+            self._not_judged += isinstance(event, CoupSettled)
+            judge.believe(event)
+            return
+        self._settlements += isinstance(event, CoupSettled)
+        try:
+            judge.take(record)
+        except EvidenceFault as fault:
+            raise _fault(record, fault.reason) from fault
+
+    def _judge_commission(
+        self, record: EvidenceEvent, event: CommissionEvent, commit: list[EvidenceEvent]
+    ) -> None:
+        self._commissions += 1
+        if not self._whole:
+            return
+        self._doubt.take(self._book, event)
+        if event.currency:
+            self._require_owed(record, event, commit)
+        try:
+            self._book = fold_commission(self._book, event)
+        except OurBug as error:
+            raise _fault(record, str(error)) from error
+        found = self._find(event.coup, record) if event.coup else None
+        if found is None:
+            return
+        found.by_seat |= not event.currency
+        sign = 1 if isinstance(event, CommissionAccrued) else -1
+        if isinstance(event, CommissionAccrued | CommissionReversed):
+            for each in event.amounts:
+                payer = each.seat, each.patron
+                found.accrued[payer] = found.accrued.get(payer, 0) + sign * each.amount
+
+    def _require_owed(
+        self, record: EvidenceEvent, event: CommissionEvent, commit: list[EvidenceEvent]
+    ) -> None:
+        """Compare what follows a first settlement with what that settlement charges."""
+        first = next(
+            (each.event.settlement for each in commit
+             if isinstance(each.event, CoupSettled) and each.event.coup == event.coup
+             and each.event.settlement.reverses is None and not each.event.settlement.difference),
+            None,
+        )  # fmt: skip
+        of_commit = [e.event for e in commit if isinstance(e.event, CommissionEvent)]
+        if first is None or of_commit[0] is not event:
+            return
+        rulebook = self._rulebooks.get(first.rulebook_hash)
+        if rulebook is None or any(isinstance(e, CommissionReversed) for e in of_commit):
+            return
+        due = settlement_commission(rulebook, rulebook, self._book, first)
+        if list(due) != of_commit:
+            raise _fault(record, "its settlement charges another commission")
+
+    def _require_fitting(self, found: _Open, last: EvidenceEvent) -> None:
+        try:
+            found.judge.require_fitting()
+        except EvidenceFault as fault:
+            raise _fault(last, fault.reason) from fault
+        coup = found.judge.coup
+        if not self._whole or coup is None or coup.id in self._doubt.coups:
+            return
+        lines = (line for each in coup.settlements for line in each.lines)
+        due = _sums(((line.seat, line.patron, line.commission) for line in lines), found)
+        if due != _sums(((*payer, amount) for payer, amount in found.accrued.items()), found):
+            raise _fault(last, f"coup {coup.id}: its settlements charge another commission")
+
+
+def _sums(rows: Iterable[tuple[int, str | None, int]], found: _Open) -> dict[_Payer, int]:
+    sums: dict[_Payer, int] = {}
+    for seat, patron, amount in rows:
+        payer = seat, None if found.by_seat else patron
+        sums[payer] = sums.get(payer, 0) + amount
+    return {payer: amount for payer, amount in sums.items() if amount}
+
+
+def _fault(record: EvidenceEvent, reason: str) -> EvidenceFault:
+    told = reason.removeprefix(f"{record.envelope.type}: ")
+    return EvidenceFault(f"event at {record.position}", f"{record.envelope.type}: {told}")
