@@ -97,7 +97,7 @@ function tell(file, verdict) {
   if (ok && verdict.root) {
     console.log(`root ${verdict.root}`);
     console.log(`signed to ${verdict.signed_to} by ${verdict.keys.join(", ") || "no key"}`);
-    console.log(`${verdict.judged.settlements} settlements judged, ${verdict.not_judged} without their rulebook`);
+    console.log(`${verdict.judged.settlements} settlements judged, ${verdict.judged.not_judged} without their rulebook`);
   }
   if (ok && verdict.expected) {
     const { player, banker, winner, staked, paid, commission } = verdict.expected;

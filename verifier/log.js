@@ -49,7 +49,7 @@ export class LogVerifier {
     this.cause = { text: null, index: 0 };
     this.report = null;
     this.settled = [];
-    this.counts = { commissions: 0, unjudged: 0, undecoded: 0 };
+    this.counts = { commissions: 0, decoded: 0, undecoded: 0 };
     this.pendingKept = [...kept].sort((one, other) => one.checkpoint.size - other.checkpoint.size);
   }
 
@@ -150,6 +150,7 @@ export class LogVerifier {
       this.counts.undecoded += 1;
       return;
     }
+    this.counts.decoded += 1;
     const said = contradiction(source, profile);
     if (said !== null) wrong(`the shoe's bytes say ${said}, and ${JSON.stringify(source.report)} was recorded`, position);
   }
@@ -214,7 +215,7 @@ export class LogVerifier {
     let signedTo = 0;
     const used = new Set();
     for (const { name, checkpoint, signers } of rows) {
-      const counting = signers.filter((text) => believed.has(text) && this.counts_at(text, checkpoint.size));
+      const counting = signers.filter((text) => believed.has(text) && this.signsAt(text, checkpoint.size));
       if (!counting.length) wrong(`${name} is signed by no key that ${this.keys.length ? "was given or vouched for" : "this log announced"} and is in force there`);
       signedTo = Math.max(signedTo, checkpoint.size);
       counting.forEach((text) => used.add(text));
@@ -223,8 +224,8 @@ export class LogVerifier {
     return { signedTo, keys: [...used] };
   }
 
-  /** @returns {boolean} whether a key signs at that size: the one in force, or any that no announcement bounds */
-  counts_at(text, size) {
+  /** @returns {boolean} whether a key signs at that size: the one in force, or any before the first announcement */
+  signsAt(text, size) {
     return (this.inForce(size)?.text ?? text) === text;
   }
 
@@ -277,16 +278,17 @@ export class LogVerifier {
       reason: null,
       signed_to: signedTo,
       keys,
-      judged: { settlements: this.judgedSettlements(), commissions: this.counts.commissions },
       unsigned_settlements: this.settled.filter((position) => position > signedTo).length,
-      not_judged: [...this.coups.values()].reduce((all, coup) => all + coup.unjudged, 0),
-      not_decoded: this.counts.undecoded,
+      judged: this.judged(),
     };
   }
 
-  /** @returns {number} */
-  judgedSettlements() {
-    return [...this.coups.values()].reduce((all, coup) => all + coup.judgedCount, 0);
+  /** @returns {object} how much was judged again, and how much could not be */
+  judged() {
+    const sum = (key) => [...this.coups.values()].reduce((all, coup) => all + coup[key], 0);
+    const { commissions, decoded, undecoded } = this.counts;
+    const judged = { settlements: sum("judgedCount"), commissions, decoded };
+    return { ...judged, not_decoded: undecoded, not_judged: sum("unjudged"), known_faults: {} };
   }
 }
 

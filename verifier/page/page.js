@@ -3,10 +3,9 @@
  */
 
 import { isRed, total } from "../cards.js";
-import { drawRules } from "../coup.js";
+import { Fault, drawRules } from "../coup.js";
 import { inspectEvidence, isEvidence } from "../evidence.js";
 import { LogVerifier, isExport } from "../log.js";
-import { Fault } from "../coup.js";
 import { canVerify, parseCheckpoint, parseKey, splitCheckpoints } from "../note.js";
 import { exactOdds } from "../odds.js";
 import { roads } from "../roads.js";
@@ -88,8 +87,8 @@ function detail({ type, data }) {
   if (data.card !== undefined || data.hand) return [say(data.hand), data.number, face(data.card), data.rule ? say(`rule.${data.rule}`) : "", data.reason ?? ""].filter(Boolean).join(" ");
   if (type === "wagers_placed") return data.wagers.map(({ seat, bet, stake }) => `${say("seat")} ${seat} ${say(`bet.${bet}`)} ${stake}`).join("; ");
   if (type === "coup_settled") return `${data.settlement.settlement_id}: ${say("paid")} ${data.settlement.paid}`;
-  const { coup, ...rest } = data;
-  return Object.entries(rest).map(([key, value]) => `${key} ${typeof value === "object" ? JSON.stringify(value) : value}`).join(", ");
+  const told = Object.entries(data).filter(([key]) => !["coup", "rules", "rulebook_hash", "was_hash"].includes(key));
+  return told.map(([key, value]) => `${key} ${typeof value === "object" ? JSON.stringify(value) : value}`).join(", ");
 }
 
 /** What happened, position by position. */
@@ -101,7 +100,9 @@ function steps(events, { ok, position }) {
     row.wrong = wrong;
     return row;
   });
-  return table(["", "position", "time", "who", "what", ""].map((key) => key && say(key)), rows);
+  const whole = table(["", "position", "time", "who", "what", ""].map((key) => key && say(key)), rows);
+  whole.classList.add("steps");
+  return whole;
 }
 
 /** The five roads of the shoe up to a coup, in letters. */
@@ -194,7 +195,7 @@ async function runLog(keys) {
   showVerdict(verdict.ok, [
     ["position", verdict.first_bad], ["reason", verdict.reason], ["origin", verifier.header?.origin], ["events", verifier.tree.size],
     ["root", verdict.root], ["signed_to", verdict.signed_to], ["signed", verdict.keys?.join(", ")], ["unsigned", verdict.unsigned_settlements],
-    ["judged", verdict.judged?.settlements], ["not_judged", verdict.not_judged], ["not_decoded", verdict.not_decoded],
+    ["judged", verdict.judged?.settlements], ["not_judged", verdict.judged?.not_judged], ["not_decoded", verdict.judged?.not_decoded],
   ]);
   offerCoups(verifier, told, { ok: verdict.ok, position: verdict.first_bad });
 }
