@@ -5,7 +5,7 @@
  * completed deal, each settlement, refunds, aggregate maxima and accrued commission.
  */
 
-import { BANKER_DRAWS_ON, fitsDrawTable, outcome, points, total } from "./cards.js";
+import { BANKER_DRAWS_ON, fitsDrawTable, nextHand, outcome, points, total } from "./cards.js";
 import { payerOf, phaseOf, settle, sums, voidLines } from "./settlement.js";
 
 /** A contradiction: which part of the record is wrong, and where. */
@@ -100,6 +100,8 @@ export class Coup {
     /** Commission accrued less reversed, by payer; the first versions of the events name seats alone. */
     this.accrued = new Map();
     this.accruedBySeat = false;
+    /** The newest event of a transaction that moved money, until that is over. */
+    this.moved = null;
     /** Settlements whose rulebook was not at hand. */
     this.unjudged = 0;
     this.judgedCount = 0;
@@ -108,9 +110,20 @@ export class Coup {
   /** @param {object} event an envelope that belongs to the coup, or a report of the shoe */
   take(event) {
     if (event.type === "shoe_reported") this.report = event;
+    this.endTransaction(event.cause);
     const handler = HANDLERS[event.type];
     if (handler && !this.rulebook && event.type !== "betting_opened") refuse("comes before the coup began", event);
     handler?.(this, event.data, event);
+    if (MONEY.includes(event.type)) this.moved = event;
+    else if (this.moved?.cause === event.cause) this.moved = event;
+  }
+
+  /** Compare commission when a transaction that moved it is over. @param {string|null} cause of the next event */
+  endTransaction(cause) {
+    if (this.moved === null || this.moved.cause === cause) return;
+    const last = this.moved;
+    this.moved = null;
+    this.finish(last);
   }
 
   /** @returns {boolean} whether the coup is settled or void */
@@ -118,9 +131,10 @@ export class Coup {
     return this.isVoid || this.phases[2].revision > 0;
   }
 
-  /** Say what a settlement asks for and no event has told: throws a `Fault` of the part `events`. */
-  finish() {
-    if (this.capped.length) throw new Fault("events", "an aggregate maximum cut a settlement, and no event tells it");
+  /** Say what settlements ask for and no event has told. @param {object} last event of their transaction */
+  finish(last) {
+    const missing = (reason) => new Fault("events", `${last.type}: ${reason}`, last.position);
+    if (this.capped.length) throw missing("an aggregate maximum cut a settlement, and no event tells it");
     const due = new Map();
     const bySeat = this.accruedBySeat;
     for (const line of [...this.phases[1].lines, ...this.phases[2].lines]) {
@@ -129,7 +143,7 @@ export class Coup {
     }
     for (const payer of new Set([...due.keys(), ...this.accrued.keys()])) {
       const [owed, told] = [due.get(payer) ?? 0, this.accrued.get(payer) ?? 0];
-      if (owed !== told) throw new Fault("events", `commission of seat ${payer.split("/")[0]} is ${owed}, and ${told} was accrued`);
+      if (owed !== told) throw missing(`commission of seat ${payer.split("/")[0]} is ${owed}, and ${told} was accrued`);
     }
   }
 
@@ -201,10 +215,26 @@ function put(coup, data, card) {
   hand[data.number - 1] = card;
 }
 
+/** Lay a card at a free place, by the draw rule that is named where it is. */
+function dealCard(coup, data, event) {
+  if (coup.hands[data.hand][data.number - 1] !== undefined) refuse("deals a card to a place where one lies", event);
+  const due = dueRule(coup.hands, data.hand);
+  if (data.rule != null && data.rule !== due) refuse(`${due ?? "no rule"} deals a card here`, event);
+  putReported(coup, data, event);
+}
+
+/** @returns {string|null} the rule by which a hand's next card is dealt; null where no card is due or known */
+function dueRule({ player, banker }, hand) {
+  if (player.length < 2 || banker.length < 2) return "initial";
+  if ([...player, ...banker].includes(null) || nextHand(player, banker) !== hand) return null;
+  return hand === "player" ? "player_0_5_draws" : bankerRule(total(banker), player.length === 3, player).rule;
+}
+
 /** Lay a card that the shoe reported: its face must be the report's. */
 function putReported(coup, data, event) {
-  if (coup.report?.cause === event.cause && data.source !== "manual") {
-    const { report } = coup.report.data.source;
+  if (data.source !== "manual") {
+    const { journal, seq, report } = coup.report?.data.source ?? {};
+    if (`${journal}/${seq}` !== event.cause) refuse("the shoe's report that it comes of is missing", event);
     if (!same(report.face, data.card)) refuse(`the shoe reported ${report.face ?? "no face"}`, event);
     const overdrawn = report.hand === "player" && report.number === 3 && data.hand === "banker" && data.number === 3;
     const elsewhere = ["hand", "number"].some((key) => report[key] != null && report[key] !== data[key]);
@@ -354,7 +384,8 @@ function checkCap(coup, data, event) {
 }
 
 /** Count accrued commission by payer. */
-function accrue(coup, { data, v }, sign) {
+function accrue(coup, { data, v }, sign, event = null) {
+  if (event && data.currency && coup.rules && data.currency !== coup.rules.currency) refuse(`in ${coup.rules.currency} would be right`, event);
   if (v === 1 && !coup.accruedBySeat) {
     coup.accruedBySeat = true;
     const rows = [...coup.accrued].map(([payer, amount]) => ({ seat: payer.split("/")[0], amount }));
@@ -367,6 +398,9 @@ function accrue(coup, { data, v }, sign) {
   }
 }
 
+/** Events with which money of a settlement moves. */
+const MONEY = ["coup_settled", "commission_accrued", "commission_reversed"];
+
 const HANDLERS = {
   betting_opened: (coup, data, event) => coup.pin(data.rulebook, data.rulebook_hash, event),
   wagers_placed: (coup, data) => coup.wagers.push(...data.wagers),
@@ -376,7 +410,7 @@ const HANDLERS = {
     coup.wagers = kept;
   },
   wagers_voided: voidWagers,
-  card_dealt: putReported,
+  card_dealt: dealCard,
   card_disclosed: putReported,
   card_unread: (coup, data) => put(coup, data, null),
   card_entered: (coup, data) => put(coup, data, data.card),
@@ -389,6 +423,6 @@ const HANDLERS = {
   coup_settled: checkSettlement,
   aggregate_capped: checkCap,
   coup_voided: voidCoup,
-  commission_accrued: (coup, data, event) => accrue(coup, event, 1),
-  commission_reversed: (coup, data, event) => accrue(coup, event, -1),
+  commission_accrued: (coup, data, event) => accrue(coup, event, 1, event),
+  commission_reversed: (coup, data, event) => accrue(coup, event, -1, event),
 };

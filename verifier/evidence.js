@@ -160,7 +160,7 @@ function judgeCoup(file, events) {
     if (isOf(event, file.coup) || event.type === "shoe_reported") coup.take(event);
   }
   if (!coup.isOver) throw new Fault("events", `coup ${file.coup} is neither settled nor void here`);
-  coup.finish();
+  coup.endTransaction(null);
   return coup;
 }
 

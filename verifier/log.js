@@ -127,7 +127,8 @@ export class LogVerifier {
       this.decode(data.source, position);
     }
     if (type.startsWith("commission_")) this.counts.commissions += 1;
-    const id = data.coup ?? event.correlation;
+    const id = event.correlation;
+    if (data.coup != null && data.coup !== id) wrong(`${type}: it is correlated with another coup`, position);
     if (!id) return;
     const coup = this.coups.get(id) ?? this.newCoup(id);
     coup.report = this.report;
@@ -198,7 +199,7 @@ export class LogVerifier {
     if (end !== size || this.header.events !== size) wrong("missing, but the export counts it", size + 1);
     if (hex(this.tree.root()) !== root) wrong("the root is not that of the events");
     if (this.pendingKept.length) wrong(`missing, but ${this.pendingKept[0].name}, covers ${this.pendingKept[0].checkpoint.size} events`, size + 1);
-    for (const coup of this.coups.values()) if (coup.isOver) coup.finish();
+    for (const coup of this.coups.values()) coup.endTransaction(null);
   }
 
   /** @param {number} size @returns {object|undefined} the key that signs there */

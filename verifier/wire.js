@@ -275,6 +275,7 @@ function agrees(report, meaning) {
 export function contradiction(source, profile) {
   const { raw = "", report } = source;
   if (!raw || OF_THE_LINK.includes(report.kind)) return null;
+  if (!/^(?:[0-9A-F]{2})+$/.test(raw)) return "nothing: they are no upper-case hex";
   const frame = fromHex(raw);
   let meanings;
   try {
