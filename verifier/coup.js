@@ -100,6 +100,8 @@ export class Coup {
     /** Commission accrued less reversed, by payer; the first versions of the events name seats alone. */
     this.accrued = new Map();
     this.accruedBySeat = false;
+    /** Commission that lies beside the wagers, by seat. */
+    this.laid = new Map();
     /** The newest event of a transaction that moved money, until that is over. */
     this.moved = null;
     /** Settlements whose rulebook was not at hand. */
@@ -144,6 +146,9 @@ export class Coup {
     for (const payer of new Set([...due.keys(), ...this.accrued.keys()])) {
       const [owed, told] = [due.get(payer) ?? 0, this.accrued.get(payer) ?? 0];
       if (owed !== told) throw missing(`commission of seat ${payer.split("/")[0]} is ${owed}, and ${told} was accrued`);
+    }
+    for (const [seat, amount] of this.isOver ? this.laid : []) {
+      if (amount) throw missing(`commission of ${amount} lies at seat ${seat} after the coup`);
     }
   }
 
@@ -398,8 +403,13 @@ function accrue(coup, { data, v }, sign, event = null) {
   }
 }
 
+/** Count commission that is laid beside the wagers, taken from there or given back. */
+function lay(coup, data, sign) {
+  for (const { seat, amount } of data.amounts) coup.laid.set(seat, (coup.laid.get(seat) ?? 0) + sign * amount);
+}
+
 /** Events with which money of a settlement moves. */
-const MONEY = ["coup_settled", "commission_accrued", "commission_reversed"];
+const MONEY = ["coup_settled", "coup_voided", "commission_accrued", "commission_reversed", "commission_returned"];
 
 const HANDLERS = {
   betting_opened: (coup, data, event) => coup.pin(data.rulebook, data.rulebook_hash, event),
@@ -423,6 +433,10 @@ const HANDLERS = {
   coup_settled: checkSettlement,
   aggregate_capped: checkCap,
   coup_voided: voidCoup,
+  commission_prepaid: (coup, data) => lay(coup, data, 1),
+  commission_returned: (coup, data) => lay(coup, data, -1),
+  commission_collected: (coup, data) => data.method === "prepaid" && lay(coup, data, -1),
+  commission_refunded: (coup, data) => data.method === "laid" && lay(coup, data, 1),
   commission_accrued: (coup, data, event) => accrue(coup, event, 1, event),
   commission_reversed: (coup, data, event) => accrue(coup, event, -1, event),
 };
