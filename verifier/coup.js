@@ -1,0 +1,442 @@
+/**
+ * One coup, judged again from its own cards and wagers as its events are read in order.
+ *
+ * Every conclusion in the events is compared with what the rules make of what came before it: the
+ * completed deal, each settlement, refunds, aggregate maxima and accrued commission.
+ */
+
+import { BANKER_DRAWS_ON, fitsDrawTable, nextHand, outcome, points, total } from "./cards.js";
+import { payerOf, phaseOf, settle, sums, voidLines } from "./settlement.js";
+
+/** A contradiction: which part of the record is wrong, and where. */
+export class Fault extends Error {
+  /** @param {string} part @param {string} reason @param {number|null} [position] */
+  constructor(part, reason, position = null) {
+    super(reason);
+    this.part = part;
+    this.position = position;
+  }
+}
+
+const HANDS = ["player", "banker"];
+
+/** Bring a value to the one form in which defaults are left out and keys stand in order. */
+function plain(value) {
+  if (Array.isArray(value)) return value.map(plain);
+  if (typeof value !== "object" || value === null) return value ?? null;
+  const kept = Object.keys(value).filter((key) => value[key] != null && !(key === "kind" && value[key] === "chips"));
+  return Object.fromEntries(kept.sort().map((key) => [key, plain(value[key])]));
+}
+
+/** @returns {boolean} whether two values of JSON say the same */
+export function same(one, other) {
+  return JSON.stringify(plain(one)) === JSON.stringify(plain(other));
+}
+
+/** The draw rule that lets Banker draw or stand against a third card, by its two-card total. */
+const BANKER_RULES = {
+  3: ["banker_3_draws_unless_8", "banker_3_stands_on_8"],
+  4: ["banker_4_draws_on_2_7", "banker_4_stands_on_0_1_8_9"],
+  5: ["banker_5_draws_on_4_7", "banker_5_stands_on_0_3_8_9"],
+  6: ["banker_6_draws_on_6_7", "banker_6_stands_on_0_5_8_9"],
+};
+
+/** @param {string[]} player @param {string[]} banker complete hands @returns {object[]} rules that applied */
+export function drawRules(player, banker) {
+  const rules = ["player", "banker", "player", "banker"].map((hand) => ({ hand, draws: true, rule: "initial" }));
+  const [ours, theirs] = [total(player.slice(0, 2)), total(banker.slice(0, 2))];
+  if (ours > 7 || theirs > 7) {
+    return [...rules, ...HANDS.map((hand) => ({ hand, draws: false, rule: "natural" }))];
+  }
+  const playerDraws = ours < 6;
+  rules.push({ hand: "player", draws: playerDraws, rule: playerDraws ? "player_0_5_draws" : "player_6_7_stands" });
+  rules.push({ hand: "banker", ...bankerRule(theirs, playerDraws, player) });
+  return rules;
+}
+
+/** @returns {{draws: boolean, rule: string}} */
+function bankerRule(theirs, playerDraws, player) {
+  if (!playerDraws) {
+    return theirs < 6
+      ? { draws: true, rule: "banker_player_stood_0_5_draws" }
+      : { draws: false, rule: "banker_player_stood_6_7_stands" };
+  }
+  if (theirs < 3) return { draws: true, rule: "banker_0_2_draws" };
+  if (theirs === 7) return { draws: false, rule: "banker_7_stands" };
+  const draws = BANKER_DRAWS_ON[theirs].includes(points(player[2]));
+  return { draws, rule: BANKER_RULES[theirs][draws ? 0 : 1] };
+}
+
+/** The settlements of one phase: what stands, and commission accrued by payer. */
+class Phase {
+  constructor() {
+    this.revision = 0;
+    this.id = null;
+    this.lines = [];
+  }
+}
+
+/** A coup as its events make it. Feed them in order to `take`, which throws a `Fault`. */
+export class Coup {
+  /**
+   * @param {string} id shoe and number
+   * @param {string} table the second part of the origin
+   * @param {(hash: string) => import("./rulebook.js").Rulebook|null} rulebooks by their hash
+   */
+  constructor(id, table, rulebooks) {
+    this.id = id;
+    this.table = table;
+    this.rulebooks = rulebooks;
+    this.rules = null;
+    this.rulebook = null;
+    this.wagers = [];
+    /** Cards by hand; null is a face that is not known. */
+    this.hands = { player: [], banker: [] };
+    this.phases = { 1: new Phase(), 2: new Phase() };
+    this.refunds = [];
+    this.isVoid = false;
+    this.report = null;
+    this.capped = [];
+    /** Commission accrued less reversed, by payer; the first versions of the events name seats alone. */
+    this.accrued = new Map();
+    this.accruedBySeat = false;
+    /** Commission that lies beside the wagers, by seat. */
+    this.laid = new Map();
+    /** The newest event of a transaction that moved money, until that is over. */
+    this.moved = null;
+    /** Settlements whose rulebook was not at hand. */
+    this.unjudged = 0;
+    this.judgedCount = 0;
+  }
+
+  /** @param {object} event an envelope that belongs to the coup, or a report of the shoe */
+  take(event) {
+    if (event.type === "shoe_reported") this.report = event;
+    this.endTransaction(event.cause);
+    const handler = HANDLERS[event.type];
+    if (handler && !this.rulebook && event.type !== "betting_opened") refuse("comes before the coup began", event);
+    handler?.(this, event.data, event);
+    if (MONEY.includes(event.type)) this.moved = event;
+    else if (this.moved?.cause === event.cause) this.moved = event;
+  }
+
+  /** Compare commission when a transaction that moved it is over. @param {string|null} cause of the next event */
+  endTransaction(cause) {
+    if (this.moved === null || this.moved.cause === cause) return;
+    const last = this.moved;
+    this.moved = null;
+    this.finish(last);
+  }
+
+  /** @returns {boolean} whether the coup is settled or void */
+  get isOver() {
+    return this.isVoid || this.phases[2].revision > 0;
+  }
+
+  /** Say what settlements ask for and no event has told. @param {object} last event of their transaction */
+  finish(last) {
+    const missing = (reason) => new Fault("events", `${last.type}: ${reason}`, last.position);
+    if (this.capped.length) throw missing("an aggregate maximum cut a settlement, and no event tells it");
+    const due = new Map();
+    const bySeat = this.accruedBySeat;
+    for (const line of [...this.phases[1].lines, ...this.phases[2].lines]) {
+      const payer = payerOf(bySeat ? { seat: line.seat } : line);
+      if (line.commission) due.set(payer, (due.get(payer) ?? 0) + line.commission);
+    }
+    for (const payer of new Set([...due.keys(), ...this.accrued.keys()])) {
+      const [owed, told] = [due.get(payer) ?? 0, this.accrued.get(payer) ?? 0];
+      if (owed !== told) throw missing(`commission of seat ${payer.split("/")[0]} is ${owed}, and ${told} was accrued`);
+    }
+    for (const [seat, amount] of this.isOver ? this.laid : []) {
+      if (amount) throw missing(`commission of ${amount} lies at seat ${seat} after the coup`);
+    }
+  }
+
+  /** @returns {boolean} whether all cards are known, and a complete coup by the draw table */
+  get complete() {
+    const { player, banker } = this.hands;
+    return ![...player, ...banker].includes(null) && fitsDrawTable(player, banker);
+  }
+
+  /** @param {number} phase @returns {object|null} hands and outcome for the judges, where they are known */
+  judged(phase) {
+    if (phase === 2) return this.complete ? { hands: this.hands, ...outcome(this.hands.player, this.hands.banker) } : null;
+    const [player, banker] = HANDS.map((hand) => this.hands[hand].slice(0, 2));
+    if (player.length < 2 || banker.length < 2 || [...player, ...banker].includes(null)) return null;
+    return { hands: { player, banker }, ...outcome(player, banker) };
+  }
+
+  /** Take a rulebook for the one that the coup is judged by. */
+  pin(name, hash, event) {
+    this.rulebook = { name, hash };
+    this.rules = this.rulebooks(hash);
+    if (this.rules && this.rules.id !== name) throw new Fault("rulebook", `${hash} is of ${this.rules.id}, not of ${name}`, event.position);
+  }
+
+  /** @param {number} phase @returns {object[]} the wagers that are settled in it */
+  wagersOf(phase) {
+    return this.wagers.filter((wager) => (phaseOf(this.rules, wager.bet) ?? 2) === phase);
+  }
+
+  /** @returns {object[]} stakes of wagers that no settlement has */
+  openStakes() {
+    const settled = new Set([1, 2].flatMap((phase) => this.phases[phase].lines.map((line) => line.wager)));
+    return this.wagers.filter((wager) => !settled.has(wager.id)).map(({ id, seat, stake }) => ({ wager: id, seat, stake }));
+  }
+
+  /** @returns {object} how the coup stands, as `expected` of an evidence file */
+  expected() {
+    const lines = [...this.phases[1].lines, ...this.phases[2].lines];
+    const shown = this.complete ? outcome(this.hands.player, this.hands.banker) : null;
+    return {
+      player: this.hands.player.filter((card) => card !== null),
+      banker: this.hands.banker.filter((card) => card !== null),
+      player_total: shown?.player_total ?? null,
+      banker_total: shown?.banker_total ?? null,
+      winner: shown?.winner ?? null,
+      void: this.isVoid,
+      rulebook: this.rulebook?.name ?? null,
+      lines,
+      refunds: this.refunds,
+      ...sums(lines),
+    };
+  }
+}
+
+/** Say that an event does not follow from those before it. */
+function refuse(reason, event) {
+  throw new Fault(`event at ${event.position}`, `${event.type}: ${reason}`, event.position);
+}
+
+/** Say that a settlement does not follow from cards, wagers and rulebook. */
+function unfit(reason, event) {
+  throw new Fault("settlement", `the event at ${event.position}: ${reason}`, event.position);
+}
+
+/** Lay a card, or change one. */
+function put(coup, data, card) {
+  const hand = coup.hands[data.hand];
+  while (hand.length < data.number) hand.push(null);
+  hand[data.number - 1] = card;
+}
+
+/** Lay a card at a free place, by the draw rule that is named where it is. */
+function dealCard(coup, data, event) {
+  if (coup.hands[data.hand][data.number - 1] !== undefined) refuse("deals a card to a place where one lies", event);
+  const due = dueRule(coup.hands, data.hand);
+  if (data.rule != null && data.rule !== due) refuse(`${due ?? "no rule"} deals a card here`, event);
+  putReported(coup, data, event);
+}
+
+/** @returns {string|null} the rule by which a hand's next card is dealt; null where no card is due or known */
+function dueRule({ player, banker }, hand) {
+  if (player.length < 2 || banker.length < 2) return "initial";
+  if ([...player, ...banker].includes(null) || nextHand(player, banker) !== hand) return null;
+  return hand === "player" ? "player_0_5_draws" : bankerRule(total(banker), player.length === 3, player).rule;
+}
+
+/** Lay a card that the shoe reported: its face must be the report's. */
+function putReported(coup, data, event) {
+  if (data.source !== "manual") {
+    const { journal, seq, report } = coup.report?.data.source ?? {};
+    if (`${journal}/${seq}` !== event.cause) refuse("the shoe's report that it comes of is missing", event);
+    if (!same(report.face, data.card)) refuse(`the shoe reported ${report.face ?? "no face"}`, event);
+    const overdrawn = report.hand === "player" && report.number === 3 && data.hand === "banker" && data.number === 3;
+    const elsewhere = ["hand", "number"].some((key) => report[key] != null && report[key] !== data[key]);
+    if (elsewhere && !overdrawn) refuse("the shoe reported it to another place", event);
+  }
+  put(coup, data, data.card ?? null);
+}
+
+/** Change a card that is on record. */
+function replace(coup, data, event, card) {
+  if ((coup.hands[data.hand][data.number - 1] ?? null) !== data.was) refuse(`${data.was} did not lie there`, event);
+  put(coup, data, card);
+}
+
+/** Compare a completed deal with the cards. */
+function checkDeal(coup, data, event) {
+  const { player, banker } = coup.hands;
+  if (!coup.complete) refuse("the deal is not complete by the draw table", event);
+  const ours = { player, banker, ...outcome(player, banker), rules: drawRules(player, banker) };
+  for (const key of Object.keys(ours)) {
+    if (!same(ours[key], data[key])) refuse(`${key} of the deal does not follow from its cards`, event);
+  }
+}
+
+/** Compare a settlement with cards, wagers and rules, and let it stand. */
+function checkSettlement(coup, data, event) {
+  const told = data.settlement;
+  const phase = coup.phases[told.phase];
+  if (!phase) unfit("a coup has two phases", event);
+  checkIdentity(coup, told, phase, event);
+  checkCards(coup, told, event);
+  const { lines, capped } = linesOf(coup, told.phase);
+  if (lines && !same(lines, told.lines)) unfit(wrongLine(lines, told.lines), event);
+  coup[lines ? "judgedCount" : "unjudged"] += 1;
+  const totals = sums(told.lines);
+  for (const key of Object.keys(totals)) {
+    if (totals[key] !== told[key]) unfit(`${key} is ${totals[key]} by its lines, and ${told[key]} was written`, event);
+  }
+  checkDifference(told, phase.lines, event);
+  Object.assign(phase, { revision: told.revision, id: told.settlement_id, lines: told.lines });
+  coup.capped = (capped ?? []).map((one) => ({ ...one, id: told.settlement_id }));
+}
+
+/** @returns {string} which line is another than the rules make it */
+function wrongLine(ours, told) {
+  const at = ours.findIndex((line, i) => !same(line, told[i]));
+  if (at < 0 || !told[at]) return `${ours.length} wagers are settled in this phase, and ${told.length} lines were written`;
+  return `the line of wager ${told[at].wager} does not follow from cards, wager and rulebook`;
+}
+
+/** A settlement's name, revision and rulebook. */
+function checkIdentity(coup, told, phase, event) {
+  const id = `${coup.table}/${coup.id}/${told.phase}/${told.revision}`;
+  if (told.coup !== coup.id || told.settlement_id !== id) unfit(`its id would be ${id}`, event);
+  if (told.revision !== phase.revision + 1 || (told.reverses ?? null) !== phase.id) {
+    unfit(`revision ${phase.revision + 1} of ${phase.id ?? "none"} would be right`, event);
+  }
+  if (told.rulebook !== coup.rulebook?.name || told.rulebook_hash !== coup.rulebook.hash) {
+    unfit("it is by another rulebook than its coup's", event);
+  }
+}
+
+/** The cards and totals that a settlement names. */
+function checkCards(coup, told, event) {
+  const judged = coup.judged(told.phase);
+  if (!judged) unfit("settled while cards are missing", event);
+  const winner = told.phase === 2 ? judged.winner : null;
+  const ours = { ...judged.hands, player_total: judged.player_total, banker_total: judged.banker_total, winner };
+  for (const key of Object.keys(ours)) {
+    if (!same(ours[key], told[key])) unfit(`${key} does not follow from the cards`, event);
+  }
+}
+
+/** @returns {{lines: object[]|null, capped?: object[]}} null where the rulebook is not at hand */
+function linesOf(coup, phase) {
+  if (!coup.rules) return { lines: null };
+  const wagers = coup.wagersOf(phase);
+  return coup.isVoid ? { lines: voidLines(wagers) } : settle(wagers, coup.rules, coup.judged(phase));
+}
+
+/** What a revision changes for each seat; nothing is said where it changes no amount. */
+function checkDifference(told, before, event) {
+  if (told.revision === 1 && told.difference == null) return;
+  const seats = new Map();
+  const add = (lines, sign) => {
+    for (const line of lines) {
+      const row = seats.get(line.seat) ?? { seat: line.seat, staked: 0, paid: 0, commission: 0 };
+      row.staked += line.kind === "promo" ? 0 : sign * line.stake;
+      row.paid += sign * line.paid;
+      row.commission += sign * line.commission;
+      seats.set(line.seat, row);
+    }
+  };
+  add(told.lines, 1);
+  add(before, -1);
+  const rows = [...seats.values()].filter((row) => row.staked || row.paid || row.commission);
+  rows.sort((one, other) => one.seat - other.seat);
+  if (!same(rows, told.difference ?? [])) unfit("the difference does not follow from its lines", event);
+}
+
+/** Wagers that could not stand: their stakes go back. */
+function voidWagers(coup, data, event) {
+  for (const refund of data.refunds) {
+    const wager = coup.wagers.find(({ id }) => id === refund.wager);
+    if (wager?.seat !== refund.seat || wager.stake !== refund.stake) refuse(`no such stake: ${refund.wager}`, event);
+  }
+  coup.wagers = coup.wagers.filter(({ id }) => !data.refunds.some((refund) => refund.wager === id));
+}
+
+/** The coup does not count: all stakes go back that no settlement has. */
+function voidCoup(coup, data, event) {
+  if (!same(coup.openStakes(), data.refunds)) refuse("the refunds are not the stakes that are open", event);
+  coup.refunds.push(...data.refunds);
+  coup.isVoid = true;
+}
+
+/** Put a wager right: changed, added or taken away. */
+function correctWager(coup, data, event) {
+  const at = data.was ? coup.wagers.findIndex(({ id }) => id === data.was.id) : -1;
+  if (data.was && (at < 0 || !same(coup.wagers[at], data.was))) refuse(`no such wager: ${data.was.id}`, event);
+  if (data.was) coup.wagers.splice(at, 1, ...(data.wager ? [data.wager] : []));
+  else if (data.wager) coup.wagers.push(data.wager);
+}
+
+/** Put the hands on record as they lay. */
+function correctHands(coup, data, event) {
+  const before = HANDS.map((hand) => coup.hands[hand].filter((card) => card !== null));
+  if (!same(before, [data.was_player, data.was_banker])) refuse("the hands did not lie so before", event);
+  coup.hands = { player: [...data.player], banker: [...data.banker] };
+  if (data.counts_again) coup.isVoid = false;
+}
+
+/** Another rulebook judges the coup from here on. */
+function correctRulebook(coup, data, event) {
+  if (data.was !== coup.rulebook?.name || data.was_hash !== coup.rulebook.hash) refuse("it was not played by that rulebook", event);
+  coup.pin(data.rulebook, data.rulebook_hash, event);
+}
+
+/** An aggregate maximum must be told as it cut the settlement before it. */
+function checkCap(coup, data, event) {
+  if (!coup.rules) return;
+  const told = coup.capped.find(({ id, rows }) => id === data.settlement_id && same(rows, data.wagers));
+  if (!told || Number(told.cap.maximum) !== data.maximum || told.cap.scope !== data.scope) {
+    refuse("the aggregate maximum did not cut so", event);
+  }
+  coup.capped = coup.capped.filter((one) => one !== told);
+}
+
+/** Count accrued commission by payer. */
+function accrue(coup, { data, v }, sign, event = null) {
+  if (event && data.currency && coup.rules && data.currency !== coup.rules.currency) refuse(`in ${coup.rules.currency} would be right`, event);
+  if (v === 1 && !coup.accruedBySeat) {
+    coup.accruedBySeat = true;
+    const rows = [...coup.accrued].map(([payer, amount]) => ({ seat: payer.split("/")[0], amount }));
+    coup.accrued = new Map();
+    accrue(coup, { data: { amounts: rows }, v }, 1);
+  }
+  for (const row of data.amounts) {
+    const payer = payerOf(coup.accruedBySeat ? { seat: row.seat } : row);
+    coup.accrued.set(payer, (coup.accrued.get(payer) ?? 0) + sign * row.amount);
+  }
+}
+
+/** Count commission that is laid beside the wagers, taken from there or given back. */
+function lay(coup, data, sign) {
+  for (const { seat, amount } of data.amounts) coup.laid.set(seat, (coup.laid.get(seat) ?? 0) + sign * amount);
+}
+
+/** Events with which money of a settlement moves. */
+const MONEY = ["coup_settled", "coup_voided", "commission_accrued", "commission_reversed", "commission_returned"];
+
+const HANDLERS = {
+  betting_opened: (coup, data, event) => coup.pin(data.rulebook, data.rulebook_hash, event),
+  wagers_placed: (coup, data) => coup.wagers.push(...data.wagers),
+  wagers_withdrawn: (coup, data, event) => {
+    const kept = coup.wagers.filter(({ id }) => !data.wagers.includes(id));
+    if (coup.wagers.length - kept.length !== data.wagers.length) refuse("takes back a wager that does not stand", event);
+    coup.wagers = kept;
+  },
+  wagers_voided: voidWagers,
+  card_dealt: dealCard,
+  card_disclosed: putReported,
+  card_unread: (coup, data) => put(coup, data, null),
+  card_entered: (coup, data) => put(coup, data, data.card),
+  card_corrected: (coup, data, event) => replace(coup, data, event, data.card),
+  card_marked_unreadable: (coup, data, event) => replace(coup, data, event, null),
+  hands_corrected: correctHands,
+  wager_corrected: correctWager,
+  rulebook_corrected: correctRulebook,
+  deal_completed: checkDeal,
+  coup_settled: checkSettlement,
+  aggregate_capped: checkCap,
+  coup_voided: voidCoup,
+  commission_prepaid: (coup, data) => lay(coup, data, 1),
+  commission_returned: (coup, data) => lay(coup, data, -1),
+  commission_collected: (coup, data) => data.method === "prepaid" && lay(coup, data, -1),
+  commission_refunded: (coup, data) => data.method === "laid" && lay(coup, data, 1),
+  commission_accrued: (coup, data, event) => accrue(coup, event, 1, event),
+  commission_reversed: (coup, data, event) => accrue(coup, event, -1, event),
+};

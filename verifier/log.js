@@ -1,0 +1,312 @@
+/**
+ * A whole log, exported as JSON Lines, verified event by event (docs/log-export.md).
+ */
+
+import { concat, fromBase64, hex, sameBytes, textOf, uint64, utf8 } from "./bytes.js";
+import { Coup, Fault } from "./coup.js";
+import { readEvent } from "./envelope.js";
+import { Tree } from "./merkle.js";
+import { cosignedAt, isSignedBy, parseCheckpoint, parseKey } from "./note.js";
+import { parseRulebook } from "./rulebook.js";
+import { sha256 } from "./sha256.js";
+import { contradiction, parseProfile } from "./wire.js";
+
+export const FORMAT = "baccarat-log/1";
+const CHAIN = utf8("bac/event/1");
+
+/** @param {string} text the first line @returns {boolean} whether this means to be an exported log */
+export function isExport(text) {
+  return text.startsWith('{"format":"baccarat-log/');
+}
+
+/** Say that the log is wrong at a position, or as a whole. */
+function wrong(reason, position = null) {
+  throw new Fault("log", reason, position);
+}
+
+/**
+ * @typedef {{name: string, checkpoint: import("./note.js").Checkpoint}} Kept a checkpoint from elsewhere
+ */
+
+/** Takes the lines of an export in their order. After a `Fault` it takes no more. */
+export class LogVerifier {
+  /**
+   * @param {{keys?: import("./note.js").Key[], kept?: Kept[], witnesses?: import("./note.js").Key[], onCoup?: Function}} options
+   */
+  constructor({ keys = [], kept = [], witnesses = [], onCoup = null } = {}) {
+    Object.assign(this, { keys, kept, witnesses, onCoup });
+    this.header = null;
+    this.tree = new Tree();
+    this.head = null;
+    /** The chain's hash at the event before the newest. */
+    this.chain = null;
+    this.ended = false;
+    /** Checkpoints with what the tree was at their size. */
+    this.checkpoints = [];
+    this.announced = [];
+    this.editions = { rulebook: new Map(), profile: new Map() };
+    this.coups = new Map();
+    this.cause = { text: null, index: 0 };
+    this.report = null;
+    this.settled = [];
+    this.counts = { commissions: 0, decoded: 0, undecoded: 0 };
+    this.pendingKept = [...kept].sort((one, other) => one.checkpoint.size - other.checkpoint.size);
+  }
+
+  /** @param {string} text a line without its end; throws a `Fault` */
+  line(text) {
+    let row;
+    try {
+      row = JSON.parse(text);
+    } catch {
+      wrong(`line ${this.tree.size + 1}: no JSON`, this.tree.size + 1);
+    }
+    if (this.ended) wrong("lines after the end", this.tree.size + 1);
+    if (!this.header) this.begin(row);
+    else if ("position" in row) this.event(row);
+    else if ("edition" in row) this.edition(row);
+    else if ("checkpoint" in row) this.stored(row.checkpoint);
+    else if ("end" in row) this.end(row);
+    else wrong("a line of no known kind", this.tree.size + 1);
+  }
+
+  begin(row) {
+    if (row.format !== FORMAT || typeof row.origin !== "string") wrong(`${row.format}; this verifier reads ${FORMAT}`);
+    this.header = row;
+    this.head = sha256(utf8(row.origin));
+    this.chain = this.head;
+    const other = this.kept.find(({ checkpoint }) => checkpoint.origin !== row.origin);
+    if (other) wrong(`${other.name}, is a checkpoint of ${other.checkpoint.origin}, not of ${row.origin}`);
+  }
+
+  event({ position, bytes, hash }) {
+    const due = this.tree.size + 1;
+    if (position !== due) wrong(position > due ? "missing" : "out of order", due);
+    let event;
+    let data;
+    try {
+      data = fromBase64(bytes);
+      this.head = sha256(concat(CHAIN, this.head, uint64(data.length)), data);
+      if (hex(this.head) !== hash) wrong("the hash chain breaks here", position);
+      event = readEvent(textOf(data), { stream: this.header.origin, position });
+    } catch (error) {
+      throw error instanceof Fault ? error : new Fault("log", error.message, position);
+    }
+    this.checkId(event);
+    if (event.type === "books_closed") this.checkBooks(event.data, position);
+    this.chain = this.head;
+    this.tree.add(data);
+    this.compareKept();
+    this.judge(event);
+  }
+
+  /** An event's id follows from its cause and its place among the events of that cause. */
+  checkId({ cause, event_id: id, position }) {
+    const index = cause === this.cause.text ? this.cause.index + 1 : 0;
+    this.cause = { text: cause, index };
+    if (hex(sha256(utf8(`${cause}\n${index}`))).slice(0, 32) !== id) wrong("its id does not follow from its cause", position);
+  }
+
+  edition({ edition, hash, text }) {
+    const table = this.editions[edition] ?? wrong(`an edition of no known kind: ${edition}`);
+    if (text === null) return;
+    if (hex(sha256(utf8(text))) !== hash) wrong(`the ${edition} of hash ${hash} has another hash`, this.tree.size + 1);
+    try {
+      table.set(hash, edition === "rulebook" ? parseRulebook(text) : parseProfile(text));
+    } catch (error) {
+      wrong(`the ${edition} of hash ${hash}: ${error.message}`, this.tree.size + 1);
+    }
+  }
+
+  /** Judge one event within the log. */
+  judge(event) {
+    const { type, data, position } = event;
+    if (type === "checkpoint_key_changed") this.announced.push({ position, key: parseKey(data.key) });
+    if (type === "shoe_reported") {
+      this.report = event;
+      this.decode(data.source, position);
+    }
+    if (type.startsWith("commission_")) this.counts.commissions += 1;
+    const id = event.correlation;
+    if (data.coup != null && data.coup !== id) wrong(`${type}: it is correlated with another coup`, position);
+    if (!id) return;
+    const coup = this.coups.get(id) ?? this.newCoup(id);
+    coup.report = this.report;
+    coup.take(event);
+    this.onCoup?.(id, event, this.report);
+    if (type === "coup_settled") this.settled.push(position);
+  }
+
+  newCoup(id) {
+    const coup = new Coup(id, this.header.origin.split("/")[1], (hash) => this.editions.rulebook.get(hash) ?? null);
+    this.coups.set(id, coup);
+    return coup;
+  }
+
+  /** Read the shoe's bytes again by their profile. */
+  decode(source, position) {
+    if (!source.raw) return;
+    const profile = this.editions.profile.get(source.profile_hash);
+    if (!profile) {
+      this.counts.undecoded += 1;
+      return;
+    }
+    this.counts.decoded += 1;
+    const said = contradiction(source, profile);
+    if (said !== null) wrong(`the shoe's bytes say ${said}, and ${JSON.stringify(source.report)} was recorded`, position);
+  }
+
+  /** Books that were closed name size, chain and peaks of the log before them. */
+  checkBooks({ size, chain, peaks }, position) {
+    const ours = this.tree.peaks.map(({ hash }) => hex(hash));
+    if (size !== position - 1 || chain !== hex(this.chain) || peaks.join() !== ours.join()) {
+      wrong("the books that were closed are not those of the log before them", position);
+    }
+  }
+
+  stored(text) {
+    let checkpoint;
+    try {
+      checkpoint = parseCheckpoint(text);
+    } catch (error) {
+      wrong(`the checkpoint stored at ${this.tree.size}: ${error.message}`);
+    }
+    const name = `the checkpoint stored at ${checkpoint.size}`;
+    if (checkpoint.origin !== this.header.origin) wrong(`${name} is of ${checkpoint.origin}, not of ${this.header.origin}`);
+    if (checkpoint.size > this.tree.size) wrong("missing, but a checkpoint covers it", this.tree.size + 1);
+    if (checkpoint.size < this.tree.size) wrong(`${name} stands elsewhere`);
+    if (!sameBytes(checkpoint.root, this.tree.root())) wrong(`${name} has another root: rewritten`, this.agreedTo() + 1);
+    this.checkpoints.push({ name, checkpoint });
+  }
+
+  /** Compare checkpoints from elsewhere whose size the log has reached. */
+  compareKept() {
+    while (this.pendingKept[0]?.checkpoint.size === this.tree.size) {
+      const kept = this.pendingKept.shift();
+      if (!sameBytes(kept.checkpoint.root, this.tree.root())) wrong(`${kept.name}, has another root: rewritten`, this.agreedTo() + 1);
+      this.checkpoints.push(kept);
+    }
+  }
+
+  /** @returns {number} the largest size of a checkpoint that agrees */
+  agreedTo() {
+    return Math.max(0, ...this.checkpoints.slice(-1).map(({ checkpoint }) => checkpoint.size));
+  }
+
+  end({ end, root }) {
+    this.ended = true;
+    const { size } = this.tree;
+    if (end !== size || this.header.events !== size) wrong("missing, but the export counts it", size + 1);
+    if (hex(this.tree.root()) !== root) wrong("the root is not that of the events");
+    if (this.pendingKept.length) wrong(`missing, but ${this.pendingKept[0].name}, covers ${this.pendingKept[0].checkpoint.size} events`, size + 1);
+    for (const coup of this.coups.values()) coup.endTransaction(null);
+  }
+
+  /** @param {number} size @returns {object|undefined} the key that signs there */
+  inForce(size) {
+    return this.announced.filter(({ position }) => position <= size).at(-1)?.key;
+  }
+
+  /** Verify the signatures. @returns {Promise<{signedTo: number, keys: string[]}>} */
+  async signatures() {
+    const known = new Map([...this.keys, ...this.announced.map(({ key }) => key)].map((key) => [key.text, key]));
+    const rows = [];
+    for (const row of this.checkpoints) rows.push({ ...row, signers: await this.signersOf(row, known) });
+    const believed = this.believe(rows);
+    let signedTo = 0;
+    const used = new Set();
+    for (const { name, checkpoint, signers } of rows) {
+      const counting = signers.filter((text) => believed.has(text) && this.signsAt(text, checkpoint.size));
+      if (!counting.length) wrong(`${name} is signed by no key that ${this.keys.length ? "was given or vouched for" : "this log announced"} and is in force there`);
+      signedTo = Math.max(signedTo, checkpoint.size);
+      counting.forEach((text) => used.add(text));
+    }
+    for (const witness of this.witnesses) await this.checkWitness(witness);
+    return { signedTo, keys: [...used] };
+  }
+
+  /** @returns {boolean} whether a key signs at that size: the one in force, or any before the first announcement */
+  signsAt(text, size) {
+    return (this.inForce(size)?.text ?? text) === text;
+  }
+
+  /** @returns {Promise<string[]>} the known keys that signed it rightly */
+  async signersOf({ name, checkpoint }, known) {
+    const signers = [];
+    for (const key of known.values()) {
+      const signed = await isSignedBy(checkpoint.note, key);
+      if (signed === false) wrong(`${name} is badly signed: the signature of ${key.name} is wrong`);
+      if (signed) signers.push(key.text);
+    }
+    return signers;
+  }
+
+  /** @returns {Set<string>} keys given, and those that they vouch for; without any, those that the log names */
+  believe(rows) {
+    if (!this.keys.length) return new Set(this.announced.map(({ key }) => key.text));
+    const believed = new Set(this.keys.map((key) => key.text));
+    for (let before = -1; before !== believed.size; ) {
+      before = believed.size;
+      for (const { checkpoint, signers } of rows) {
+        if (!this.vouches(believed, checkpoint.size, signers)) continue;
+        for (const { position, key } of this.announced) if (position <= checkpoint.size) believed.add(key.text);
+      }
+    }
+    return believed;
+  }
+
+  /** @returns {boolean} whether a believed key signs in force, or as the one just before next to its successor */
+  vouches(believed, size, signers) {
+    const [before, now] = [undefined, ...this.announced.filter(({ position }) => position <= size)].slice(-2).map((row) => row?.key.text);
+    if (!signers.includes(now)) return false;
+    return believed.has(now) || (believed.has(before) && signers.includes(before));
+  }
+
+  async checkWitness(witness) {
+    for (const { checkpoint } of this.checkpoints) if ((await cosignedAt(checkpoint.note, witness)) !== null) return;
+    wrong(`no checkpoint is cosigned by ${witness.name}`);
+  }
+
+  /** @returns {Promise<object>} as `baccarat log verify --json` prints it */
+  async verdict() {
+    if (!this.ended) wrong("the export was cut: it has no end", this.tree.size + 1);
+    const { signedTo, keys } = await this.signatures();
+    return {
+      ok: true,
+      events: this.tree.size,
+      root: hex(this.tree.root()),
+      first_bad: null,
+      reason: null,
+      signed_to: signedTo,
+      keys,
+      unsigned_settlements: this.settled.filter((position) => position > signedTo).length,
+      judged: this.judged(),
+    };
+  }
+
+  /** @returns {object} how much was judged again, and how much could not be */
+  judged() {
+    const sum = (key) => [...this.coups.values()].reduce((all, coup) => all + coup[key], 0);
+    const { commissions, decoded, undecoded } = this.counts;
+    const judged = { settlements: sum("judgedCount"), commissions, decoded };
+    return { ...judged, not_decoded: undecoded, not_judged: sum("unjudged"), known_faults: {} };
+  }
+}
+
+/**
+ * Verify an exported log.
+ * @param {AsyncIterable<string>} lines
+ * @param {object} options of `LogVerifier`
+ * @returns {Promise<object>} the verdict, good or bad
+ */
+export async function verifyLog(lines, options) {
+  const verifier = new LogVerifier(options);
+  try {
+    for await (const line of lines) verifier.line(line);
+    return await verifier.verdict();
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    const events = verifier.header?.events ?? verifier.tree.size;
+    return { ok: false, events, root: null, first_bad: error.position, reason: error.message };
+  }
+}

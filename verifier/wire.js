@@ -1,0 +1,289 @@
+/**
+ * The shoe's recorded bytes, read again by the recorded wire profile (docs/shoe-link.md).
+ *
+ * One frame is read by itself. What a driver adds because of earlier frames (a lost report, a copy
+ * that differs, the state of the link) has no meaning of its own in the bytes, and is not judged.
+ */
+
+import { fromHex, hex, textOf } from "./bytes.js";
+import { parseCard } from "./cards.js";
+import { parseToml } from "./toml.js";
+
+const HANDS = { 0: null, 1: "player", 2: "banker" };
+const REFERENCE_SUITS = "SHDC";
+const RANKS = "A23456789TJQK";
+/** Reports of the driver, not of a frame. */
+const OF_THE_LINK = ["link_open", "link_up", "link_down", "link_stalled", "report_lost", "copy_conflict", "frame_rejected"];
+
+/** A frame that no report of the profile fits. */
+class Unknown extends Error {}
+
+/** @param {boolean} holds */
+function must(holds) {
+  if (!holds) throw new Unknown("no such report");
+}
+
+/** Leave out what is not known: a hand, a number or a face. */
+function told(report) {
+  return Object.fromEntries(Object.entries(report).filter(([, value]) => value !== null && value !== false));
+}
+
+/** @param {number} number of a card @param {boolean} needed @returns {number|null} */
+function cardNumber(number, needed) {
+  must(number <= 3 && (number > 0 || !needed));
+  return number || null;
+}
+
+// --- enq-bcc -----------------------------------------------------------------
+
+/** @param {Uint8Array} frame @returns {Uint8Array} seq, kind and data, where the check holds */
+function enqBody(frame) {
+  const end = frame.length - 3;
+  must(end > 2 && frame[0] === 0x05 && frame[end] === 0x03);
+  const body = frame.subarray(1, end);
+  const sum = [...body, 0x03].reduce((all, byte) => all ^ byte, 0);
+  const check = String.fromCharCode(frame[end + 1], frame[end + 2]);
+  must(sum.toString(16).toUpperCase().padStart(2, "0") === check);
+  return body;
+}
+
+/** The pieces of an `enq` report's data, by the profile's tables. */
+const ENQ_PIECES = {
+  target: (byte, codes) => {
+    const name = codes.targets[(byte >> 4) & 7];
+    must(name !== undefined);
+    return { target: name, number: byte & 15 };
+  },
+  card: (byte, codes) => {
+    if (byte === 0x80) return { face: null };
+    const [suit, rank] = [codes.suits[(byte >> 4) & 7], codes.ranks[byte & 15]];
+    must(suit !== undefined && rank !== undefined);
+    return { face: rank + suit };
+  },
+  result: (byte, codes) => {
+    const word = codes.results[(byte >> 4) & 7];
+    must(word !== undefined && !(byte & 12));
+    return { word, player_pair: Boolean(byte & 1), banker_pair: Boolean(byte & 2) };
+  },
+  error: (byte, codes) => {
+    const number = byte & 63;
+    return { code: codes.errors[number] ?? `error_${number}`, latched: Boolean(byte & 64) };
+  },
+};
+
+/** Bring the pieces of a frame to a report of the given kind. */
+const ENQ_REPORTS = {
+  card_drawn: ({ target, number, face }) => {
+    if (target === "first_card") return { kind: "first_card", face };
+    if (target === "burn_card") return { kind: "burn_card", face, left: number };
+    const hand = target === "other" ? null : target;
+    return { kind: "card_drawn", hand, number: cardNumber(number, hand !== null), face };
+  },
+  card_revealed: ({ target, number, face }) => {
+    must(["player", "banker"].includes(target) && face !== null);
+    return { kind: "card_revealed", hand: target, number: cardNumber(number, true), face };
+  },
+  card_carried_over: ({ target, number, face }) => {
+    must(["player", "banker"].includes(target));
+    return { kind: "card_carried_over", hand: target, number: cardNumber(number, true), face };
+  },
+  card_out_of_game: ({ face }) => ({ kind: "card_out_of_game", face }),
+  device_result: ({ word, player_pair, banker_pair }) => {
+    if (word === "forced_end") return { kind: "round_forced_end" };
+    return { kind: "device_result", winner: word.replace("_six", ""), player_pair, banker_pair, banker_six: word === "banker_six" };
+  },
+  error_raised: ({ code, latched }) => ({ kind: "error_raised", code, latched }),
+  error_cleared: ({ code }) => ({ kind: "error_cleared", code }),
+};
+
+/** @param {Uint8Array} frame @param {object} profile @returns {object[]} */
+function readEnq(frame, profile) {
+  const [, kind, ...data] = enqBody(frame);
+  const row = profile.codes.kinds[String.fromCharCode(kind)];
+  must(row !== undefined && (row.data ?? []).length === data.length && data.every((byte) => byte & 0x80));
+  const pieces = Object.assign({}, ...(row.data ?? []).map((name, i) => ENQ_PIECES[name](data[i], profile.codes)));
+  const report = ENQ_REPORTS[row.report]?.(pieces) ?? { kind: row.report };
+  return [{ ...report, ...row.fields }];
+}
+
+// --- ref-crc -----------------------------------------------------------------
+
+/** @param {Uint8Array} data @returns {number} CRC-16/CCITT-FALSE */
+export function crc16(data) {
+  let sum = 0xffff;
+  for (const byte of data) {
+    sum ^= byte << 8;
+    for (let bit = 0; bit < 8; bit += 1) sum = ((sum << 1) ^ (sum & 0x8000 ? 0x1021 : 0)) & 0xffff;
+  }
+  return sum;
+}
+
+/** @param {Uint8Array} data without its closing zero @returns {Uint8Array} */
+export function unstuff(data) {
+  const out = [];
+  for (let at = 0; at < data.length; ) {
+    const run = data[at];
+    must(run > 0 && at + run <= data.length);
+    out.push(...data.subarray(at + 1, at + run));
+    at += run;
+    if (run < 255 && at < data.length) out.push(0);
+  }
+  return Uint8Array.from(out);
+}
+
+/** @param {number} byte @param {boolean} needed @returns {{hand: string|null, number: number|null}} */
+function place(byte, needed) {
+  const hand = HANDS[byte >> 4];
+  must(hand !== undefined && (hand !== null || (!needed && (byte & 15) === 0)));
+  return { hand, number: cardNumber(byte & 15, needed) };
+}
+
+/** @param {number} byte @returns {string|null} a face; null where it is withheld */
+function referenceCard(byte) {
+  if (byte === 0) return null;
+  const [suit, rank] = [REFERENCE_SUITS[(byte >> 4) - 1], RANKS[(byte & 15) - 1]];
+  must(suit !== undefined && rank !== undefined);
+  return rank + suit;
+}
+
+/** One of the words of a table, or none that is right. */
+function word(byte, words) {
+  must(byte in words);
+  return words[byte];
+}
+
+const named = (names, byte, kind) => names?.[byte] ?? `${kind}_${byte}`;
+
+/** By kind: how long its payload is, and what it means. */
+const REFERENCE = {
+  0x01: [0, () => ({ kind: "shoe_booted" })],
+  0x02: [0, () => ({ kind: "shoe_ready" })],
+  0x10: [2, ([at, card]) => ({ kind: "card_drawn", ...place(at, false), face: referenceCard(card) })],
+  0x11: [2, ([at, card]) => {
+    must(card !== 0);
+    return { kind: "card_revealed", ...place(at, true), face: referenceCard(card) };
+  }],
+  0x12: [1, ([at]) => ({ kind: "card_unreadable", ...place(at, false) })],
+  0x13: [1, ([card]) => ({ kind: "first_card", face: referenceCard(card) })],
+  0x14: [2, ([left, card]) => ({ kind: "burn_card", left: left === 255 ? null : left, face: referenceCard(card) })],
+  0x15: [0, () => ({ kind: "cut_card" })],
+  0x16: [2, ([reason, card], codes) => ({ kind: "card_out_of_game", reason: named(codes.reasons, reason, "reason"), face: referenceCard(card) })],
+  0x17: [2, ([at, card]) => ({ kind: "card_carried_over", ...place(at, true), face: referenceCard(card) })],
+  0x18: [1, ([at]) => ({ kind: "card_reversed", place: word(at, { 1: "exit", 2: "midway" }) })],
+  0x20: [2, ([error, latched], codes) => ({ kind: "error_raised", code: named(codes.errors, error, "error"), latched: word(latched, { 0: false, 1: true }) })],
+  0x21: [1, ([error], codes) => ({ kind: "error_cleared", code: named(codes.errors, error, "error") })],
+  0x22: [1, ([locked]) => ({ kind: "lock_changed", locked: word(locked, { 0: false, 1: true }) })],
+  0x30: [2, ([winner, flags]) => {
+    must(flags < 8);
+    const bits = { player_pair: Boolean(flags & 1), banker_pair: Boolean(flags & 2), banker_six: Boolean(flags & 4) };
+    return { kind: "device_result", winner: word(winner, { 1: "player", 2: "banker", 3: "tie" }), ...bits };
+  }],
+  0x31: [0, () => ({ kind: "round_forced_end" })],
+};
+
+/** @param {Uint8Array} frame @param {object} profile @returns {object[]} */
+function readReference(frame, profile) {
+  const whole = unstuff(frame);
+  must(whole.length >= 13);
+  const body = whole.subarray(0, -2);
+  must(crc16(body) === (whole.at(-2) << 8) + whole.at(-1));
+  must(body[0] === 1 && body[10] === body.length - 11);
+  const payload = body.subarray(11);
+  if (body[1] === 0x23) {
+    must(payload.length > 0 && payload.length < 33 && payload.every((byte) => byte > 31 && byte < 127));
+    return [{ kind: "mode_changed", mode: textOf(payload) }];
+  }
+  const row = REFERENCE[body[1]];
+  must(row !== undefined && row[0] === payload.length);
+  return [row[1]([...payload], profile.codes ?? {})];
+}
+
+// --- text-line ---------------------------------------------------------------
+
+/** @param {string} text such as `4S`, `S4` or `10H` @returns {string|null} */
+function faceOf(text) {
+  for (const spelling of [text, text.slice(1) + text[0]]) {
+    try {
+      return parseCard(spelling);
+    } catch {
+      // Not spelled so.
+    }
+  }
+  return null;
+}
+
+/** @param {string} line @param {object} profile @returns {object[]} everything that the line may lead to */
+function readBracket(line, profile) {
+  const said = profile.codes.lines?.[line];
+  if (said) return [{ kind: said.report, ...said.fields }];
+  const alarm = /^<Alarm:([^\s>]+)(?: [^>]*)?>$/.exec(line);
+  if (alarm) {
+    const code = profile.codes.alarms?.[alarm[1]]?.word ?? `alarm_${alarm[1].toLowerCase()}`;
+    const stands = profile.codes.alarms?.[alarm[1]]?.stands !== false;
+    return [{ kind: "error_raised", code, latched: stands }, { kind: "error_cleared", code }];
+  }
+  const parts = /^\[([^\]]*)\]<(?:Card:(.*)|([^>]*))>$/.exec(line);
+  must(parts !== null && (parts[2] !== undefined || parts[3] === parts[1]));
+  const moved = { kind: "mode_changed", mode: parts[1] };
+  const mode = profile.codes.modes?.[parts[1]];
+  const face = parts[2] === undefined ? null : faceOf(parts[2]);
+  if (mode === "burn") return [moved, { kind: "burn_card", face }, { kind: "error_cleared" }];
+  if (mode !== "game") return [moved, { kind: "unknown_report" }];
+  return [moved, { kind: "error_cleared" }, face ? { kind: "card_drawn", face } : { kind: "card_unreadable" }];
+}
+
+/** @param {string} code @param {object} profile @returns {object[]} */
+function readScan(code, profile) {
+  const found = new RegExp(`^(?:${profile.codes.pattern.replace(/\(\?P</g, "(?<")})$`).exec(code);
+  const face = found ? profile.codes.faces[found.groups?.face ?? code] : undefined;
+  return [face ? { kind: "card_drawn", face } : { kind: "card_unreadable" }];
+}
+
+/** @param {Uint8Array} frame @param {object} profile @returns {object[]} */
+function readLine(frame, profile) {
+  let line = textOf(frame).replace(/[\r\n]+$/, "");
+  const { prefix = "", suffix = "" } = profile.line ?? {};
+  if (prefix && line.startsWith(prefix)) line = line.slice(prefix.length);
+  if (suffix && line.endsWith(suffix)) line = line.slice(0, -suffix.length);
+  return profile.codes.variant === "scan" ? readScan(line, profile) : readBracket(line, profile);
+}
+
+const FRAMERS = { enq: readEnq, cobs: readReference, line: readLine };
+
+/** @param {string} text a wire profile's file @returns {object|null} null where its framer is not known here */
+export function parseProfile(text) {
+  const profile = parseToml(text);
+  return profile.framer in FRAMERS ? profile : null;
+}
+
+/** @param {object} report @param {object} meaning a part of what the bytes say @returns {boolean} */
+function agrees(report, meaning) {
+  const ours = told(meaning);
+  const theirs = told(report);
+  if (ours.kind === "error_cleared" && !ours.code) return theirs.kind === "error_cleared";
+  if (ours.kind === "unknown_report") return theirs.kind === "unknown_report";
+  const keys = new Set([...Object.keys(ours), ...Object.keys(theirs)]);
+  return [...keys].every((key) => ours[key] === theirs[key]);
+}
+
+/**
+ * Hold a recorded report against its recorded bytes.
+ * @param {{raw?: string, report: object}} source of a `shoe_reported`
+ * @param {object} profile
+ * @returns {string|null} what the bytes say instead; null where they say what was recorded
+ */
+export function contradiction(source, profile) {
+  const { raw = "", report } = source;
+  if (!raw || OF_THE_LINK.includes(report.kind)) return null;
+  if (!/^(?:[0-9A-F]{2})+$/.test(raw)) return "nothing: they are no upper-case hex";
+  const frame = fromHex(raw);
+  let meanings;
+  try {
+    meanings = FRAMERS[profile.framer](frame, profile);
+  } catch (error) {
+    if (!(error instanceof Unknown)) throw error;
+    return report.kind === "unknown_report" ? null : `no report that the profile knows: ${hex(frame)}`;
+  }
+  if (meanings.some((meaning) => agrees(report, meaning))) return null;
+  return JSON.stringify(told(meanings.at(-1)));
+}
