@@ -77,6 +77,7 @@ RULES: Final[dict[str, Schema]] = {
     "CorrectChips.slip": _said("F-101", least=0, most=64),
     "box": _said("B-7", most=64),
     "RepeatedRun.earlier": _text(_SHOE, "20261126-01"),
+    "ShuffleQuestioned.source": _said("20261126-01", least=0),
     "settlement_id": _SETTLEMENT,
     "reverses": _SETTLEMENT,
     "wager": _WAGER,

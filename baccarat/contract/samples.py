@@ -14,7 +14,13 @@ from events.types.table import CoupSettled, Settlement, SettlementLine
 __all__ = ["samples"]
 
 # A key that any of our maps may have: a schedule's row, a command, a face.
-_KEYS: Final = {"pays": "win", "refusals": "open_betting", "left": "9D", "values": "bets"}
+_KEYS: Final = {
+    "pays": "win",
+    "refusals": "open_betting",
+    "left": "9D",
+    "faces": "9D",
+    "values": "bets",
+}
 
 
 def samples(definitions: Mapping[str, Schema]) -> dict[str, list[Any]]:

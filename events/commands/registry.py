@@ -82,6 +82,8 @@ ROWS: Final[tuple[Row, ...]] = (
     Row("burn", shoe.Burn, _PIT, Decider.SHOE),
     Row("cut_card", shoe.CutCard, _PIT, Decider.SHOE),
     Row("end_shoe", shoe.EndShoe, _PIT, Decider.SHOE),
+    Row("count_shoe", shoe.CountShoe, _PIT | {"technician"}, Decider.SHOE),
+    Row("release_shoe", shoe.ReleaseShoe, _SUPERVISOR, Decider.SHOE),
     Row("open_betting", coup.OpenBetting, _PIT, Decider.COUP),
     Row("place_wager", wagers.PlaceWager, _WAGERS, Decider.WAGERS),
     Row("withdraw_wager", wagers.WithdrawWager, _WAGERS, Decider.WAGERS),

@@ -1,11 +1,23 @@
-"""Commands about the shoe: load, burn, cut card, end, replace, errors that are over."""
+"""Commands about the shoe: load, burn, cut card, end, replace, count, errors that are over."""
 
 from typing import Literal
 
+from msgspec import field
+
+from events.cards import Card
 from events.commands.base import Command
 from events.types.shoe_life import CutPlace
 
-__all__ = ["Burn", "ClearShoeError", "CutCard", "EndShoe", "LoadShoe", "ReplaceShoe"]
+__all__ = [
+    "Burn",
+    "ClearShoeError",
+    "CountShoe",
+    "CutCard",
+    "EndShoe",
+    "LoadShoe",
+    "ReleaseShoe",
+    "ReplaceShoe",
+]
 
 
 class LoadShoe(Command, frozen=True, kw_only=True):
@@ -42,6 +54,32 @@ class EndShoe(Command, frozen=True, kw_only=True):
     """No more coups from this shoe."""
 
     reason: str = ""
+
+
+class CountShoe(Command, frozen=True, kw_only=True):
+    """All cards of an ended shoe were counted, dealt or not, by a person or a counting device.
+
+    Args:
+        shoe: its id.
+        cards: how many there are.
+        faces: face to count, where faces were counted too.
+    """
+
+    shoe: str
+    cards: int
+    faces: dict[Card, int] = field(default_factory=dict)
+
+
+class ReleaseShoe(Command, frozen=True, kw_only=True):
+    """The next shoe may be loaded, although this one is held.
+
+    Args:
+        shoe: the held shoe's id.
+        reason: what was found.
+    """
+
+    shoe: str
+    reason: str
 
 
 class ReplaceShoe(Command, frozen=True, kw_only=True):

@@ -1,13 +1,23 @@
-"""Events in the life of a shoe besides its coups: burn, cut card, and the audit at its end."""
+"""Events in the life of a shoe besides its coups: burn, cut card, audit, count, its order."""
 
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from events.cards import Card
 from events.types.table import TableEvent
 
-__all__ = ["BurnRecorded", "CutCardCame", "CutPlace", "RepeatedRun", "ShoeAudited"]
+__all__ = [
+    "BurnRecorded",
+    "CutCardCame",
+    "CutPlace",
+    "RepeatedRun",
+    "ShoeAudited",
+    "ShoeCounted",
+    "ShoeHeld",
+    "ShoeReleased",
+    "ShuffleQuestioned",
+]
 
 CutPlace = Literal["between", "first_card", "mid_coup"]
 
@@ -83,7 +93,8 @@ class ShoeAudited(TableEvent, frozen=True, kw_only=True):
         coups: begun from it, voids included.
         voids: of these, void.
         left: faces not known to have left it, face to count.
-        repeated: the longest run in common with an earlier shoe; None when none is known.
+        repeated: the longest run in common with an earlier shoe, in logs of before; newer ones
+            have `shuffle_questioned` instead.
     """
 
     TYPE = "shoe_audited"
@@ -97,3 +108,79 @@ class ShoeAudited(TableEvent, frozen=True, kw_only=True):
     voids: int
     left: dict[Card, int]
     repeated: RepeatedRun | None = None
+
+
+class ShuffleQuestioned(TableEvent, frozen=True, kw_only=True):
+    """The cards of a shoe came in an order that an honest shuffle hardly gives.
+
+    It names cards that the table has seen, and no person. The bound holds for all comparisons made
+    in this shoe together.
+
+    Args:
+        shoe: its id.
+        kind: the order is that of new packs (`factory`), of an `earlier` shoe, or repeats `itself`.
+        source: the name of the factory order, or the id of the earlier shoe.
+        known: the number of cards compared.
+        step: 1 where the cards lie in a row; 2 where every second one does, and so on.
+        backwards: the order came from its end to its beginning.
+        two_piles: the source came as dealt to two piles.
+        groups: the number of groups in common.
+        length: cards in each group, at least.
+        coup: the coup in which the longest run begins.
+        cards: the longest run, at most its first cards.
+        run: its length.
+        exponent: in an honest shuffle the chance is at most 1 in ten to the power of this.
+    """
+
+    TYPE = "shuffle_questioned"
+    shoe: str
+    kind: Literal["factory", "earlier", "itself"]
+    source: str = ""
+    known: int
+    step: int = 1
+    backwards: bool = False
+    two_piles: bool = False
+    groups: int
+    length: int
+    coup: str
+    cards: tuple[Card, ...]
+    run: int
+    exponent: int
+
+
+class ShoeCounted(TableEvent, frozen=True, kw_only=True):
+    """All cards of an ended shoe were counted, by a person or a counting device.
+
+    Args:
+        shoe: its id.
+        cards: the number of cards counted.
+        faces: face to count, where faces were counted too.
+    """
+
+    TYPE = "shoe_counted"
+    shoe: str
+    cards: int
+    faces: dict[Card, int] = field(default_factory=dict)
+
+
+class ShoeHeld(TableEvent, frozen=True, kw_only=True):
+    """No other shoe is loaded until a person has released this one.
+
+    Args:
+        shoe: its id.
+        cause: its `count` did not come out, or `cards` came that it cannot hold.
+        text: which, for a person.
+    """
+
+    TYPE = "shoe_held"
+    shoe: str
+    cause: Literal["count", "cards"]
+    text: str
+
+
+class ShoeReleased(TableEvent, frozen=True, kw_only=True):
+    """A person released a held shoe, or a new count of it came out."""
+
+    TYPE = "shoe_released"
+    shoe: str
+    reason: str

@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from events.cards import RANKS, SUITS, Card
+from events.cards import RANKS, Card
 
 __all__ = ["CardCodes", "find_card_codes"]
 

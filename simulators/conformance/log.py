@@ -23,7 +23,7 @@ from events.clock import rfc3339
 from events.commands.base import Command, Refusal
 from events.commands.cards import CorrectCard
 from events.commands.coup import CloseBetting, OpenBetting, VoidCoup
-from events.commands.shoe import EndShoe, LoadShoe
+from events.commands.shoe import EndShoe, LoadShoe, ReleaseShoe
 from events.commands.wagers import PlaceWager, WagerRequest
 from events.errors import OurBug
 from events.mqtt.topics import Topics
@@ -160,6 +160,10 @@ class _Table:
         self._shoes += 1
         self._cards = list(reversed(shuffled(self._rng.randrange(2**32))))
         self._over = []
+        for held in self._state.held:
+            reason = "one copy too many by a correction"
+            release = ReleaseShoe(transaction=self.transaction(), shoe=held.shoe, reason=reason)
+            self.must(release)
         self.must(LoadShoe(transaction=self.transaction(), shoe=f"20261127-{self._shoes:02}"))
         first = self._cards.pop()
         self._say(FirstCard(face=first))

@@ -98,6 +98,7 @@ class ShoeChanges:
         if self.id:
             end = EndShoe(transaction=f"e-{self.id}", reason="cut card")
             await self._console.must(DEALER, end)
+            await self._supervisor.handle_alarms()  # a held shoe is released
         while (await self._view.until(_is_held)).link.state == STALLED:
             await self._supervisor.end_wait_for_device()
         shoe = self._shoe.next_shoe

@@ -24,7 +24,7 @@ from events.commands.cards import (
 )
 from events.commands.coup import ConfirmResult, VoidCoup
 from events.commands.registry import COMMAND_NAMES
-from events.commands.shoe import Burn, ClearShoeError
+from events.commands.shoe import Burn, ClearShoeError, ReleaseShoe
 from events.commands.staff import AcknowledgeAlarm
 from simulators.device.script import FallenCard
 from simulators.people.console import Console, refused
@@ -55,6 +55,7 @@ _PATIENCE: Final = 3  # refusals of another kind: a report came meanwhile, and c
 # Alarms that the table clears by itself, with their cause.
 _CAUSED: Final = (SHOE_ERROR, "link_down", "log_unwritable")
 _BURN_MISSING: Final = "burn_missing"
+_SHOE_HELD: Final = "shoe_held"
 
 
 class GameTally(Struct, kw_only=True):
@@ -214,6 +215,10 @@ class Supervisor:
         if alarm.name == _BURN_MISSING:
             reason = "the cards were changed in mid-coup; none were burned"
             return Burn(transaction=self._transaction("b", alarm.name), cards=0, reason=reason)
+        if alarm.name == _SHOE_HELD:
+            shoe = alarm.text.removeprefix("shoe ").partition(":")[0]
+            transaction = self._transaction("h", shoe)
+            return ReleaseShoe(transaction=transaction, shoe=shoe, reason="counted face by face")
         return AcknowledgeAlarm(transaction=self._transaction("a", alarm.name), alarm=alarm.name)
 
     def _next(self, seen: TableSeen, standing: CoupSeen, table: OnTheTable) -> Command | None:

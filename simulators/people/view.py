@@ -65,6 +65,7 @@ class AlarmSeen(Struct, frozen=True, kw_only=True):
     """An active alarm."""
 
     name: str
+    text: str = ""
     coup: str | None = None
 
 

@@ -465,8 +465,7 @@ def _audit_again(draft: DecisionBuilder, coup: Coup) -> None:
     shoe = draft.state.shoe
     if shoe is None or not shoe.ended or find_past_coup(draft.state, coup.id) is None:
         return
-    earlier = [each for each in draft.state.orders if each[0] != shoe.id]
-    draft.emit(audit_shoe(shoe, earlier))
+    draft.emit(audit_shoe(shoe))
 
 
 def correct_rulebook(

@@ -22,6 +22,7 @@ from events.types.table import (
     Wager,
 )
 from events.types.wagers import AggregateCapped, CappedWager, WagersVoided
+from table_core.decide.shoe_doubts import hold_by_cards, question_order
 from table_core.fold.dispatch import FoldedEvents, fold
 from table_core.refusals import Decision
 from table_core.rules.commission_owed import prepaid_commission, settlement_commission
@@ -256,17 +257,23 @@ class DecisionBuilder:
     def end_shoe(self, reason: str, *, audited: bool = True) -> None:
         """End the shoe, with its audit unless that waits for the shoe's last coup."""
         shoe = self.shoe
+        for event in question_order(self.state, at_end=True):
+            self.emit(event)
         self.emit(ShoeEnded(shoe=shoe.id, reason=reason))
         if audited:
             self._audit(shoe)
 
     def _audit(self, shoe: ShoeState) -> None:
-        earlier = [each for each in self.state.orders if each[0] != shoe.id]
-        self.emit(audit_shoe(shoe, earlier))
+        audit = audit_shoe(shoe)
+        self.emit(audit)
+        for event in hold_by_cards(audit):
+            self.emit(event)
 
     def _end_shoe_after_its_last_coup(self) -> None:
         if self.state.in_progress:
             return
+        for event in question_order(self.state, at_end=False):
+            self.emit(event)
         for replaced in self.state.replaced:
             if not replaced.audited:
                 self._audit(replaced)

@@ -1,12 +1,22 @@
-"""Commands about the shoe: load, burn, cut card, end, replace, clear an error. Pure."""
+"""Commands about the shoe: load, burn, cut card, end, replace, count, clear an error. Pure."""
 
 from typing import Final
 
-from events.commands.shoe import Burn, ClearShoeError, CutCard, EndShoe, LoadShoe, ReplaceShoe
+from events.commands.shoe import (
+    Burn,
+    ClearShoeError,
+    CountShoe,
+    CutCard,
+    EndShoe,
+    LoadShoe,
+    ReleaseShoe,
+    ReplaceShoe,
+)
 from events.types.irregularities import ShoeErrorCleared
-from events.types.shoe_life import BurnRecorded
+from events.types.shoe_life import BurnRecorded, ShoeCounted, ShoeReleased
 from events.types.table import AlarmCleared, ShoeLoaded
 from table_core.decide.decision import ANY, DecisionBuilder, DecisionContext, Handlers, Offers
+from table_core.decide.shoe_doubts import HELD_ALARM, count_faults, hold
 from table_core.refusals import Decision, first_refusal, refuse
 from table_core.rules.rulebook import CommissionTiming
 from table_core.rules.rulebook_file import DECKS
@@ -19,13 +29,16 @@ __all__ = [
     "burn",
     "clear_shoe_error",
     "commission_owed_before",
+    "count_shoe",
     "end_shoe",
     "load_shoe",
+    "release_shoe",
     "replace_shoe",
     "report_cut_card",
 ]
 
 _MAX_BURN: Final = 52
+_MAX_COUNT: Final = 999  # cards: more than any shoe holds, and the most that a form takes
 
 
 def load_shoe(state: TableState, command: LoadShoe, context: DecisionContext) -> Decision:
@@ -112,6 +125,61 @@ def report_cut_card(state: TableState, command: CutCard, context: DecisionContex
     return (cut_card_event(state.shoe, command.place, procedure, by="person"),)
 
 
+def count_shoe(state: TableState, command: CountShoe, context: DecisionContext) -> Decision:
+    """Record a count of all cards of an ended shoe; one that does not come out holds the next."""
+    shoe, numbers = state.shoe, (command.cards, *command.faces.values())
+    refusal = first_refusal(
+        (
+            shoe is not None and command.shoe == shoe.id and not shoe.ended,
+            "shoe_in_play",
+            f"end shoe {command.shoe} before counting it",
+        ),
+        (not state.orders, "no_shoe", "no shoe has ended that could be counted"),
+        (
+            all(ended != command.shoe for ended, _ in state.orders),
+            "unknown_shoe",
+            f"no shoe {command.shoe!r} has ended here",
+        ),
+        (
+            not all(0 <= number <= _MAX_COUNT for number in numbers),
+            "invalid_count",
+            f"a count is 0 to {_MAX_COUNT} cards",
+        ),
+        (
+            bool(command.faces) and sum(command.faces.values()) != command.cards,
+            "invalid_count",
+            f"the faces do not add up to {command.cards} cards",
+        ),
+    )
+    if refusal:
+        return refusal
+    counted = ShoeCounted(shoe=command.shoe, cards=command.cards, faces=command.faces)
+    faults = count_faults(counted, context.rulebook.decks)
+    causes = {each.cause for each in state.held if each.shoe == command.shoe}
+    if not faults:
+        again = "counted again, and the count comes out"
+        return (counted, *(_release(state, command.shoe, again) if causes == {"count"} else ()))
+    return (counted, *(() if "count" in causes else hold(command.shoe, "count", faults)))
+
+
+def release_shoe(state: TableState, command: ReleaseShoe, _: DecisionContext) -> Decision:
+    """Let the next shoe be loaded although this one is held."""
+    if not state.held:
+        return refuse("not_held", "no shoe is held")
+    if all(each.shoe != command.shoe for each in state.held):
+        held = ", ".join(each.shoe for each in state.held)
+        return refuse("unknown_shoe", f"shoe {command.shoe!r} is not held, but {held}")
+    if not command.reason.strip():
+        return refuse("reason_required", "say what was found")
+    return _release(state, command.shoe, command.reason)
+
+
+def _release(state: TableState, shoe: str, reason: str) -> tuple[ShoeReleased | AlarmCleared, ...]:
+    released = ShoeReleased(shoe=shoe, reason=reason)
+    others = any(each.shoe != shoe for each in state.held)
+    return (released,) if others else (released, AlarmCleared(alarm=HELD_ALARM))
+
+
 def clear_shoe_error(state: TableState, command: ClearShoeError, _: DecisionContext) -> Decision:
     """Clear a device error that is over, or a stall without a reason.
 
@@ -142,6 +210,11 @@ def _shoe_faults(
     """Return the checks of a new shoe, loaded or replaced, as (fails, code, text)."""
     last = state.shoe
     return (
+        (
+            bool(state.held),
+            "shoe_held",
+            "; ".join(f"{each.text}; a supervisor releases it" for each in state.held),
+        ),
         (
             not _is_shoe_id(command.shoe),
             "invalid_shoe",
@@ -187,6 +260,8 @@ HANDLERS: Final[Handlers] = {
     Burn: burn,
     CutCard: report_cut_card,
     EndShoe: end_shoe,
+    CountShoe: count_shoe,
+    ReleaseShoe: release_shoe,
     ReplaceShoe: replace_shoe,
     ClearShoeError: clear_shoe_error,
 }
@@ -195,6 +270,10 @@ OFFERS: Final = Offers(
         LoadShoe(transaction=ANY, shoe=""),
         Burn(transaction=ANY, cards=-1, reason=""),
         ReplaceShoe(transaction=ANY, shoe="", reason=""),
+        CountShoe(transaction=ANY, shoe="", cards=0),
+        ReleaseShoe(transaction=ANY, shoe="", reason=""),
     ),
-    details=frozenset({"invalid_shoe", "wrong_decks", "invalid_burn", "reason_required"}),
+    details=frozenset(
+        {"invalid_shoe", "unknown_shoe", "wrong_decks", "invalid_burn", "reason_required"}
+    ),
 )

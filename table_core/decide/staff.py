@@ -6,6 +6,7 @@ from events.commands.staff import AcknowledgeAlarm, AssignDealer
 from events.types.irregularities import DealerAssigned
 from events.types.table import AlarmCleared
 from table_core.decide.decision import DecisionContext, Handlers, Offers
+from table_core.decide.shoe_doubts import HELD_ALARM
 from table_core.refusals import Decision, refuse
 from table_core.state.shoe import BURN_ALARM
 from table_core.state.table import TableState
@@ -25,7 +26,7 @@ def acknowledge_alarm(state: TableState, command: AcknowledgeAlarm, _: DecisionC
     alarm = next((each for each in state.alarms if each.name == command.alarm), None)
     if alarm is None:
         return refuse("no_such_alarm", f"no alarm {command.alarm!r} waits to be acknowledged")
-    if alarm.coup is not None or alarm.name == BURN_ALARM:
+    if alarm.coup is not None or alarm.name in {BURN_ALARM, HELD_ALARM}:
         return refuse("stands_until_resolved", f"{alarm.text}; only that clears it")
     return (AlarmCleared(alarm=alarm.name),)
 

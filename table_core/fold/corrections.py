@@ -116,7 +116,7 @@ def _lawful(state: TableState, coup: Coup | None, event: TableEvent) -> bool:
 def _hands(state: TableState, event: HandsCorrected) -> TableState:
     was = in_dealing_order(event.was_player, event.was_banker)
     now = in_dealing_order(event.player, event.banker)
-    shoe, orders = state.shoe, state.orders
+    shoe = state.shoe
     mine = find_past_coup(state, event.coup)
     if shoe is not None and mine is not None:
         # The shoe has counted a card whose face nobody knows as well.
@@ -126,9 +126,6 @@ def _hands(state: TableState, event: HandsCorrected) -> TableState:
         if event.counts_again:
             shoe = replace(shoe, voids=shoe.voids - 1)
     name = event.coup.rpartition("/")[0]
-    orders = tuple(
-        (its, _in_order(order, was, now) if its == name else order) for its, order in orders
-    )
     # A shoe that was replaced may still wait for its audit.
     replaced = tuple(
         replace(each, order=_in_order(each.order, was, now)) if each.id == name else each
@@ -136,7 +133,7 @@ def _hands(state: TableState, event: HandsCorrected) -> TableState:
     )
     totals, again = state.totals, event.counts_again
     totals = replace(totals, coups=totals.coups + again, voids=totals.voids - again)
-    return replace(state, shoe=shoe, orders=orders, replaced=replaced, totals=totals)
+    return replace(state, shoe=shoe, replaced=replaced, totals=totals)
 
 
 def _settled(state: TableState, event: CoupSettled) -> TableState:

@@ -42,7 +42,15 @@ from events.types.irregularities import (
     IrregularityRecorded,
     ShoeErrorCleared,
 )
-from events.types.shoe_life import BurnRecorded, CutCardCame, ShoeAudited
+from events.types.shoe_life import (
+    BurnRecorded,
+    CutCardCame,
+    ShoeAudited,
+    ShoeCounted,
+    ShoeHeld,
+    ShoeReleased,
+    ShuffleQuestioned,
+)
 from events.types.snapshot_anchor import BooksClosed
 from events.types.table import (
     AlarmCleared,
@@ -96,8 +104,11 @@ from table_core.fold.shoe import (
     on_shoe_audited,
     on_shoe_ended,
     on_shoe_error_cleared,
+    on_shoe_held,
     on_shoe_loaded,
+    on_shoe_released,
     on_shoe_reported,
+    on_shuffle_questioned,
 )
 from table_core.roads.columns import bead_of
 from table_core.rules.commission_owed import fold_commission, without_refunds
@@ -324,6 +335,10 @@ _FOLDS: Final[dict[type[TableEvent], Callable[[TableState, Any], TableState]]] =
     BurnRecorded: on_burn_recorded,
     CutCardCame: on_cut_card_came,
     ShoeAudited: on_shoe_audited,
+    ShuffleQuestioned: on_shuffle_questioned,
+    ShoeCounted: _on_nothing,
+    ShoeHeld: on_shoe_held,
+    ShoeReleased: on_shoe_released,
     ShoeReported: on_shoe_reported,
     AlarmRaised: _on_alarm_raised,
     AlarmCleared: _on_alarm_cleared,

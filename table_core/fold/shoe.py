@@ -1,4 +1,4 @@
-"""The fold of shoe reports and of a shoe's life: loaded, reported, ended, audited. Pure."""
+"""The fold of shoe reports and of a shoe's life: loaded, reported, ended, held. Pure."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -6,7 +6,14 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from events.types.irregularities import ShoeErrorCleared
-from events.types.shoe_life import BurnRecorded, CutCardCame, ShoeAudited
+from events.types.shoe_life import (
+    BurnRecorded,
+    CutCardCame,
+    ShoeAudited,
+    ShoeHeld,
+    ShoeReleased,
+    ShuffleQuestioned,
+)
 from events.types.shoe_reports import (
     CardOutOfGame,
     DeviceResult,
@@ -24,7 +31,9 @@ from events.types.shoe_reports import (
 from events.types.table import ShoeEnded, ShoeLoaded, ShoeReported
 from table_core.fold.common import current_shoe
 from table_core.persistent_list import PersistentList
+from table_core.shuffle.orders import order_of
 from table_core.state.coup import OVER, Phase
+from table_core.state.dealt_order import dealt_cards
 from table_core.state.shoe import BURN_ALARM, CARD_REPORTS, ORDERS_KEPT, ShoeState
 from table_core.state.shoe_of_card import (
     DRAWN_OUTSIDE,
@@ -38,6 +47,7 @@ from table_core.state.table import (
     MOST_ERRORS,
     STALLED,
     Coup,
+    HeldShoe,
     ShoeLink,
     TableState,
 )
@@ -48,8 +58,11 @@ __all__ = [
     "on_shoe_audited",
     "on_shoe_ended",
     "on_shoe_error_cleared",
+    "on_shoe_held",
     "on_shoe_loaded",
+    "on_shoe_released",
     "on_shoe_reported",
+    "on_shuffle_questioned",
 ]
 
 
@@ -66,17 +79,33 @@ def on_shoe_loaded(state: TableState, event: ShoeLoaded) -> TableState:
 def on_shoe_ended(state: TableState, _: ShoeEnded) -> TableState:
     """End the shoe: no more coups come from it."""
     shoe = current_shoe(state)
-    orders = (*state.orders, (shoe.id, shoe.order))[-ORDERS_KEPT:]
+    order = order_of(card for card, _ in dealt_cards(state, shoe.id))
+    orders = (*state.orders, (shoe.id, order))[-ORDERS_KEPT:]
     return _forget_burn(replace(state, shoe=replace(shoe, ended=True), orders=orders))
 
 
 def on_shoe_audited(state: TableState, event: ShoeAudited) -> TableState:
     """Close the shoe's record of cards."""
     shoe = next((s for s in (state.shoe, *state.replaced) if s and s.id == event.shoe), None)
-    if shoe is None:
-        return state
-    orders = tuple((name, shoe.order if name == shoe.id else o) for name, o in state.orders)
-    return with_shoe(replace(state, orders=orders), replace(shoe, audited=True))
+    return state if shoe is None else with_shoe(state, replace(shoe, audited=True))
+
+
+def on_shuffle_questioned(state: TableState, event: ShuffleQuestioned) -> TableState:
+    """Note the doubt about the order of the shoe on the table."""
+    shoe = current_shoe(state)
+    others = tuple(each for each in shoe.questioned if each[0] != event.kind)
+    return replace(state, shoe=replace(shoe, questioned=(*others, (event.kind, event.exponent))))
+
+
+def on_shoe_held(state: TableState, event: ShoeHeld) -> TableState:
+    """Hold the next shoe."""
+    held = HeldShoe(shoe=event.shoe, cause=event.cause, text=event.text)
+    return replace(state, held=(*state.held, held))
+
+
+def on_shoe_released(state: TableState, event: ShoeReleased) -> TableState:
+    """Release the next shoe, as far as this one held it."""
+    return replace(state, held=tuple(each for each in state.held if each.shoe != event.shoe))
 
 
 def on_burn_recorded(state: TableState, _: BurnRecorded) -> TableState:

@@ -13,7 +13,15 @@ from events.types.irregularities import (
     ExcessCardDrawn,
     ExcessCardResolved,
 )
-from events.types.shoe_life import BurnRecorded, CutCardCame, ShoeAudited
+from events.types.shoe_life import (
+    BurnRecorded,
+    CutCardCame,
+    ShoeAudited,
+    ShoeCounted,
+    ShoeHeld,
+    ShoeReleased,
+    ShuffleQuestioned,
+)
 from events.types.table import (
     CardDealt,
     CardDisclosed,
@@ -110,6 +118,28 @@ def _completed(event: DealCompleted, _: Moment, __: Currency) -> EventWords:
     )
 
 
+def _questioned(event: ShuffleQuestioned, _: Moment, __: Currency) -> EventWords:
+    whose = {
+        "factory": "new packs",
+        "earlier": f"shoe {event.source}",
+        "itself": "cards that came before in it",
+    }[event.kind]
+    details = (
+        f"{event.groups} groups of {event.length} cards in common, among {event.known}",
+        f"the longest run has {event.run} cards, in coup {event.coup}: {faces(event.cards)}",
+        f"in an honest shuffle at most once in 10^{event.exponent} shoes",
+    )
+    return EventWords(
+        f"The order of shoe {event.shoe} is that of {whose}, in part.", details, "trouble"
+    )
+
+
+def _counted(event: ShoeCounted, _: Moment, __: Currency) -> EventWords:
+    counts = ", ".join(f"{face} {n}" for face, n in event.faces.items())
+    details = (f"faces: {counts}",) if counts else ()
+    return EventWords(f"Shoe {event.shoe} was counted: {event.cards} cards.", details, "decision")
+
+
 def _excess_resolved(event: ExcessCardResolved, _: Moment, __: Currency) -> EventWords:
     seen = "had" if event.seen else "had not"
     became = {
@@ -133,6 +163,12 @@ CARD_WORDS: Final[dict[type[TableEvent], WordsOf]] = {
             f"Of shoe {e.shoe} {e.seen} cards left it, {e.known} with a known face, "
             f"{e.burned} of them burned, in {e.coups} coups."
         )
+    ),
+    ShuffleQuestioned: _questioned,
+    ShoeCounted: _counted,
+    ShoeHeld: lambda e, _, __: EventWords(f"The next shoe is held: {e.text}.", (), "trouble"),
+    ShoeReleased: lambda e, _, __: EventWords(
+        f"Shoe {e.shoe} no longer holds the next one.", (f"reason: {e.reason}",), "decision"
     ),
     ShoeReported: _reported,
     BurnRecorded: _burn,

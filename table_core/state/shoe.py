@@ -9,20 +9,17 @@ card.
 A shoe that is replaced in mid-coup keeps its own cards: `table_core.state.shoe_of_card` finds the
 shoe that a card came from.
 
-Audits a shoe that has ended: its composition, and any repeat of an earlier order. A false shuffle
-leaves a long run of an earlier shoe's order intact. The audit reports the longest common run with
-an upper bound of its probability: honest shuffles share runs of two or three cards.
+Audits the composition of a shoe that has ended. `table_core.shuffle` looks at its order.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from fractions import Fraction
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from events.cards import Card, Hand
-from events.types.shoe_life import BurnRecorded, CutCardCame, CutPlace, RepeatedRun, ShoeAudited
+from events.types.shoe_life import BurnRecorded, CutCardCame, CutPlace, ShoeAudited
 from events.types.shoe_reports import (
     BurnCard,
     CardCarriedOver,
@@ -57,7 +54,6 @@ __all__ = [
     "has_reported_card",
     "has_reported_later_card",
     "has_reported_place",
-    "longest_run",
     "move_last_card",
     "new_round",
     "place_excess_card",
@@ -68,8 +64,8 @@ __all__ = [
     "times_seen",
 ]
 
-# The number of earlier shoes with which a shoe is compared at its end.
-ORDERS_KEPT: Final = 12
+ORDERS_KEPT: Final = 1000
+"""The number of earlier shoes with whose orders a shoe is compared: those of some three months."""
 _FACE: Final = 2  # letters of a face in the order
 _BEGIN_A_ROUND: Final = frozenset({CardDrawn, CardUnreadable, CardCarriedOver})
 _PLAYER: Final = Hand.PLAYER
@@ -114,6 +110,7 @@ class ShoeState(Struct, frozen=True, gc=False, kw_only=True):
         last_coup: the number of its last coup, once the cut card has come.
         ended: no more coups come from it.
         audited: its audit is on record.
+        questioned: the kinds of doubt about its order that are on record, and their exponents.
         roads: of its coups.
     """
 
@@ -135,6 +132,7 @@ class ShoeState(Struct, frozen=True, gc=False, kw_only=True):
     last_coup: int | None = None
     ended: bool = False
     audited: bool = False
+    questioned: tuple[tuple[str, int], ...] = ()
     roads: Roads = Roads()
 
 
@@ -442,21 +440,12 @@ def cut_card_event(
     return CutCardCame(shoe=shoe.id, place=place, by=by, last_coup=max(1, shoe.coups + more))
 
 
-_FACES: Final = 52
-
-
-def audit_shoe(shoe: ShoeState, earlier: Iterable[tuple[str, str]]) -> ShoeAudited:
-    """Return the audit of a shoe that has ended.
-
-    Args:
-        shoe: at its end.
-        earlier: id and order of earlier shoes.
-    """
-    faces = _faces(shoe.order)
+def audit_shoe(shoe: ShoeState) -> ShoeAudited:
+    """Return the audit of a shoe that has ended."""
+    faces = [Card(shoe.order[at : at + _FACE]) for at in range(0, len(shoe.order), _FACE)]
     left = dict.fromkeys(Card, shoe.decks)
     for face in faces:
-        left[Card(face)] -= 1
-    runs = [run for name, order in earlier if (run := longest_run(faces, name, _faces(order)))]
+        left[face] -= 1
     return ShoeAudited(
         shoe=shoe.id,
         decks=shoe.decks,
@@ -467,53 +456,4 @@ def audit_shoe(shoe: ShoeState, earlier: Iterable[tuple[str, str]]) -> ShoeAudit
         coups=shoe.coups,
         voids=shoe.voids,
         left=left,
-        repeated=max(runs, key=lambda run: run.length, default=None),
     )
-
-
-def longest_run(faces: list[str], name: str, earlier: list[str]) -> RepeatedRun | None:
-    """Return the longest run of faces in both, the first of equals; None where they share no card.
-
-    A run contains every shorter one, so common lengths are monotone. The longest is found by
-    doubling, since it is short in honest shuffles, and then by halving. Each step builds a table of
-    the earlier shoe's runs of one length.
-    """
-    longest, found = min(len(faces), len(earlier)), None
-    length = 1
-    while length <= longest and (places := _common(faces, earlier, length)) is not None:
-        length, found = 2 * length, (length, *places)
-    shortest, longest = length // 2 + 1, min(length - 1, longest)
-    while shortest <= longest:
-        length = (shortest + longest) // 2
-        places = _common(faces, earlier, length)
-        if places is None:
-            longest = length - 1
-        else:
-            shortest, found = length + 1, (length, *places)
-    if found is None:
-        return None
-    length, start, earlier_start = found
-    pairs = (len(faces) - length + 1) * (len(earlier) - length + 1)
-    chance = min(Fraction(1), Fraction(pairs, _FACES**length))
-    return RepeatedRun(
-        earlier=name,
-        length=length,
-        start=start,
-        earlier_start=earlier_start,
-        chance=f"{chance.numerator}/{chance.denominator}",
-    )
-
-
-def _common(faces: list[str], earlier: list[str], length: int) -> tuple[int, int] | None:
-    places: dict[str, int] = {}
-    for at in range(len(earlier) - length + 1):
-        places.setdefault("".join(earlier[at : at + length]), at)
-    for at in range(len(faces) - length + 1):
-        there = places.get("".join(faces[at : at + length]))
-        if there is not None:
-            return at, there
-    return None
-
-
-def _faces(order: str) -> list[str]:
-    return [order[at : at + 2] for at in range(0, len(order), 2)]

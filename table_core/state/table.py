@@ -26,6 +26,7 @@ __all__ = [
     "Alarm",
     "Coup",
     "DealtCard",
+    "HeldShoe",
     "MoneyTotals",
     "ShoeLink",
     "Slip",
@@ -218,6 +219,14 @@ class Alarm(Struct, frozen=True, gc=False, kw_only=True):
     coup: str | None = None
 
 
+class HeldShoe(Struct, frozen=True, gc=False, kw_only=True):
+    """A shoe that a person must release before another is loaded; `cause` as in `ShoeHeld`."""
+
+    shoe: str
+    cause: str
+    text: str
+
+
 class MoneyTotals(Struct, frozen=True, gc=False, kw_only=True):
     """What was settled in one currency since the log began, in minor units.
 
@@ -281,7 +290,8 @@ class TableState(Struct, frozen=True, gc=False, kw_only=True):
         shoe: the shoe on the table.
         replaced: earlier shoes whose cards may still be reported: those of the coup in progress,
             or of the last coup until the next begins.
-        orders: id and order of earlier shoes, the newest last.
+        orders: id and order of earlier shoes, the newest last, as `table_core.shuffle.orders`.
+        held: shoes that a person must release before another is loaded.
         link: the shoe link.
         coup: in progress, or the last one.
         past: the coups that ended since the shoe was loaded, with their corrections.
@@ -301,6 +311,7 @@ class TableState(Struct, frozen=True, gc=False, kw_only=True):
     shoe: ShoeState | None = None
     replaced: tuple[ShoeState, ...] = ()
     orders: tuple[tuple[str, str], ...] = ()
+    held: tuple[HeldShoe, ...] = ()
     link: ShoeLink = ShoeLink()
     coup: Coup | None = None
     past: PersistentList[Coup] = PersistentList()

@@ -43,7 +43,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
     "table_core": (
         ("persistent_list", "refusals"),
         ("rules",),
-        ("batch", "odds", "roads", "rulebooks"),
+        ("batch", "odds", "roads", "rulebooks", "shuffle"),
         ("rulebook_check",),
         ("state",),
         ("fold",),

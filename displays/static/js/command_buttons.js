@@ -43,6 +43,7 @@ const BUTTONS = {
       ["burn", { key: "N" }],
       ["cut_card", { key: "K" }],
       ["end_shoe", { key: "E" }],
+      ["count_shoe"],
       ["load_shoe", { key: "L" }],
       ["assign_dealer", { key: "D" }],
       ["set_limits", { key: "T" }],
@@ -138,6 +139,14 @@ const FORMS = {
       fields: [{ name: "kind", kind: "select", options }, reason],
     });
   },
+  count_shoe: (station) =>
+    askFor(station, {
+      command: "count_shoe",
+      fields: [
+        { name: "shoe", kind: "text", value: station.state.shoe?.id },
+        { name: "cards", kind: "number", label: station.word("field.counted") },
+      ],
+    }),
   replace_shoe: (station) => {
     const options = ["void", "continue"].map((value) => ({ value, text: station.word(`replace.${value}`) }));
     askFor(station, {

@@ -70,18 +70,25 @@ function drawAlarms({ alarms, link }) {
   );
 }
 
-/** Create an alarm's button: a person clears a shoe's error or silence by name, or acknowledges. */
+/** Create an alarm's button: clear a shoe's error or silence by name, release a held shoe, or acknowledge. */
 function wayOut({ name }, link) {
   const silent = name === "link_down" && link.state === "stalled";
   const code = silent ? "stalled" : name.startsWith("shoe_error_") ? name.slice("shoe_error_".length) : null;
-  const command = code ? "clear_shoe_error" : "acknowledge_alarm";
+  const held = name === "shoe_held";
+  const command = code ? "clear_shoe_error" : held ? "release_shoe" : "acknowledge_alarm";
+  const reason = { name: "reason", kind: "reason" };
+  const shoe = { name: "shoe", kind: "text", value: station.state.shoe?.id };
   const button = el("button", { type: "button", data: { key: name, command } }, word(`command.${command}`));
   return station.bind(button, {
     command: "",
-    roles: code ? ["supervisor", "technician"] : [],
+    roles: code ? ["supervisor", "technician"] : held ? ["supervisor"] : [],
     act: () =>
-      code
-        ? askFor(station, { command, fields: [{ name: "reason", kind: "reason" }], build: (values) => ({ code, ...values }) })
+      code || held
+        ? askFor(station, {
+            command,
+            fields: held ? [shoe, reason] : [reason],
+            build: (values) => (held ? values : { code, ...values }),
+          })
         : station.send(button, command, { alarm: name }),
   });
 }

@@ -162,6 +162,24 @@ supervisor: close_float {_TRAY}
 cage: {_BOX} notes="5000x12 10000x14"
 cage: {_BOX} notes="5000x12 10000x15" reason="a note stuck to the lid"
 """
+# A count is one short and released, the next comes out; then new packs that nobody has shuffled.
+_DOUBTED: Final = """
+end_shoe reason="the last of the day"
+count_shoe shoe=20261127-03 cards=415
+supervisor: release_shoe shoe=20261127-03 reason="the card lay under the shoe"
+count_shoe shoe=20261127-03 cards=416
+"""
+_NEW_PACKS: Final = """
+open
+close
+deal AS 2S 3S 4S 5S
+result player
+open
+close
+deal 6S 7S 8S 9S TS
+result banker
+end_shoe reason="nobody has shuffled it"
+"""
 # The reports that no scene before this one has.
 _WHATEVER_THE_SHOE_SAYS: Final = """
 shoe error_raised code=cannot_read latched=false
@@ -270,4 +288,6 @@ def play_scenes(game: CorpusGame) -> None:
     game.perform(_PREPAID)
     game.table.close_books()
     game.under(parse_rulebook("au-commission.toml", MARKED))
-    game.perform(_MARKED_COUP.rstrip() + _CHIPS)
+    game.perform(_MARKED_COUP.rstrip() + _CHIPS + _DOUBTED)
+    game.shoe("20261127-04")
+    game.perform(_NEW_PACKS)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from events.cards import Card
 from events.commands.coup import CloseBetting, OpenBetting
-from events.commands.shoe import LoadShoe
+from events.commands.shoe import LoadShoe, ReleaseShoe
 from events.commands.wagers import PlaceWager, WagerRequest
 from events.types.shoe_reports import (
     BurnCard,
@@ -55,6 +55,11 @@ class CardTable:
     def load(self, shoe: str, cards: tuple[Card, ...], *, decks: int = 8) -> None:
         """A shuffled shoe, its first card exposed and its burn done."""
         self.deck = Deck(cards)
+        for held in self.world.state.held:
+            release = ReleaseShoe(
+                transaction=self.world.transaction(), shoe=held.shoe, reason="corrected by chance"
+            )
+            self.world.must(release)
         self.world.must(LoadShoe(transaction=self.world.transaction(), shoe=shoe, decks=decks))
         burn = self.deck.burn()
         self.world.say(FirstCard(face=burn.first))

@@ -97,13 +97,6 @@ an overdrawn card that is taken out after a replacement counts once
     {replace}
     shoe card_out_of_game reason=overdrawn 4D -> shoe.cards=0 shoe.order=
     void_coup                -> gone(01)=2D,3C,4C,4D,9S,AS,KH
-a shoe is held against the whole order of one that was replaced
-    in closed
-    P1 B1 P2
-    {replace}
-    B2
-    disclose 9S 2D KH 3C
-    result player            -> orders.-1=20261127-01,AS4C9S2DKH
 a face is entered no more often than its own shoe has copies
     in closed
     8 x shoe burn_card 2D left=20

@@ -1,9 +1,7 @@
 """A shoe from its first card to its audit: burn, cut card, copies of a face, repeated runs."""
 
-import random
 from collections import Counter
 from collections.abc import Sequence
-from fractions import Fraction
 
 import pytest
 from hypothesis import given
@@ -19,7 +17,7 @@ from events.types.shoe_reports import (
     CardUnreadable,
     FirstCard,
 )
-from table_core.state.shoe import ShoeState, fold_card_report, longest_run, times_seen
+from table_core.state.shoe import ShoeState, fold_card_report, times_seen
 from tests.support.table.coups import SHOE, drawn
 from tests.support.table.histories import histories, play_history
 
@@ -157,20 +155,8 @@ the audit accounts for every card
     {burned_shoe}
     {play}
     end_shoe                 -> made shoe_ended shoe_audited
-                             -> shoe_audited: seen=6 known=6 burned=2 repeated=none
+                             -> shoe_audited: seen=6 known=6 burned=2
                              -> gone(01)=2D,3C,4C,9S,AS,KH
-the next shoe is held against the last
-    {new_shoe}
-    {play}
-    {play}
-    {play}
-    end_shoe
-    load_shoe shoe=02
-    {play}
-    {play}
-    {play}
-    end_shoe                 -> audit(02).repeated.earlier=20261127-01
-                             -> audit(02).repeated.length=12
 settled coups are on the roads and void ones are not
     {new_shoe}
     {play}
@@ -252,48 +238,3 @@ def test_copies_are_counted_face_by_face(faces: list[Card]) -> None:
         shoe = fold_card_report(shoe, drawn(P, 1, face.value))
     counted = {face: times_seen(shoe, face) for face in Card}
     assert {face: n for face, n in counted.items() if n} == Counter(faces)
-
-
-def test_a_shoe_that_repeats_a_long_run_of_an_earlier_one_is_told_with_its_chance() -> None:
-    rng = random.Random(5)
-    first = [rng.choice(list(Card)).value for _ in range(400)]
-    second = [rng.choice(list(Card)).value for _ in range(400)]
-    second[100:112] = first[37:49]
-    run = longest_run(second, "20261126-01", first)
-    assert run is not None
-    assert (run.length, run.start, run.earlier_start) == (12, 100, 37)
-    assert Fraction(run.chance) == Fraction(389 * 389, 52**12)
-
-
-def test_honest_shoes_share_short_runs_only() -> None:
-    rng = random.Random(6)
-    shoes = [rng.sample([c.value for c in Card for _ in range(8)], 416) for _ in range(2)]
-    run = longest_run(shoes[0], "x", shoes[1])
-    assert run is not None
-    assert run.length <= 4
-    assert Fraction(run.chance) > Fraction(1, 100)
-
-
-_FEW = st.lists(st.sampled_from(["AS", "2S", "3S"]), max_size=25)
-
-
-@given(_FEW, _FEW)
-def test_the_longest_run_is_the_one_that_a_plain_search_finds(
-    one: list[str], two: list[str]
-) -> None:
-    best = 0
-    for i in range(len(one)):
-        for j in range(len(two)):
-            length = 0
-            while (
-                i + length < len(one)
-                and j + length < len(two)
-                and one[i + length] == two[j + length]
-            ):
-                length += 1
-            best = max(best, length)
-    run = longest_run(one, "x", two)
-    assert (run.length if run else 0) == best
-    if run:
-        ours = one[run.start : run.start + run.length]
-        assert ours == two[run.earlier_start : run.earlier_start + run.length]

@@ -176,7 +176,7 @@ a void coup of an earlier shoe is corrected with what the log recalls
     load_shoe shoe=02
     recall 01
     correct_card coup=01/1 P2 2H -> totals.paid=7000 totals.voids=1 totals.coups=0
-                             -> judged(1).paid=7000 list(1).paid=7000 orders.0.1~2H
+                             -> judged(1).paid=7000 list(1).paid=7000
     recall 01
     void_coup coup=01/1      -> totals.paid=1000 totals.voids=1 list(1).paid=1000
 a token that a void gives back has cost nothing

@@ -80,7 +80,7 @@ the audit of a shoe that has ended follows
     end_shoe                 -> shoe_audited: left.6S=7 left.8S=8
     {face} 8S                -> shoe_audited: left.6S=8 left.8S=7
                              -> last()=shoe_audited count(shoe_audited)=2
-                             -> shoe.order=AS4C8S7DKHKC orders.0=20261127-01,AS4C8S7DKHKC
+                             -> shoe.order=AS4C8S7DKHKC
 a coup of an earlier shoe is corrected with what the log recalls
     {played}
     played 9S KH | 2D 3C | 1 tie 100
@@ -91,11 +91,11 @@ a coup of an earlier shoe is corrected with what the log recalls
     recall 01
     {face} 8S                -> settlement(-1).coup=20261127-01/1 settlement(-1).revision=2
                              -> totals.paid=2000 coup.id=20261127-02/1 shoe.id=20261127-02
-                             -> shoe.cards=4 orders.0.1~8S
+                             -> shoe.cards=4
     recall 01
     {face} 6S                -> settlement(-1).coup=20261127-01/1 settlement(-1).revision=3
                              -> totals.paid=3900 coup.id=20261127-02/1 shoe.id=20261127-02
-                             -> shoe.cards=4 orders.0.1~6S
+                             -> shoe.cards=4
     recall 01
     {face} 6S                -> refused same_card
     void_coup coup=01/1      -> totals.coups=2 totals.voids=1

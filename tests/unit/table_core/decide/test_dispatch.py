@@ -18,7 +18,16 @@ from events.commands.cards import (
 from events.commands.corrections import CorrectHands, CorrectRulebook, CorrectWager
 from events.commands.coup import CloseBetting, ConfirmResult, FreeHand, OpenBetting, VoidCoup
 from events.commands.registry import Decider
-from events.commands.shoe import Burn, ClearShoeError, CutCard, EndShoe, LoadShoe, ReplaceShoe
+from events.commands.shoe import (
+    Burn,
+    ClearShoeError,
+    CountShoe,
+    CutCard,
+    EndShoe,
+    LoadShoe,
+    ReleaseShoe,
+    ReplaceShoe,
+)
 from events.commands.staff import AcknowledgeAlarm, AssignDealer
 from events.commands.wagers import PlaceWager, SetLimits, WagerRequest, WithdrawWager
 from events.errors import OurBug
@@ -84,6 +93,8 @@ COMMANDS: dict[str, Command] = {
     "resolve_irregularity": ResolveIrregularity(
         transaction="x", kind="excess_card", seen=False, reason="face down"
     ),
+    "count_shoe": CountShoe(transaction="x", shoe="20261126-01", cards=416),
+    "release_shoe": ReleaseShoe(transaction="x", shoe="20261126-01", reason="found"),
     "replace_shoe": ReplaceShoe(transaction="x", shoe="20261127-02", reason="broken"),
     "set_limits": SetLimits(transaction="x", table_maximum=100_000),
     "acknowledge_alarm": AcknowledgeAlarm(transaction="x", alarm="no_such"),
@@ -116,6 +127,8 @@ correct_wager        unknown_coup betting_open + + + + + coup_misaligned + coup_
 correct_rulebook     unknown_coup betting_open unknown_rulebook unknown_rulebook unknown_rulebook unknown_rulebook unknown_rulebook coup_misaligned unknown_rulebook coup_void
 realign              nothing_to_realign nothing_to_realign nothing_to_realign nothing_to_realign nothing_to_realign nothing_to_realign nothing_to_realign + nothing_to_realign nothing_to_realign
 resolve_irregularity nothing_to_resolve nothing_to_resolve nothing_to_resolve nothing_to_resolve nothing_to_resolve nothing_to_resolve + nothing_to_resolve nothing_to_resolve nothing_to_resolve
+count_shoe           no_shoe no_shoe no_shoe no_shoe no_shoe no_shoe no_shoe no_shoe no_shoe no_shoe
+release_shoe         not_held not_held not_held not_held not_held not_held not_held not_held not_held not_held
 replace_shoe         + + + + + + + + + +
 set_limits           + coup_in_progress coup_in_progress coup_in_progress coup_in_progress coup_in_progress coup_in_progress coup_in_progress + +
 acknowledge_alarm    no_such_alarm no_such_alarm no_such_alarm no_such_alarm no_such_alarm no_such_alarm no_such_alarm no_such_alarm no_such_alarm no_such_alarm

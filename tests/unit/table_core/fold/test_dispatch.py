@@ -39,7 +39,15 @@ from events.types.irregularities import (
     ShoeErrorCleared,
 )
 from events.types.registry import KINDS
-from events.types.shoe_life import BurnRecorded, CutCardCame, ShoeAudited
+from events.types.shoe_life import (
+    BurnRecorded,
+    CutCardCame,
+    ShoeAudited,
+    ShoeCounted,
+    ShoeHeld,
+    ShoeReleased,
+    ShuffleQuestioned,
+)
 from events.types.shoe_reports import (
     CardOutOfGame,
     CardUnreadable,
@@ -79,9 +87,10 @@ from table_core.rules import commission_owed
 from table_core.rules.commission_owed import CommissionBook, CommissionTotals, Debt
 from table_core.rules.rulebook import INITIAL_PHASE
 from table_core.rules.wager_totals import UNSUMMED, WagerTotals, add_wagers
+from table_core.shuffle.orders import order_of
 from table_core.state.coup import COUP_EVENTS, Phase
 from table_core.state.shoe import BURN_ALARM, ORDERS_KEPT, ReportedCard, ShoeState
-from table_core.state.table import DealtCard, ShoeLink, TableState
+from table_core.state.table import Coup, DealtCard, HeldShoe, ShoeLink, TableState
 from tests.support.table.coups import COUP, SHOE, WAYS, drawn, settled, shoe_event, world_in
 from tests.support.table.deals import wager
 from tests.support.table.histories import histories, play_history
@@ -297,6 +306,9 @@ CAPPED = AggregateCapped(coup=COUP, settlement_id="s", maximum=1, scope="table",
 AUDIT = ShoeAudited(
     shoe=SHOE, decks=8, seen=0, known=0, burned=0, carried=0, coups=1, voids=0, left={}
 )
+QUESTIONED = ShuffleQuestioned(
+    shoe=SHOE, kind="factory", known=9, groups=1, length=9, coup=COUP, cards=(), run=9, exponent=7
+)
 CLOSED = BooksClosed(shoe=SHOE, size=1, chain="", peaks=(), fold=3, shape="", state="")
 FILLED = ChipsFilled(float_id="f1", amount=500, signed=(), slip="s1", chips=CHIPS)
 CORRECTED = ChipsCorrected(
@@ -324,6 +336,10 @@ MOVES: list[tuple[TableEvent, set[str]]] = [
     (BurnRecorded(shoe=SHOE, burned=4, by="person"), {"shoe"}),
     (CutCardCame(shoe=SHOE, place="between", by="shoe", last_coup=9), {"shoe"}),
     (AUDIT, {"shoe"}),
+    (QUESTIONED, {"shoe"}),
+    (ShoeCounted(shoe=SHOE, cards=415), set()),
+    (ShoeHeld(shoe=SHOE, cause="count", text="one missing"), {"held"}),
+    (ShoeReleased(shoe=SHOE, reason="found"), set()),
     (ShoeReported(source=shoe_event(99, LinkDown(reason="unplugged"))), {"link"}),
     (AlarmRaised(alarm="link", text="is down"), {"alarms"}),
     (AlarmCleared(alarm="lid"), {"alarms"}),
@@ -353,9 +369,22 @@ def test_an_event_moves_its_part_of_the_table(event: TableEvent, moved: set[str]
 
 
 def test_what_is_named_is_what_the_table_has_from_then_on() -> None:
-    after = fold_all(STATE, [event for event, _ in MOVES[:1] + MOVES[9:11]])
+    after = fold_all(STATE, [event for event, _ in MOVES[:1] + MOVES[13:15]])
     assert (after.rulebook, after.rulebook_hash) == ("ez", "1")
     assert (after.dealer, after.supervisor, after.limits) == ("d-7", "s-1", LIMITS)
+
+
+def test_a_held_shoe_holds_until_it_is_released() -> None:
+    held = fold(STATE, ShoeHeld(shoe=SHOE, cause="count", text="one missing"))
+    assert held.held == (HeldShoe(shoe=SHOE, cause="count", text="one missing"),)
+    assert fold(held, ShoeReleased(shoe=NEXT, reason="found")).held == held.held
+    assert fold(held, ShoeReleased(shoe=SHOE, reason="found")).held == ()
+
+
+def test_the_newest_doubt_of_a_kind_is_kept() -> None:
+    state = fold_all(STATE, [QUESTIONED, replace(QUESTIONED, exponent=90)])
+    state = fold(state, replace(QUESTIONED, kind="earlier"))
+    assert current_shoe(state).questioned == (("factory", 90), ("earlier", 7))
 
 
 def test_a_person_clears_an_error_that_the_shoe_reported() -> None:
@@ -479,25 +508,34 @@ def test_a_replaced_shoe_is_kept_as_long_as_cards_of_it_may_be_told(
 
 
 def test_the_orders_of_the_last_shoes_are_kept_the_newest_last() -> None:
-    state = TableState(orders=tuple((f"old-{n}", "9S") for n in range(ORDERS_KEPT)))
-    state = replace(state, shoe=ShoeState(id=SHOE, decks=8, order="2DKH"))
+    coup = Coup(
+        id=COUP,
+        phase=Phase.SETTLED,
+        rulebook="ez",
+        rulebook_hash="1",
+        cards=tuple(
+            DealtCard(Hand.PLAYER, n, face, "", "shoe") for n, face in [(1, Card.D2), (2, None)]
+        ),
+    )
+    elsewhere = replace(coup, id="20261126-09/1")
+    state = TableState(orders=tuple((f"old-{n}", "abc") for n in range(ORDERS_KEPT)))
+    past = state.past.append(elsewhere).append(coup)
+    state = replace(state, shoe=ShoeState(id=SHOE, decks=8, order="2DKH"), past=past)
     ended = fold(state, ShoeEnded(shoe=SHOE, reason="the cut card"))
     assert current_shoe(ended).ended
-    assert ended.orders == (*state.orders[1:], (SHOE, "2DKH"))
+    assert ended.orders == (*state.orders[1:], (SHOE, order_of([Card.D2])))
 
 
-def test_what_a_shoe_gave_after_its_end_stands_in_its_order_once_it_is_audited() -> None:
+def test_an_audit_closes_the_record_of_the_shoe_that_it_names() -> None:
     before, shoe = (
         ShoeState(id=SHOE, decks=8, order="2DKH"),
         ShoeState(id=NEXT, decks=8, order="9S"),
     )
-    state = TableState(shoe=shoe, replaced=(before,), orders=(("old", "AC"), (SHOE, "2D")))
+    state = TableState(shoe=shoe, replaced=(before,))
     of_before = fold(state, audited(SHOE))
-    assert of_before.orders == (("old", "AC"), (SHOE, "2DKH"))
     assert (of_before.shoe, of_before.replaced) == (shoe, (replace(before, audited=True),))
     of_current = fold(state, audited(NEXT))
     assert (of_current.shoe, of_current.replaced) == (replace(shoe, audited=True), (before,))
-    assert of_current.orders == state.orders
 
 
 def test_the_audit_of_a_shoe_that_is_gone_changes_nothing() -> None:

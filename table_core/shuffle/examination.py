@@ -1,0 +1,209 @@
+"""Examines the order of a shoe's cards: new packs, earlier shoes, and the shoe itself. Pure.
+
+Each source is compared by the number of groups of 2, 3 or 4 cards in a row that they have in
+common and that share no card, and by the longest run. A cut leaves one long run, each riffle halves
+the runs. `table_core.shuffle.chances` has the bound of each count.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from table_core.shuffle.chances import FACES, FALSE_ALARM, chance_of_groups, exponent
+from table_core.shuffle.orders import FACTORY_ORDERS, WAYS, Way, piles
+
+__all__ = ["Finding", "SourceKind", "examine"]
+
+SourceKind = Literal["factory", "earlier", "itself"]
+_KINDS: Final = 3
+_SEED: Final = 3  # an earlier shoe has one or two such groups in common by chance
+_SMALL: Final = {"factory": (2, 3, 4), "earlier": (3, 4), "itself": (3, 4)}
+_OF_ITSELF: Final = tuple(way for way in WAYS if way.step == 1)
+# What an honest shoe shows all the time is not worth a bound.
+_GROUPS_WORTH: Final = {2: 8, 3: 8, 4: 3}
+_RUN_WORTH: Final = 6
+
+
+class Finding(Struct, frozen=True, kw_only=True):
+    """An order that an honest shuffle hardly gives.
+
+    Args:
+        kind: of the source.
+        source: the name of the factory order, or the id of the earlier shoe.
+        way: how the shoe's cards are read.
+        two_piles: the source is read as dealt to two piles.
+        groups: groups in common that share no card.
+        length: of each group, in cards.
+        start: the first card of the longest run, counted from 0 in the reading.
+        run: the longest run, as an order.
+        run_alone: the longest run alone is as improbable as an alarm must be.
+        chance: an upper bound of the probability in an honest shuffle.
+    """
+
+    kind: SourceKind
+    source: str
+    way: Way
+    two_piles: bool = False
+    groups: int
+    length: int
+    start: int
+    run: str
+    run_alone: bool
+    chance: Fraction
+
+    @property
+    def exponent(self) -> int:
+        """The chance is at most 1 in ten to the power of this."""
+        return exponent(self.chance)
+
+
+class _Source(Struct, frozen=True):
+    kind: SourceKind
+    name: str
+    order: str
+    two_piles: bool = False
+
+
+class _Search(Struct, frozen=True):
+    """The numbers of a search that its bound needs."""
+
+    decks: int
+    kind: SourceKind
+    sources: int
+    searches: int
+    uncovered: int = 1
+
+    def chance(self, groups: int, length: int) -> Fraction:
+        return chance_of_groups(
+            self.decks,
+            groups,
+            length,
+            sources=self.sources,
+            searches=self.searches,
+            uncovered=self.uncovered,
+        )
+
+
+def examine(order: str, decks: int, earlier: Iterable[tuple[str, str]] = ()) -> tuple[Finding, ...]:
+    """Return the strongest finding of each kind whose chance is at most `FALSE_ALARM`.
+
+    Args:
+        order: the cards of the shoe that the table has seen, in dealing order.
+        decks: of the shoe.
+        earlier: id and order of earlier shoes.
+    """
+    shoes = [_Source("earlier", name, known) for name, known in earlier if len(known) > _SEED]
+    shoes += [_Source("earlier", each.name, piles(each.order), two_piles=True) for each in shoes]
+    packs = [_Source("factory", name, pack) for name, pack in FACTORY_ORDERS.items()]
+    found = [
+        *_against(order, packs, _search(decks, "factory", len(packs) * len(WAYS), FACES)),
+        *_against(order, shoes, _search(decks, "earlier", len(shoes) * len(WAYS), decks * FACES)),
+    ]
+    # Packs that all lie in the order of the factory repeat one another: that is no second finding.
+    if all(each.kind != "factory" for each in found):
+        found += _against_itself(order, _search(decks, "itself", len(_OF_ITSELF), 0))
+    best: dict[str, Finding] = {}
+    for each in sorted(found, key=lambda finding: finding.chance):
+        # A shoe that repeats itself repeats what it has in common with an earlier one by chance.
+        if each.kind not in best and (not best or each.kind != "earlier" or each.run_alone):
+            best[each.kind] = each
+    return tuple(best.values())
+
+
+def _search(decks: int, kind: SourceKind, comparisons: int, sources: int) -> _Search:
+    """Return the numbers of all searches in sources of one kind."""
+    searches = _KINDS * comparisons * (len(_SMALL[kind]) + 1)
+    if kind == "itself":
+        return _Search(decks, kind, decks * FACES // 2, searches, uncovered=2)
+    return _Search(decks, kind, sources, searches)
+
+
+def _against(order: str, sources: Sequence[_Source], search: _Search) -> Iterator[Finding]:
+    """Find sources whose order the shoe has in part; a source is a circle."""
+    size = min(_SMALL[search.kind])
+    readings = [way.read(order) for way in WAYS]
+    places: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for reading, text in enumerate(readings):
+        for at in range(len(text) - size + 1):
+            places[text[at : at + size]].append((reading, at))
+    for source in sources:
+        circle = source.order + source.order[: size - 1]
+        common = places.keys() & {circle[at : at + size] for at in range(len(source.order))}
+        starts: dict[int, list[int]] = defaultdict(list)
+        for group in common:
+            for reading, at in places[group]:
+                starts[reading].append(at)
+        round_twice = source.order * (2 if search.kind == "earlier" else 2 * search.decks)
+        for reading, ats in starts.items():
+            if len(ats) < _RUN_WORTH - size + 1 and len(ats) < _GROUPS_WORTH[size]:
+                continue
+            text = readings[reading]
+            lengths = [(at, _run_from(text, at, size, round_twice)) for at in sorted(ats)]
+            yield from _judged(search, source, WAYS[reading], text, lengths)
+
+
+def _against_itself(order: str, search: _Search) -> Iterator[Finding]:
+    """Find groups that lie in the shoe once more, before the place where they come."""
+    source = _Source("itself", "", "")
+    for way in _OF_ITSELF:
+        lengths = []
+        for at in range(_SEED, len(order) - _SEED + 1):
+            before = order[:at][::-1] if way.backwards else order[:at]
+            if order[at : at + _SEED] in before:
+                lengths.append((at, _run_from(order, at, _SEED, before)))
+        yield from _judged(search, source, way, order, lengths)
+
+
+def _run_from(text: str, at: int, length: int, source: str) -> int:
+    """Return the length of the run from a place; it has at least `length` cards."""
+    while at + length < len(text) and text[at : at + length + 1] in source:
+        length += 1
+    return length
+
+
+def _judged(
+    search: _Search, source: _Source, way: Way, text: str, runs: Sequence[tuple[int, int]]
+) -> Iterator[Finding]:
+    """Yield the finding of one comparison, if its chance is small enough.
+
+    Args:
+        search: its numbers.
+        source: compared with the shoe.
+        way: the reading.
+        text: the shoe's cards in that reading.
+        runs: place and length of the run in common from each place where there is one.
+    """
+    if not runs:
+        return
+    start, longest = max(runs, key=lambda run: run[1])
+    counts = [(_disjoint(runs, length), length) for length in _SMALL[search.kind]]
+    counts = [each for each in counts if each[0] >= _GROUPS_WORTH[each[1]]]
+    if longest >= _RUN_WORTH:
+        counts.append((1, longest))
+    chances = [(search.chance(*count), *count) for count in counts]
+    chance, groups, length = min(chances, default=(Fraction(1), 0, 0))
+    if chance <= FALSE_ALARM:
+        yield Finding(
+            kind=search.kind,
+            source=source.name,
+            way=way,
+            two_piles=source.two_piles,
+            groups=groups,
+            length=length,
+            start=start,
+            run=text[start : start + longest],
+            run_alone=search.chance(1, longest) <= FALSE_ALARM,
+            chance=chance,
+        )
+
+
+def _disjoint(runs: Sequence[tuple[int, int]], length: int) -> int:
+    """Return the largest number of groups of this length that share no card."""
+    count, free = 0, 0
+    for at, longest in runs:
+        if longest >= length and at >= free:
+            count, free = count + 1, at + length
+    return count
