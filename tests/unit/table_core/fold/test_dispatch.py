@@ -30,6 +30,7 @@ from events.types.commission import (
     PayerAmount,
     ReversedAmount,
 )
+from events.types.corrections import CorrectionAcknowledged
 from events.types.integrity import CheckpointKeyChanged
 from events.types.irregularities import (
     CoupRealigned,
@@ -81,7 +82,7 @@ from table_core.rules.rulebook import INITIAL_PHASE
 from table_core.rules.wager_totals import UNSUMMED, WagerTotals, add_wagers
 from table_core.state.coup import COUP_EVENTS, Phase
 from table_core.state.shoe import BURN_ALARM, ORDERS_KEPT, ReportedCard, ShoeState
-from table_core.state.table import DealtCard, ShoeLink, TableState
+from table_core.state.table import ChipsToMove, DealtCard, ShoeLink, TableState
 from tests.support.table.coups import COUP, SHOE, WAYS, drawn, settled, shoe_event, world_in
 from tests.support.table.deals import wager
 from tests.support.table.histories import histories, play_history
@@ -310,7 +311,9 @@ def opened() -> TableState:
     world = world_in(Phase.SETTLED)
     tray = FloatOpened(float_id="f1", amount=500, signed=(), currency="AUD", chips=CHIPS)
     world.take([tray, FILLED, AlarmRaised(alarm="lid", text="is open")])
-    return replace(world.state, shoe=replace(current_shoe(world.state), burn_recorded=False))
+    to_move = ChipsToMove(coup=f"{SHOE}/9", settlements=("s",), seats=())
+    shoe = replace(current_shoe(world.state), burn_recorded=False)
+    return replace(world.state, shoe=shoe, to_move=(to_move,))
 
 
 STATE = opened()
@@ -337,6 +340,7 @@ MOVES: list[tuple[TableEvent, set[str]]] = [
     (CAPPED, set()),
     (CLOSED, set()),
     (CheckpointKeyChanged(key="k"), set()),
+    (CorrectionAcknowledged(coup=f"{SHOE}/9", settlements=("s",)), {"to_move"}),
 ]
 
 
