@@ -13,6 +13,7 @@ from starlette.routing import BaseRoute, Route
 
 from displays.auth.accounts import UserAccounts
 from displays.auth.sessions import Sessions
+from displays.consoles.layout import TableLayout
 from displays.consoles.request_client import ConsoleRequestClient
 from displays.consoles.routes import ConsoleRoutes
 from displays.http.pages import Pages, text_response
@@ -38,7 +39,7 @@ async def no_rules(_: PublicRulebook, __: Mapping[str, str]) -> None:
     """Have no rules to show."""
 
 
-def make_app(
+def make_app(  # noqa: PLR0913 - the wiring names all of them
     live: LiveState,
     clock: Clock,
     *,
@@ -48,6 +49,7 @@ def make_app(
     idle_s: int = IDLE_SECONDS,
     names: Collection[str] = (),
     rules: RulesSource = no_rules,
+    layout: TableLayout | None = None,
 ) -> Starlette:
     """Create the application.
 
@@ -60,6 +62,7 @@ def make_app(
         idle_s: seconds of inactivity that end a session.
         names: host names of the server, in addition to its addresses.
         rules: for the page `/rules`.
+        layout: of the table, for the dealer's page; None for nine seats.
     """
     pages = Pages(secure=secure)
     epoch = secrets.token_hex(4)
@@ -75,6 +78,7 @@ def make_app(
             clock=clock,
             secure=secure,
             epoch=epoch,
+            layout=layout or TableLayout(),
         ).routes()
     return Starlette(
         routes=routes,

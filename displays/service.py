@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from displays.app import IDLE_SECONDS, RulesSource, make_app, no_rules
 from displays.auth.accounts import UserAccounts
+from displays.consoles.layout import TableLayout
 from displays.consoles.request_client import ConsoleRequestClient
 from displays.http.server import Certificate, WebServer
 from displays.live import LiveState
@@ -44,6 +45,7 @@ class DisplaySettings(Struct, frozen=True, kw_only=True):
         users: the users file; None serves the scoreboard alone.
         betting_s: seconds for which the house keeps betting open; None shows no countdown.
         idle_s: seconds of inactivity that end a session.
+        layout: of the table, for the dealer's page.
     """
 
     section: str = "displays"
@@ -55,6 +57,7 @@ class DisplaySettings(Struct, frozen=True, kw_only=True):
     users: Path | None = None
     betting_s: int | None = None
     idle_s: int = IDLE_SECONDS
+    layout: TableLayout = TableLayout()
 
 
 class DisplayService:
@@ -103,6 +106,7 @@ class DisplayService:
             idle_s=settings.idle_s,
             names=settings.names,
             rules=rules,
+            layout=settings.layout,
         )
         self._server = WebServer(
             app,

@@ -7,6 +7,7 @@ import msgspec
 from baccarat.config.form import ScreensConfig, TableConfig
 from baccarat.services.registry import Probe
 from baccarat.services.rules_in_force import RulesInForce
+from displays.consoles.layout import TableLayout
 from displays.service import DisplayService, DisplaySettings
 from events.clock import SystemClock
 from events.errors import ConfigError
@@ -33,6 +34,7 @@ async def serve_displays(
         _screens(config, "displays", given),
         users=config.beside(given.users),
         idle_s=given.idle_minutes * 60,
+        layout=TableLayout(seats=given.seats, chips=given.chips),
     )
     await _serve_screens(config, settings, config.own_bus("displays"), stop)
 
