@@ -138,7 +138,7 @@ class ConsoleRoutes:
         layout: of the table, for the dealer's page.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the wiring names all of them
         self,
         *,
         accounts: UserAccounts,
