@@ -24,6 +24,7 @@ from table_core.process.table_writer import (
     decision_digest,
     parse_command,
 )
+from table_core.projections.pay_list import Move, pay_list
 from table_core.projections.table_document import CoupView, project_coup
 
 __all__ = ["CoupOnRecord", "RequestOnRecord", "answer_preview"]
@@ -37,12 +38,14 @@ class CoupOnRecord(Struct, frozen=True, kw_only=True):
         rulebook: by which it is played or was settled.
         rulebook_hash: SHA-256 of its file.
         settlements: those in force, one a phase.
+        moves: what a dealer takes, pays and returns by them.
     """
 
     coup: CoupView
     rulebook: str
     rulebook_hash: str
     settlements: tuple[Settlement, ...]
+    moves: tuple[Move, ...] = ()
 
 
 class RequestOnRecord(Struct, frozen=True, kw_only=True):
@@ -82,11 +85,13 @@ def answer_preview(
     if coup is None:
         text = f"no coup {command.coup!r} was played at this table"
         return refusal_answer(command.transaction, "unknown_coup", text)
+    books = (writer.rulebook, *writer.library)
     record = CoupOnRecord(
         coup=project_coup(coup),
         rulebook=coup.rulebook,
         rulebook_hash=coup.rulebook_hash,
         settlements=coup.settlements,
+        moves=pay_list(coup, {book.hash: book for book in books}.get),
     )
     return _shown(writer, command.transaction, record)
 

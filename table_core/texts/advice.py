@@ -14,7 +14,7 @@ from table_core.state.coup import OVER, Phase
 from table_core.state.dealing import due_places
 from table_core.state.table import Coup, TableState
 
-__all__ = ["Advice", "advise"]
+__all__ = ["ADVICE", "Advice", "advise"]
 
 _CARDS: Final = frozenset({Phase.CLOSED, Phase.DEALING})
 _STOPS: Final[Mapping[Phase, tuple[str, ...]]] = {
@@ -32,6 +32,15 @@ _OPENS_AGAIN: Final[Mapping[str, str]] = {
     "dummy_coup_due": "free_hand",
     "commission_outstanding": "collect_commission",
 }
+_WAITS: Final = ("catching_up", "link_down", "shoe_error", "shoe_locked", "log_unsound")
+_SAID: Final = """
+    correction pay return pay_first open_betting load_shoe end_shoe free_hand collect_commission
+    take_wagers close_betting draw enter_card disclose end_round disputed held misaligned
+"""
+ADVICE: Final = frozenset(
+    f"advice.{line}" for line in (*_SAID.split(), *(f"wait.{code}" for code in _WAITS))
+)
+"""Every line that there is."""
 
 
 class Advice(Struct, frozen=True, kw_only=True):
@@ -57,7 +66,9 @@ def advise(state: TableState, refusals: Mapping[str, Refusal]) -> Advice:
     """
     phase = state.phase
     if phase in _STOPS:
-        commands = tuple(name for name in _STOPS[phase] if name not in refusals)
+        can_enter = state.coup is not None and (state.coup.unread or due_places(state.coup))
+        shut = {*refusals, *(() if can_enter else ("enter_card",))}
+        commands = tuple(name for name in _STOPS[phase] if name not in shut)
         return Advice(lines=(f"advice.{phase.value}",), commands=commands, stop=True)
     steps = [*(_between_coups(state, refusals) if phase in OVER else _in_coup(state))]
     open_now = [(line, command) for line, command in steps if command not in refusals]
@@ -75,12 +86,10 @@ def _between_coups(state: TableState, refusals: Mapping[str, Refusal]) -> Iterat
         yield ("advice.return" if state.phase is Phase.VOIDED else "advice.pay"), ""
     yield "advice.open_betting", "open_betting"
     refusal = refusals.get("open_betting")
-    if refusal is None:
-        yield "", "free_hand"
-    elif refusal.code in _OPENS_AGAIN:
+    if refusal is not None and refusal.code in _OPENS_AGAIN:
         command = _OPENS_AGAIN[refusal.code]
         yield f"advice.{command}", command
-    else:
+    elif refusal is not None:
         yield f"advice.wait.{refusal.code}", ""
     if state.shoe is not None and not state.shoe.burn_recorded and not state.shoe.ended:
         yield "", "burn"
@@ -122,4 +131,5 @@ def _dealing(coup: Coup) -> Iterator[tuple[str, str]]:
         yield "advice.enter_card", "enter_card"
     elif not due:
         yield "advice.disclose", ""
-    yield "", "mark_unreadable"
+    if any(dealt.card is not None for dealt in coup.cards):
+        yield "", "mark_unreadable"
