@@ -15,6 +15,7 @@ from starlette.routing import BaseRoute, Route
 from displays.auth.accounts import UserAccounts
 from displays.auth.login_record import LoginRecord
 from displays.auth.sessions import SESSIONS_EACH, Sessions
+from displays.consoles.layout import TableLayout
 from displays.consoles.request_client import ConsoleRequestClient
 from displays.consoles.routes import ConsoleRoutes
 from displays.http.pages import Pages, text_response
@@ -65,6 +66,7 @@ def make_app(  # noqa: PLR0913 - each is a part of the application
     names: Collection[str] = (),
     rules: RulesSource = no_rules,
     login_rules: LoginRules | None = None,
+    layout: TableLayout | None = None,
 ) -> Starlette:
     """Create the application.
 
@@ -78,6 +80,7 @@ def make_app(  # noqa: PLR0913 - each is a part of the application
         names: host names of the server, in addition to its addresses.
         rules: for the page `/rules`.
         login_rules: what the site asks of logins.
+        layout: of the table, for the dealer's page; None for nine seats.
     """
     pages = Pages(secure=secure)
     epoch = secrets.token_hex(4)
@@ -99,6 +102,7 @@ def make_app(  # noqa: PLR0913 - each is a part of the application
             epoch=epoch,
             record=login.record,
             password_days=login.password_days,
+            layout=layout or TableLayout(),
         ).routes()
     return Starlette(
         routes=routes,

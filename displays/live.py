@@ -65,11 +65,13 @@ class LiveHealth(Struct, frozen=True, kw_only=True):
         live: whether the newest document is the table's present state.
         reason: why it is not; empty if it is.
         betting_ms: milliseconds until betting closes by the house's custom; None if unknown.
+        clock_ms: this server's clock, from which a page tells when a command was given.
     """
 
     live: bool
     reason: StaleReason
     betting_ms: int | None = None
+    clock_ms: int = 0
 
 
 class LiveState:
@@ -178,7 +180,12 @@ class LiveState:
         if self._betting is not None and self._betting_s is not None:
             gone = self._clock.mono_us() - self._betting[1]
             left = max(0, (self._betting_s * _US - gone) // 1_000)
-        return LiveHealth(live=not reason, reason=reason, betting_ms=left)
+        return LiveHealth(
+            live=not reason,
+            reason=reason,
+            betting_ms=left,
+            clock_ms=self._clock.mono_us() // 1_000,
+        )
 
     def _reason(self) -> StaleReason:
         if not self._connected:

@@ -13,6 +13,7 @@ from msgspec import Struct
 from displays.app import IDLE_SECONDS, LoginRules, RulesSource, make_app, no_rules
 from displays.auth.accounts import UserAccounts
 from displays.auth.login_record import LoginRecord
+from displays.consoles.layout import TableLayout
 from displays.consoles.request_client import ConsoleRequestClient
 from displays.http.server import Certificate, WebServer
 from displays.live import LiveState
@@ -49,6 +50,7 @@ class DisplaySettings(Struct, frozen=True, kw_only=True):
         record: the file in which logins are recorded; None for nowhere.
         password_days: days after which a password lets nobody in; None for no end.
         one_session: a further login of a person ends the earlier one.
+        layout: of the table, for the dealer's page.
     """
 
     section: str = "displays"
@@ -63,6 +65,7 @@ class DisplaySettings(Struct, frozen=True, kw_only=True):
     record: Path | None = None
     password_days: int | None = None
     one_session: bool = False
+    layout: TableLayout = TableLayout()
 
 
 class DisplayService:
@@ -117,6 +120,7 @@ class DisplayService:
             idle_s=settings.idle_s,
             names=settings.names,
             rules=rules,
+            layout=settings.layout,
             login_rules=LoginRules(
                 record=self._record,
                 password_days=settings.password_days,

@@ -21,6 +21,7 @@ from baccarat.config.keys import (
 )
 from baccarat.read_files import read_password
 from displays.auth.accounts import load_accounts
+from displays.consoles.layout import NINE_SEATS
 from events.errors import ConfigError
 from events.mqtt.bus import BusSettings
 from events.mqtt.peer_keys import PeerKeys
@@ -308,6 +309,18 @@ class DisplaysConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     one_session: Annotated[
         bool, ConfigKey("A further login of a person ends the earlier one.", "true")
     ] = False
+    seats: Annotated[
+        tuple[Annotated[int, Meta(ge=1, le=99)], ...],
+        Meta(min_length=1, max_length=14),
+        ConfigKey("The seats' numbers on the layout, in their order.", "[1, 2, 3, 5, 6, 7, 8, 9]"),
+    ] = NINE_SEATS
+    chips: Annotated[
+        dict[str, tuple[_Amount, ...]],
+        ConfigKey(
+            "The chips of each currency, minor units; else the rulebook's.",
+            "{ AUD = [500, 2500, 10000, 50000, 100000] }",
+        ),
+    ] = {}
     username: Annotated[
         str | None, ConfigKey("The screens' login at the broker, if of their own.", '"b7-display"')
     ] = None

@@ -7,6 +7,7 @@ import msgspec
 from baccarat.config.form import ScreensConfig, TableConfig
 from baccarat.services.registry import Probe
 from baccarat.services.rules_in_force import RulesInForce
+from displays.consoles.layout import TableLayout
 from displays.service import DisplayService, DisplaySettings
 from events.clock import SystemClock
 from events.errors import ConfigError
@@ -36,6 +37,7 @@ async def serve_displays(
         record=config.beside(given.record),
         password_days=given.password_days,
         one_session=given.one_session,
+        layout=TableLayout(seats=given.seats, chips=given.chips),
     )
     await _serve_screens(config, settings, config.own_bus("displays"), stop)
 

@@ -20,6 +20,7 @@ from displays.auth.accounts import UserAccounts
 from displays.auth.login_policy import LoginPolicy, LoginResult, RateLimit, client_network
 from displays.auth.login_record import LoginRecord
 from displays.auth.sessions import Sessions
+from displays.consoles.layout import TableLayout
 from displays.consoles.request_client import ConsoleRequestClient, MalformedCommand, NoAnswer
 from displays.http.pages import Pages, text_response
 from displays.http.security import read_form, read_json, same_origin
@@ -29,8 +30,17 @@ from events.clock import Clock
 from events.commands.base import ANSWER_REFUSED, Answer
 from events.structured_log import structlog
 
-__all__ = ["CONSOLE_PAGES", "ConsolePage", "ConsoleRoutes", "ConsoleUser", "evidence_file"]
+__all__ = [
+    "COMMAND_MS",
+    "CONSOLE_PAGES",
+    "ConsolePage",
+    "ConsoleRoutes",
+    "ConsoleUser",
+    "evidence_file",
+]
 
+COMMAND_MS: Final = 5_000
+"""A command lives so long: its page has given it up by then (docs/adr/0058)."""
 _PROVE: Final = "prove_coup"
 _NAME: Final = re.compile(r"[a-z0-9_.-]{1,160}\Z")
 
@@ -71,6 +81,7 @@ async def evidence_file(desk: ConsoleRequestClient, person: str, coup: str) -> R
 _COMMANDS_BURST: Final = 30
 _COMMANDS_PER_S: Final = 10.0
 _NONCE_S: Final = 3600
+_WHOLE: Final = re.compile(r"[0-9]{1,15}\Z")
 _NAME_MOST: Final = 64
 # Seconds after which the server forgets that a browser is a person's.
 _DEVICE_S: Final = 180 * 24 * 3600
@@ -128,6 +139,7 @@ class ConsoleRoutes:
         epoch: marks this process's state ids.
         record: where logins are recorded; None for nowhere.
         password_days: days after which a password lets nobody in; None for no end.
+        layout: of the table, for the dealer's page.
     """
 
     def __init__(  # noqa: PLR0913 - each is a part of the application
@@ -141,9 +153,11 @@ class ConsoleRoutes:
         clock: Clock,
         secure: bool,
         epoch: str,
+        layout: TableLayout,
         record: LoginRecord | None = None,
         password_days: int | None = None,
     ) -> None:
+        self._layout, self._clock = layout, clock
         self._accounts = accounts
         self._clock, self._record = clock, record
         self._sessions = sessions
@@ -196,7 +210,7 @@ class ConsoleRoutes:
         page = CONSOLE_PAGES[request.url.path]
         if not page.roles & person.roles:
             return text_response("this page is not for your role", 403)
-        return self._pages.render(request, page.template, person=person)
+        return self._pages.render(request, page.template, person=person, layout=self._layout)
 
     async def _home(self, request: Request) -> Response:
         """Redirect to the first page that this person may see."""
@@ -331,9 +345,20 @@ class ConsoleRoutes:
     async def _command(self, request: Request) -> Response:
         async def ask(person: ConsoleUser) -> Answer:
             fields = await read_json(request)
+            if self._expired(request):
+                text = "it came long after it was given, and was not sent"
+                own = str(fields.get("transaction", ""))
+                return Answer(transaction=own, result=ANSWER_REFUSED, code="expired", text=text)
             return await self._desk.ask(person.name, str(request.path_params["name"]), fields)
 
         return await self._answered(request, ask)
+
+    def _expired(self, request: Request) -> bool:
+        """Return whether a command is older than a person waits for it, by this server's clock."""
+        given_ms = request.headers.get("x-given-ms", "")
+        if not _WHOLE.match(given_ms):
+            return False
+        return self._clock.mono_us() // 1000 - int(given_ms) > COMMAND_MS
 
     async def _fate(self, request: Request) -> Response:
         """Answer with the outcome of a command that its page has given up."""

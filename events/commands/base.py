@@ -19,6 +19,8 @@ __all__ = [
     "ANSWER_REFUSED",
     "Answer",
     "Command",
+    "Correction",
+    "Previewed",
     "Refusal",
     "transaction_of",
 ]
@@ -34,10 +36,36 @@ class Command(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omi
     Args:
         transaction: made by the client, unique for ever, 1 to 128 characters.
         actor: the person on whose behalf a delegate (a console service) asks.
+        during: the newest coup at the table when the person gave it, empty before the first; the
+            table refuses it (`another_coup`) once another has begun. None: at any coup.
     """
 
     transaction: str
     actor: str | None = None
+    during: str | None = None
+
+
+class Previewed(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The preview that a person has seen, from its answer.
+
+    Args:
+        position: of the log, that the preview was made at.
+        digest: of what the command would do, as the preview said.
+    """
+
+    position: int
+    digest: str
+
+
+class Correction(Command, frozen=True, kw_only=True):
+    """The root of the commands that put a coup right and can be previewed.
+
+    Args:
+        previewed: the table refuses it (`preview_outdated`) where it would do something else now;
+            None without a preview.
+    """
+
+    previewed: Previewed | None = None
 
 
 class Refusal(Struct, frozen=True, kw_only=True):

@@ -1,7 +1,7 @@
 """Commands about cards that went wrong: unread, misread, missed, in excess, misaligned."""
 
 from events.cards import Card, Hand
-from events.commands.base import Command
+from events.commands.base import Command, Correction
 
 __all__ = ["CorrectCard", "EnterCard", "MarkUnreadable", "Realign", "ResolveIrregularity"]
 
@@ -23,7 +23,7 @@ class EnterCard(Command, frozen=True, kw_only=True):
     reason: str
 
 
-class CorrectCard(Command, frozen=True, kw_only=True):
+class CorrectCard(Correction, frozen=True, kw_only=True):
     """Another face for a card of the coup in progress, or of a `coup` that is over."""
 
     hand: Hand

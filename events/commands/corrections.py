@@ -1,13 +1,13 @@
-"""Commands that put right the hands, a wager or the rulebook of a coup."""
+"""Commands that put right the hands, a wager or the rulebook of a coup, and the chips after it."""
 
 from events.cards import Card
-from events.commands.base import Command
+from events.commands.base import Command, Correction
 from events.commands.wagers import WagerRequest
 
-__all__ = ["CorrectHands", "CorrectRulebook", "CorrectWager"]
+__all__ = ["AcknowledgeCorrection", "CorrectHands", "CorrectRulebook", "CorrectWager"]
 
 
-class CorrectHands(Command, frozen=True, kw_only=True):
+class CorrectHands(Correction, frozen=True, kw_only=True):
     """The cards of a coup as they really lay, whole: wrong faces, a wrong hand, a missed card."""
 
     coup: str
@@ -16,7 +16,7 @@ class CorrectHands(Command, frozen=True, kw_only=True):
     reason: str
 
 
-class CorrectWager(Command, frozen=True, kw_only=True):
+class CorrectWager(Correction, frozen=True, kw_only=True):
     """A wager as it really stood, once betting is closed.
 
     Args:
@@ -33,10 +33,22 @@ class CorrectWager(Command, frozen=True, kw_only=True):
     reason: str
 
 
-class CorrectRulebook(Command, frozen=True, kw_only=True):
+class CorrectRulebook(Correction, frozen=True, kw_only=True):
     """A coup was played by this rulebook: it is judged by it, again if it was settled."""
 
     coup: str
     rulebook: str
     rulebook_hash: str
     reason: str
+
+
+class AcknowledgeCorrection(Command, frozen=True, kw_only=True):
+    """The dealer has moved the chips that the corrections of a coup ask for.
+
+    Args:
+        coup: whose.
+        settlements: ids of the corrected settlements, as the list of chips named them.
+    """
+
+    coup: str
+    settlements: tuple[str, ...]

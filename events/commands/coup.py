@@ -1,6 +1,6 @@
 """Commands that open, close, confirm or void a coup."""
 
-from events.commands.base import Command
+from events.commands.base import Command, Correction
 
 __all__ = ["CloseBetting", "ConfirmResult", "FreeHand", "OpenBetting", "VoidCoup"]
 
@@ -29,7 +29,7 @@ class ConfirmResult(Command, frozen=True, kw_only=True):
     reason: str
 
 
-class VoidCoup(Command, frozen=True, kw_only=True):
+class VoidCoup(Correction, frozen=True, kw_only=True):
     """The coup does not count; unsettled stakes go back.
 
     Args:

@@ -96,6 +96,12 @@ ROWS: Final[tuple[Row, ...]] = (
     Row("correct_hands", corrections.CorrectHands, _SUPERVISOR, Decider.CORRECTIONS),
     Row("correct_wager", corrections.CorrectWager, _SUPERVISOR, Decider.CORRECTIONS),
     Row("correct_rulebook", corrections.CorrectRulebook, _SUPERVISOR, Decider.CORRECTIONS),
+    Row(
+        "acknowledge_correction",
+        corrections.AcknowledgeCorrection,
+        _PIT,
+        Decider.CORRECTIONS,
+    ),
     Row("realign", cards.Realign, _SUPERVISOR, Decider.CARDS),
     Row("resolve_irregularity", cards.ResolveIrregularity, _PIT, Decider.CARDS),
     Row("replace_shoe", shoe.ReplaceShoe, _SUPERVISOR, Decider.SHOE),

@@ -9,7 +9,7 @@ revision of its settlements follows the correction in the same transaction: `cou
 from events.cards import Card
 from events.types.table import TableEvent, Wager
 
-__all__ = ["HandsCorrected", "RulebookCorrected", "WagerCorrected"]
+__all__ = ["CorrectionAcknowledged", "HandsCorrected", "RulebookCorrected", "WagerCorrected"]
 
 
 class HandsCorrected(TableEvent, frozen=True, kw_only=True):
@@ -71,3 +71,16 @@ class RulebookCorrected(TableEvent, frozen=True, kw_only=True):
     rulebook: str
     rulebook_hash: str
     reason: str
+
+
+class CorrectionAcknowledged(TableEvent, frozen=True, kw_only=True):
+    """The dealer has moved the chips that corrections of a coup asked for.
+
+    Args:
+        coup: the coup's id.
+        settlements: ids of the corrected settlements, in the order they were issued.
+    """
+
+    TYPE = "correction_acknowledged"
+    coup: str
+    settlements: tuple[str, ...]

@@ -47,6 +47,7 @@ KINDS: Final[tuple[type[TableEvent], ...]] = (
     commission.CommissionReturned,
     commission.CommissionReversed,
     commission.CommissionUncollected,
+    correction.CorrectionAcknowledged,
     correction.HandsCorrected,
     correction.RulebookCorrected,
     correction.WagerCorrected,

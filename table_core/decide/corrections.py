@@ -23,11 +23,21 @@ from msgspec import Struct
 from events.cards import Card, Hand
 from events.commands.base import Refusal
 from events.commands.cards import CorrectCard
-from events.commands.corrections import CorrectHands, CorrectRulebook, CorrectWager
+from events.commands.corrections import (
+    AcknowledgeCorrection,
+    CorrectHands,
+    CorrectRulebook,
+    CorrectWager,
+)
 from events.commands.coup import VoidCoup
 from events.commands.wagers import WagerRequest
 from events.types.commission import CommissionPrepaid, CommissionReturned
-from events.types.corrections import HandsCorrected, RulebookCorrected, WagerCorrected
+from events.types.corrections import (
+    CorrectionAcknowledged,
+    HandsCorrected,
+    RulebookCorrected,
+    WagerCorrected,
+)
 from events.types.irregularities import IrregularityRecorded
 from events.types.table import CoupSettled, CoupVoided, Settlement, TableEvent, Wager
 from table_core.decide.coup_resolution import judge_cards, settle_first_phase
@@ -71,6 +81,7 @@ __all__ = [
     "HANDLERS",
     "OFFERS",
     "SettledCase",
+    "acknowledge_correction",
     "correct_hands",
     "correct_past_card",
     "correct_rulebook",
@@ -764,7 +775,21 @@ def _record_late_wager(draft: DecisionBuilder, coup: Coup, event: WagerCorrected
         draft.emit(IrregularityRecorded(coup=coup.id, kind="late_wager", reason=text))
 
 
+def acknowledge_correction(
+    state: TableState, command: AcknowledgeCorrection, _: DecisionContext
+) -> Decision:
+    """Record that the dealer has moved the chips that corrections of a coup asked for."""
+    found = next((each for each in state.to_move if each.coup == command.coup), None)
+    if found is None or not found.due:
+        return refuse("no_chips_to_move", f"no correction of coup {command.coup} waits for chips")
+    if found.settlements != command.settlements:
+        text = f"coup {command.coup} was corrected again since: move the chips as it says now"
+        return refuse("corrected_again", text)
+    return (CorrectionAcknowledged(coup=found.coup, settlements=found.settlements),)
+
+
 HANDLERS: Final[Handlers] = {
+    AcknowledgeCorrection: acknowledge_correction,
     CorrectHands: correct_hands,
     CorrectWager: correct_wager,
     CorrectRulebook: correct_rulebook,

@@ -23,7 +23,7 @@ from table_core.decide import (
 )
 from table_core.decide.decision import DecisionContext, Handlers
 from table_core.decide.integrity_lockdown import lockdown_refusal
-from table_core.refusals import Decision, refuse
+from table_core.refusals import Decision, refuse, refuse_another_coup
 from table_core.rules.rulebook import Rulebook
 from table_core.state.coup import Phase
 from table_core.state.table import TableState
@@ -61,6 +61,9 @@ def decide(state: TableState, command: Command, context: DecisionContext) -> Dec
     handler = HANDLERS.get(type(command))
     if handler is None:
         raise OurBug(f"no handler for {type(command).__name__} in table_core.decide")
+    newest = "" if state.coup is None else state.coup.id
+    if command.during not in {None, newest}:
+        return refuse_another_coup(command.during, newest)
     return lockdown_refusal(state, command, context.fault) or handler(state, command, context)
 
 

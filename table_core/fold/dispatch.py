@@ -28,7 +28,12 @@ from events.types.commission import (
     CommissionReversed,
     CommissionUncollected,
 )
-from events.types.corrections import HandsCorrected, RulebookCorrected, WagerCorrected
+from events.types.corrections import (
+    CorrectionAcknowledged,
+    HandsCorrected,
+    RulebookCorrected,
+    WagerCorrected,
+)
 from events.types.integrity import CheckpointKeyChanged, LogAdopted
 from events.types.irregularities import (
     CardCorrected,
@@ -90,6 +95,7 @@ from table_core.fold.chips import (
     on_float_closed,
     on_float_opened,
 )
+from table_core.fold.chips_to_move import CHIPS_TO_MOVE, on_correction_acknowledged
 from table_core.fold.common import current_coup, current_shoe, on_coup, with_coup
 from table_core.fold.corrections import (
     PAST_COUP_EVENTS,
@@ -169,6 +175,12 @@ def fold_all(state: TableState, events: Iterable[TableEvent]) -> TableState:
 
 def _step(state: TableState, event: TableEvent, position: int) -> TableState:
     """Return the state after the event at `position`, except for the position itself."""
+    state = _folded(state, event, position)
+    chips = CHIPS_TO_MOVE.get(type(event))
+    return state if chips is None else chips(state, event)
+
+
+def _folded(state: TableState, event: TableEvent, position: int) -> TableState:
     kind, coup = type(event), state.coup
     if kind in PAST_COUP_EVENTS and is_about_past_coup(state, event):
         return fold_past_coup(state, event, position)
@@ -359,6 +371,7 @@ _FOLDS: Final[dict[type[TableEvent], Callable[[TableState, Any], TableState]]] =
     ChipsCorrected: on_chips_corrected,
     IrregularityRecorded: _on_nothing,
     ShoeErrorCleared: on_shoe_error_cleared,
+    CorrectionAcknowledged: on_correction_acknowledged,
     DealerAssigned: _on_dealer_assigned,
     LimitsSet: _on_limits_set,
     AggregateCapped: _on_nothing,

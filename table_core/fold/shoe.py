@@ -73,7 +73,12 @@ def on_shoe_loaded(state: TableState, event: ShoeLoaded) -> TableState:
     # An overdrawn card of the earlier shoe does not belong to this one.
     link = replace(state.link, carried=False, dummy=False)
     shoe = ShoeState(id=event.shoe, decks=event.decks)
-    return replace(state, shoe=shoe, replaced=kept, link=link, past=PersistentList())
+    # Chips of the shoe that is leaving may still have to be moved; what is older was let be.
+    last = "" if state.shoe is None else f"{state.shoe.id}/"
+    to_move = tuple(each for each in state.to_move if each.coup.startswith(last))
+    return replace(
+        state, shoe=shoe, replaced=kept, link=link, past=PersistentList(), to_move=to_move
+    )
 
 
 def on_shoe_ended(state: TableState, _: ShoeEnded) -> TableState:

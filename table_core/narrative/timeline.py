@@ -8,6 +8,7 @@ from typing import Final
 from msgspec import Struct
 
 from events.money import Currency
+from events.types.corrections import CorrectionAcknowledged
 from events.types.integrity import CheckpointKeyChanged, LogAdopted
 from events.types.irregularities import DealerAssigned, IrregularityRecorded, ShoeErrorCleared
 from events.types.snapshot_anchor import BooksClosed
@@ -126,6 +127,9 @@ _WORDS: Final[dict[type[TableEvent], WordsOf]] = {
     AlarmCleared: plain_words(lambda e: f"The alarm {e.alarm} is over."),
     IrregularityRecorded: decided(
         lambda e: f"An irregularity is on record: {e.kind.replace('_', ' ')}."
+    ),
+    CorrectionAcknowledged: plain_words(
+        lambda e: f"The chips of the correction of coup {e.coup} were moved.", "decision"
     ),
     DealerAssigned: _assigned,
     ShoeErrorCleared: decided(

@@ -1,8 +1,10 @@
 """Answers requests that only show something: a coup on record, a preview, a request's outcome.
 
 Nothing changes. A preview is the decision itself: the same `decide` on the same state, not
-appended. It is given only for commands that correct a coup, because everybody at the table has seen
-such a coup. Other previews could reveal a face, for example that of an excess card. Pure.
+appended. Its digest binds the command that follows: the table refuses it where it would do
+something else by then. A preview is given only for commands that correct a coup, because everybody
+at the table has seen such a coup. Other previews could reveal a face, for example that of an excess
+card. Pure.
 """
 
 import msgspec
@@ -16,7 +18,13 @@ from table_core.decide.authority import authorise
 from table_core.process.coup_recall import RecalledCoup
 from table_core.process.publishers import SEALED
 from table_core.process.repeated_requests import refusal_answer
-from table_core.process.table_writer import OF_A_COUP, TableWriter, parse_command
+from table_core.process.table_writer import (
+    OF_A_COUP,
+    TableWriter,
+    decision_digest,
+    parse_command,
+)
+from table_core.projections.pay_list import Move, pay_list
 from table_core.projections.table_document import CoupView, project_coup
 
 __all__ = ["CoupOnRecord", "RequestOnRecord", "answer_preview"]
@@ -30,12 +38,14 @@ class CoupOnRecord(Struct, frozen=True, kw_only=True):
         rulebook: by which it is played or was settled.
         rulebook_hash: SHA-256 of its file.
         settlements: those in force, one a phase.
+        moves: what a dealer takes, pays and returns by them.
     """
 
     coup: CoupView
     rulebook: str
     rulebook_hash: str
     settlements: tuple[Settlement, ...]
+    moves: tuple[Move, ...] = ()
 
 
 class RequestOnRecord(Struct, frozen=True, kw_only=True):
@@ -75,11 +85,13 @@ def answer_preview(
     if coup is None:
         text = f"no coup {command.coup!r} was played at this table"
         return refusal_answer(command.transaction, "unknown_coup", text)
+    books = (writer.rulebook, *writer.library)
     record = CoupOnRecord(
         coup=project_coup(coup),
         rulebook=coup.rulebook,
         rulebook_hash=coup.rulebook_hash,
         settlements=coup.settlements,
+        moves=pay_list(coup, {book.hash: book for book in books}.get),
     )
     return _shown(writer, command.transaction, record)
 
@@ -98,7 +110,8 @@ def _preview(
     if isinstance(decision, Answer):
         return msgspec.structs.replace(decision, transaction=command.transaction)
     events = [_event(event) for event in decision]
-    return _shown(writer, command.transaction, {"events": events})
+    digest = decision_digest(user, asked, decision)
+    return _shown(writer, command.transaction, {"events": events, "digest": digest})
 
 
 def _event(event: TableEvent) -> dict[str, object]:

@@ -4,6 +4,7 @@ None of its effects waits. Nothing else of this process runs between a decision 
 the log's order is the order of the decisions.
 """
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Final
@@ -16,6 +17,7 @@ from events.commands.base import (
     ANSWER_EXISTS,
     Answer,
     Command,
+    Correction,
     Refusal,
     transaction_of,
 )
@@ -62,7 +64,7 @@ from table_core.process.repeated_requests import (
 )
 from table_core.process.rotation_policy import Rotation
 from table_core.process.startup_rulebook import startup_rulebook
-from table_core.refusals import Decision
+from table_core.refusals import Decision, refuse
 from table_core.rulebook_check.check import check_rulebook
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.rulebook_fault import RulebookFault
@@ -71,7 +73,14 @@ from table_core.state.table import Coup, TableState
 FIRST_START: Final = "first_start"
 """The reason of an adoption that nobody asked for: no head was kept yet."""
 
-__all__ = ["FIRST_START", "OF_A_COUP", "ShoeEventResult", "TableWriter", "parse_command"]
+__all__ = [
+    "FIRST_START",
+    "OF_A_COUP",
+    "ShoeEventResult",
+    "TableWriter",
+    "decision_digest",
+    "parse_command",
+]
 
 OF_A_COUP: Final = (CorrectCard, CorrectHands, CorrectWager, CorrectRulebook, VoidCoup)
 """Commands that put a coup right, which may be of any shoe in the log."""
@@ -222,6 +231,9 @@ class TableWriter:
                 result=ANSWER_EXISTS,
                 position=self.state.position,
             )
+        outdated = self._outdated(user, command, decision)
+        if outdated is not None:
+            return refusal_answer(command.transaction, outdated)
         try:
             who = user if command.actor is None else f"{user}:{command.actor}"
             yield from self._append(decision, actor=who, cause=key, request=(key, body))
@@ -230,6 +242,17 @@ class TableWriter:
         return Answer(
             transaction=command.transaction, result=ANSWER_ACCEPTED, position=self.state.position
         )
+
+    def _outdated(
+        self, user: str, command: Command, decision: Sequence[TableEvent]
+    ) -> Refusal | None:
+        """Return why a command is not what its person has seen in a preview; None if it is."""
+        seen = command.previewed if isinstance(command, Correction) else None
+        same = decision_digest(user, command, decision)
+        if seen is None or (seen.digest == same and seen.position <= self.state.position):
+            return None
+        text = f"it would do something else than at position {seen.position}; preview it again"
+        return refuse("preview_outdated", text)
 
     def outcome_of_request(self, user: str, transaction: str) -> Steps[int | None]:
         """Return the position up to which a user's request was carried out; None where it was not.
@@ -433,6 +456,13 @@ class TableWriter:
         self._appended.update(event.TYPE for event in events)
         ended = [event.shoe for event in events if isinstance(event, ShoeEnded)]
         self._owed = ended[-1] if ended else self._owed
+
+
+def decision_digest(user: str, command: Command, events: Sequence[TableEvent]) -> str:
+    """Return a digest of a command's events; it is the same for every transaction."""
+    own = f"{user}/{command.transaction}/".encode()  # new wagers are named after it
+    encoded = msgspec.json.encode([(event.TYPE, event) for event in events])
+    return hashlib.sha256(encoded.replace(own, b"")).hexdigest()
 
 
 def parse_command(name: str, body: bytes) -> Command | Answer:

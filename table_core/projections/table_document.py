@@ -21,6 +21,7 @@ from events.types.wagers import Per
 from table_core.decide.available_commands import current_refusals
 from table_core.decide.decision import DecisionContext
 from table_core.narrative.formatting import DRAW_WORDS
+from table_core.projections.pay_list import Move, pay_list
 from table_core.projections.wager_pages import WagerSums, project_sums
 from table_core.roads.columns import RoadsView, project_roads
 from table_core.rules.commission_owed import CommissionBook, seat_amounts
@@ -30,7 +31,8 @@ from table_core.rules.rulebook_forms import form_1_decimals
 from table_core.rules.table_limits import apply_limits
 from table_core.state.coup import Phase
 from table_core.state.dealing import due_places
-from table_core.state.table import Alarm, Coup, MoneyTotals, TableFloat, TableState
+from table_core.state.table import Alarm, Coup, MoneyTotals, SeatChips, TableFloat, TableState
+from table_core.texts.advice import Advice, advise
 from table_core.texts.calls import calls
 from table_core.texts.sentences import Sentence, percent_of
 from table_core.texts.sign import offered_bets, sign_lines
@@ -38,6 +40,7 @@ from table_core.texts.sign import offered_bets, sign_lines
 __all__ = [
     "BetView",
     "CardView",
+    "ChipsToMoveView",
     "CommissionView",
     "ConsumerView",
     "CoupView",
@@ -283,6 +286,20 @@ class RefundView(Struct, frozen=True, kw_only=True):
     reason: str
 
 
+class ChipsToMoveView(Struct, frozen=True, kw_only=True):
+    """The chips that corrections of a coup ask the dealer to move, until that is acknowledged.
+
+    Args:
+        coup: the coup's id.
+        settlements: ids of the corrected settlements, for `acknowledge_correction`.
+        seats: whose chips move.
+    """
+
+    coup: str
+    settlements: tuple[str, ...]
+    seats: tuple[SeatChips, ...]
+
+
 class CommissionView(Struct, frozen=True, kw_only=True):
     """Commission, minor units.
 
@@ -330,9 +347,14 @@ class RulebookName(Struct, frozen=True, kw_only=True):
 
 
 class StateView(Struct, frozen=True, kw_only=True):
-    """The whole table at `position`; `refusals` says by command what it would refuse now.
+    """The whole table at `position`.
 
-    `calls` is what the dealer calls at this step, in no language yet, like `rulebook.says`.
+    Args:
+        refusals: by command, why the table would refuse it now.
+        calls: what the dealer calls at this step, in no language yet, like `rulebook.says`.
+        advice: what the dealer should do now.
+        pay: what the dealer takes, pays and returns of what is settled, in this order.
+        to_move: chips to move after corrections.
     """
 
     position: int
@@ -350,6 +372,9 @@ class StateView(Struct, frozen=True, kw_only=True):
     consumers: tuple[ConsumerView, ...] = ()
     library: tuple[RulebookName, ...] = ()
     calls: tuple[Sentence, ...] = ()
+    advice: Advice = Advice()
+    pay: tuple[Move, ...] = ()
+    to_move: tuple[ChipsToMoveView, ...] = ()
 
 
 def project_table(
@@ -376,7 +401,7 @@ def project_table(
         fault: of a log that cannot be trusted.
     """
     shoe, link, totals = state.shoe, state.link, state.totals
-    owed = state.commission
+    owed, known = state.commission, (rulebook, *library)
     context = DecisionContext(
         table=table,
         rulebook=rulebook,
@@ -384,6 +409,7 @@ def project_table(
         library=tuple(library),
         fault=fault,
     )
+    refusals = current_refusals(state, context)
     return StateView(
         position=state.position,
         table=table,
@@ -415,12 +441,19 @@ def project_table(
             currency=totals.currency,
             others=tuple(map(_money, totals.others)),
         ),
-        commission=_project_commission(owed, (rulebook, *library)),
+        commission=_project_commission(owed, known),
         floats=tuple(project_float(each, rulebook) for each in state.floats),
-        refusals=current_refusals(state, context),
+        refusals=refusals,
         consumers=consumers,
         library=tuple(map(_name, library)),
         calls=calls(state.coup),
+        advice=advise(state, refusals),
+        pay=_pay(state, known),
+        to_move=tuple(
+            ChipsToMoveView(coup=each.coup, settlements=each.settlements, seats=each.due)
+            for each in state.to_move
+            if each.due
+        ),
     )
 
 
@@ -432,6 +465,10 @@ def _money(totals: MoneyTotals) -> MoneyView:
         commission=totals.commission,
         house=totals.house,
     )
+
+
+def _pay(state: TableState, known: Sequence[Rulebook]) -> tuple[Move, ...]:
+    return pay_list(state.coup, {book.hash: book for book in known}.get) if state.coup else ()
 
 
 def _project_commission(book: CommissionBook, rulebooks: Sequence[Rulebook]) -> CommissionView:

@@ -7,6 +7,7 @@ has an option: "the dealer calls every play in accordance with the tables of pla
 
 from collections.abc import Sequence
 from functools import cache
+from itertools import product
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -24,6 +25,7 @@ __all__ = [
     "Outcome",
     "deal_cards",
     "hand_due",
+    "hands_possibly_due",
     "judge_hands",
 ]
 
@@ -125,6 +127,40 @@ def hand_due(
     if rules[-1].draws and len(banker) == _TWO:
         return Hand.BANKER, rules
     return None, rules
+
+
+def hands_possibly_due(
+    player: Sequence[Card | None], banker: Sequence[Card | None]
+) -> tuple[Hand, ...]:
+    """Return the hands that the next card may be due to, whatever the faces not known yet are.
+
+    Faces that are known count: a natural on either hand ends the deal whatever the other hand is,
+    and Player's third card says that neither hand has one.
+
+    Args:
+        player: Player's cards, at least two; None for a face that is not known.
+        banker: Banker's.
+    """
+    due: set[Hand] = set()
+    came = len(player) - _TWO, len(banker) - _TWO
+    for mine, other in product(_totals(player), _totals(banker)):
+        players_third = _players_rules(mine, other)[-1].draws
+        if came == (0, 0) and players_third:
+            due.add(Hand.PLAYER)
+        elif came in {(0, 0), (1, 0)} and players_third is bool(came[0]):
+            thirds = _points_of(player[_TWO]) if players_third else _STOOD
+            if any(_all_rules(mine, other, third)[-1].draws for third in thirds):
+                due.add(Hand.BANKER)
+    return tuple(hand for hand in (Hand.PLAYER, Hand.BANKER) if hand in due)
+
+
+def _totals(hand: Sequence[Card | None]) -> frozenset[int]:
+    first, second = hand[:_TWO]
+    return _ANY if first is None or second is None else frozenset({_of_two(first, second)})
+
+
+def _points_of(card: Card | None) -> frozenset[int]:
+    return _ANY if card is None else frozenset({card.points})
 
 
 def _of_two(first: Card, second: Card) -> int:

@@ -1,7 +1,8 @@
 """The draw table applied to a coup: where the next card belongs, and whether the deal is complete.
 
 While every face is known, the draw table says which card is due. In deferred disclosure (squeeze)
-the shoe's positions place the faceless cards, and the coup is judged when they are disclosed.
+the shoe's positions place the faceless cards, among the places that the faces known so far leave,
+and the coup is judged when all are disclosed.
 """
 
 from typing import Final
@@ -10,7 +11,7 @@ from msgspec import Struct
 
 from events.cards import Card, Hand
 from events.types.table import DealCompleted, DrawRule
-from table_core.rules.draw import hand_due, judge_hands
+from table_core.rules.draw import hand_due, hands_possibly_due, judge_hands
 from table_core.state.table import Coup
 
 __all__ = ["FIRST_PLACE", "INITIAL_CARDS", "CardPlace", "completion", "contradiction", "due_places"]
@@ -43,12 +44,7 @@ _INITIAL: Final = (
 )
 INITIAL_CARDS: Final = len(_INITIAL)
 """The number of cards that every deal has: two a hand."""
-# The places that may follow the initial deal when no face is known, by the number of Player's and
-# Banker's cards. Banker's third always ends the deal (seed 3: "no more than one additional").
-_UNSEEN_THIRDS: Final = {
-    (2, 2): (CardPlace(Hand.PLAYER, 3), CardPlace(Hand.BANKER, 3)),
-    (3, 2): (CardPlace(Hand.BANKER, 3),),
-}
+_THIRD: Final = 3
 
 
 def due_places(coup: Coup) -> tuple[CardPlace, ...]:
@@ -57,7 +53,9 @@ def due_places(coup: Coup) -> tuple[CardPlace, ...]:
     if faces is None:
         if len(coup.cards) < len(_INITIAL):
             return (CardPlace(*_INITIAL[len(coup.cards)], "initial"),)
-        return _UNSEEN_THIRDS.get((len(coup.hand(Hand.PLAYER)), len(coup.hand(Hand.BANKER))), ())
+        hands = {hand: [dealt.card for dealt in coup.hand(hand)] for hand in Hand}
+        due = hands_possibly_due(hands[Hand.PLAYER], hands[Hand.BANKER])
+        return tuple(CardPlace(hand, _THIRD) for hand in due)
     hand, rules = hand_due(*faces)
     if hand is None:
         return ()

@@ -17,6 +17,7 @@ from table_core.state.coup import OVER, Phase
 from table_core.state.shoe import ShoeState
 
 __all__ = [
+    "KEPT_CORRECTIONS",
     "KEPT_FLOATS",
     "KEPT_JOURNALS",
     "MORE_ERRORS",
@@ -24,10 +25,12 @@ __all__ = [
     "MOST_SLIPS",
     "STALLED",
     "Alarm",
+    "ChipsToMove",
     "Coup",
     "DealtCard",
     "HeldShoe",
     "MoneyTotals",
+    "SeatChips",
     "ShoeLink",
     "Slip",
     "TableFloat",
@@ -35,6 +38,8 @@ __all__ = [
     "TableTotals",
 ]
 
+KEPT_CORRECTIONS: Final = 50
+"""Coups whose chips are still to be moved: a dealer moves them between two coups."""
 KEPT_FLOATS: Final = 8
 """Two or three make a day. The table no longer waits for an older float's drop box, and no longer
 notices a slip number used again; the ledger's report still names both."""
@@ -219,6 +224,32 @@ class Alarm(Struct, frozen=True, gc=False, kw_only=True):
     coup: str | None = None
 
 
+class SeatChips(Struct, frozen=True, gc=False, kw_only=True):
+    """What a seat gets from the house, minor units; below zero, what it gives back."""
+
+    seat: int
+    gets: int
+
+
+class ChipsToMove(Struct, frozen=True, gc=False, kw_only=True):
+    """The chips that corrections of a coup ask the dealer to move, until that is acknowledged.
+
+    Args:
+        coup: the coup's id.
+        settlements: ids of the corrected settlements, in the order they were issued.
+        seats: each that a correction has moved chips of.
+    """
+
+    coup: str
+    settlements: tuple[str, ...]
+    seats: tuple[SeatChips, ...]
+
+    @property
+    def due(self) -> tuple[SeatChips, ...]:
+        """The seats whose chips are to be moved."""
+        return tuple(seat for seat in self.seats if seat.gets)
+
+
 class HeldShoe(Struct, frozen=True, gc=False, kw_only=True):
     """A shoe that a person must release before another is loaded; `cause` as in `ShoeHeld`."""
 
@@ -302,6 +333,7 @@ class TableState(Struct, frozen=True, gc=False, kw_only=True):
         totals: since the log began.
         commission: the debts of commission.
         floats: the newest floats, the newest last.
+        to_move: chips to move after corrections, in the order of their coups' first.
     """
 
     position: int = 0
@@ -322,6 +354,7 @@ class TableState(Struct, frozen=True, gc=False, kw_only=True):
     totals: TableTotals = TableTotals()
     commission: CommissionBook = CommissionBook()
     floats: tuple[TableFloat, ...] = ()
+    to_move: tuple[ChipsToMove, ...] = ()
 
     @property
     def phase(self) -> Phase:

@@ -159,9 +159,9 @@ def test_an_answer_that_is_lost_is_asked_for_again_and_nothing_is_done_twice(
 def test_what_is_not_possible_is_disabled_and_says_why(idle: Screen) -> None:
     opening = idle.page.locator("[data-command=open_betting]")
     expect(opening).to_be_disabled()
-    expect(opening).to_have_attribute("title", "Load a shoe first (no_shoe)")
+    expect(opening.locator(".why")).to_have_text("Load a shoe first")
     confirm = idle.page.locator("[data-command=confirm_result]")
-    expect(confirm).to_have_attribute("title", "This needs the role: supervisor")
+    expect(confirm.locator(".why")).to_have_text("This needs the role: supervisor")
 
 
 def test_a_refusal_says_its_code_in_plain_words(dealer: Screen) -> None:
@@ -175,10 +175,11 @@ def test_a_refusal_says_its_code_in_plain_words(dealer: Screen) -> None:
         page.locator("#place:enabled").click()
         dealer.answered("place_wager", result)
     said = page.locator("#said li").first
-    expect(said).to_contain_text("Player and Banker by the same patron (opposite_sides)")
+    expect(said).to_contain_text("Place wager · Seat 1 · Banker · 5.00")
+    expect(said).to_contain_text("Player and Banker by the same patron")
     # Its chips stay in sight at their own spot, to be taken in hand again.
     refused = page.locator("#pressed li[data-bet=banker][data-standing=not]")
-    expect(refused).to_contain_text("opposite_sides")
+    expect(refused).to_have_attribute("data-code", "opposite_sides")
     expect(page.locator("#laying")).to_contain_text("0.00")
     refused.get_by_role("button", name="Take in hand").click()
     expect(page.locator("#laying")).to_have_text("Seat 1 · Banker · 5.00")

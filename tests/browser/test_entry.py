@@ -105,7 +105,7 @@ def test_a_refused_wager_stays_in_sight_and_its_chips_do_not_travel(
     expect(refused).to_have_count(1)
     expect(refused).to_have_attribute("data-seat", "1")
     expect(refused).to_contain_text("Seat 1 · Banker · 25.00")
-    expect(refused).to_contain_text("opposite_sides")
+    expect(refused).to_have_attribute("data-code", "opposite_sides")
     expect(page.locator("#laying")).to_have_text("Seat 2 · Player · 0.00")
 
 
@@ -117,7 +117,7 @@ def test_a_press_that_a_shut_table_does_not_take_leaves_no_chips_in_the_hand(
     dealer.phase("closed")
     press(page, [(3, "player", 2500), (4, "player", 500)], 0)
     expect(page.locator("#pressed li[data-standing=not]")).to_have_count(2)
-    expect(page.locator("#pressed li").first).to_contain_text("betting_closed")
+    expect(page.locator("#pressed li").first).to_have_attribute("data-code", "betting_closed")
     expect(page.locator("#laying")).to_have_text("Seat 4 · Player · 0.00")
     assert table.placed() == []
     assert dealer.commands("place_wager") == []
@@ -142,7 +142,7 @@ def test_what_waits_when_betting_closes_is_dropped_and_said_so(
         expect(dropped).to_have_count(2)
         for n, seat in enumerate((2, 3)):
             expect(dropped.nth(n)).to_contain_text(f"Seat {seat} · Player · 25.00")
-            expect(dropped.nth(n)).to_contain_text("betting_closed")
+            expect(dropped.nth(n)).to_have_attribute("data-code", "betting_closed")
         expect(page.locator("#said li[data-result=dropped]")).to_have_count(2)
         # What was on its way is bound to its coup: the table refuses it, however late it comes.
         dealer.ask("void_coup", reason="to begin another")
@@ -177,6 +177,7 @@ def tabs(context: BrowserContext, first: Screen, stack: ExitStack) -> list[Page]
     pages = []
     for _ in range(TABS - 1):
         page = context.new_page()
+        page.add_init_script("delete globalThis.SharedWorker")  # each has a stream of its own
         stack.callback(page.close)
         page.goto(f"{first.table.address}/dealer")
         expect(page.locator("body[data-live=yes]")).to_be_visible()

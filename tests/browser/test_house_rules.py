@@ -52,9 +52,7 @@ def test_marked_commission_is_collected_before_the_next_coup(both: Screen) -> No
     banker_wins(both, "S")
     opening = both.page.locator("#acts [data-command=open_betting]")
     expect(opening).to_be_disabled()
-    expect(opening).to_have_attribute(
-        "title", "Collect the commission, or give it up, first (commission_outstanding)"
-    )
+    expect(opening).to_have_attribute("title", "Collect the commission, or give it up, first")
     both.act("collect_commission")
     both.go("collect_commission")
     expect(both.page.locator("#commission")).to_have_text("")

@@ -177,7 +177,7 @@ def test_hands_that_no_deal_could_have_made_are_refused_in_the_preview(pit: Scre
     pit.face("2C")
     pit.fill(reason="seen on camera")
     page.locator("dialog .look").click()
-    expect(page.locator("dialog p.said")).to_contain_text("(excess_card)")
+    expect(page.locator("dialog p.said")).to_contain_text("these hands have a card too many")
     expect(page.locator("dialog .go")).to_be_disabled()
 
 
@@ -214,7 +214,7 @@ def test_limits_are_set_between_coups_and_an_amount_that_is_none_is_not_sent(
 ) -> None:
     page = pit.page
     limits = page.locator("#more [data-command=set_limits]")
-    expect(limits).to_have_attribute("title", "A coup is in progress (coup_in_progress)")
+    expect(limits).to_have_attribute("title", "A coup is in progress")
     settle(pit, "S")
     expect(limits).to_be_enabled()
     limits.click()
@@ -236,7 +236,7 @@ def test_limits_are_set_between_coups_and_an_amount_that_is_none_is_not_sent(
     expect(page.locator("dialog [name=banker-per]")).to_have_value("seat")
     pit.fill(**{"banker-minimum": "9000"})
     page.locator("dialog .go").click()
-    expect(page.locator("dialog p.said")).to_contain_text("(invalid_limits)")
+    expect(page.locator("dialog p.said")).to_contain_text("These limits cannot hold")
     page.locator("dialog .cancel").click()
     pit.ask("set_limits")
 
@@ -274,7 +274,7 @@ def test_the_tables_chips_are_counted_by_pieces_and_two_people_sign(
     pit.fill(**{"float_id": "20261127-01", "pieces-2": "20", "pieces-3": "30", "signed": "s1"})
     expect(page.locator("dialog output")).to_have_text("Total 3,500.00")
     page.locator("dialog .go").click()
-    expect(page.locator("dialog p.said")).to_contain_text("(signatures_required)")
+    expect(page.locator("dialog p.said")).to_contain_text("Two people must have signed")
     pit.fill(signed="s1, s2", **{"worth-6": "lots", "pieces-6": "1"})
     page.locator("dialog .go").click()
     assert len(pit.commands("open_float")) == 1  # what is no amount is not sent

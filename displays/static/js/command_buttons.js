@@ -6,6 +6,7 @@ import { nextOfDay } from "./day_number.js";
 import { byId, el } from "./dom.js";
 import { askFor } from "./forms.js";
 import { askForLimits } from "./limits.js";
+import { previewOf } from "./correct.js";
 
 const reason = { name: "reason", kind: "reason" };
 const SUPERVISOR = ["supervisor"];
@@ -20,6 +21,9 @@ const BUTTONS = {
       ["enter_card", { key: "I", roles: SUPERVISOR }],
       ["correct_card", { key: "Y", roles: SUPERVISOR }],
       ["confirm_result", { key: "R", roles: SUPERVISOR }],
+      ["resolve_irregularity", { key: "X" }],
+      ["realign", { key: "A", roles: SUPERVISOR }],
+      ["void_coup", { key: "V", roles: SUPERVISOR }],
       ["free_hand", { key: "F" }],
       ["cut_card", { key: "K" }],
       ["burn", { key: "N" }],
@@ -114,6 +118,16 @@ const FORMS = {
   mark_unreadable: (station) => face(station, "mark_unreadable"),
   enter_card: (station) => face(station, "enter_card"),
   correct_card: (station) => face(station, "correct_card"),
+  void_coup: (station) => {
+    const { coup, rulebook } = station.state;
+    askFor(station, {
+      command: "void_coup",
+      about: `${station.word("station.coup")} ${coup?.id ?? ""}`,
+      fields: [reason],
+      build: (values) => ({ coup: coup?.id ?? "", ...values }),
+      preview: (shown) => previewOf(shown, station, rulebook.decimals),
+    });
+  },
   realign: (station) => askFor(station, { command: "realign", fields: [reason] }),
   confirm_result: (station) => askFor(station, { command: "confirm_result", fields: [reason] }),
   resolve_irregularity: (station) =>
@@ -189,9 +203,10 @@ export function actButton(station, command, { key, roles, form = command, label,
   const { word } = station;
   const button = el(
     `button.act.${command}`,
-    { type: "button", data: { command, key: command + form, ...(key ? { shortcut: key } : {}) } },
+    { type: "button", data: { command, key: command + form, ...(key ? { shortcut: key } : {}), ...(roles ? { roles: roles.join(" ") } : {}) } },
     el("span", {}, word(label ?? `command.${command}`)),
     key ? el("kbd", {}, key) : null,
+    el("small.why", {}),
   );
   const press = () => {
     if (act) act(button);

@@ -59,7 +59,7 @@ export class Record {
       el("h3", {}, `${coup.id} · ${word(`phase.${coup.phase}`)} · ${rulebook} (${rulebook_hash.slice(0, 12)})`),
       el("p.cards", {}, ...["player", "banker"].map((hand) => this.#hand(coup, hand))),
       coup.reason ? el("p", {}, coup.reason) : null,
-      over ? settlementTable(this.found, decimals, word, this.#timing()) : null,
+      over ? settlementTable(this.found.moves, decimals, word, this.#timing()) : null,
       ...(coup.phase === "voided" ? [] : unsettled).map((wager) => el("p", {}, this.#wagerText(wager))),
       el(
         "div.grid.small",

@@ -1,49 +1,115 @@
-// The dealer's page: betting, wagers, the next draw and its rule, and the shoe's commands.
+// The dealer's page: what is due now, the layout with its chips, and the list of what to pay.
 
 import { placeButtons } from "./command_buttons.js";
 import { byId, el, fill } from "./dom.js";
-import { listenForShortcuts } from "./key_presses.js";
+import { listenForShortcuts, shortcutSwitch } from "./key_presses.js";
 import { money } from "./money.js";
 import { say } from "./sentences.js";
 import { Station } from "./station.js";
 import { drawHands, drawNext, drawStrip } from "./table_strip.js";
-import { commissionTiming, drawStanding, Laying, refundLines, settlementTable, standingRows } from "./wagers.js";
+import { drawStanding, Laying, settlementTable, standingRows } from "./wagers.js";
 
 const OVER = ["settled", "voided"];
+const DUE_MOST = 3;
+const LAST_RESULTS = 5;
 
 const station = await Station.open();
 const { word } = station;
 const laying = new Laying(station);
-let shown = ""; // which coup's settlement stands on the page
 
 placeButtons(station, "dealer");
+byId("more-acts").addEventListener("click", () => {
+  const open = byId("more-acts").getAttribute("aria-expanded") !== "true";
+  byId("more-acts").setAttribute("aria-expanded", String(open));
+  byId("acts").dataset.more = open ? "yes" : "no";
+});
+byId("switches").append(shortcutSwitch(word));
 listenForShortcuts(
   (event) => laying.key(event),
   (button) => station.shut(button),
 );
+station.onHealth(({ betting_ms: left }) => {
+  const shown = byId("countdown");
+  shown.hidden = typeof left !== "number";
+  shown.textContent = shown.hidden ? "" : word("dealer.countdown", { seconds: Math.ceil(left / 1000) });
+  shown.dataset.short = String(!shown.hidden && left <= 5000);
+});
 
 function render(state) {
+  const { advice, coup } = state;
+  const stop = advice.stop;
+  byId("station").dataset.stop = stop ? "yes" : "no";
   drawStrip(state, word);
-  drawHands(state, word);
+  drawStatus(state);
+  drawHands(stop ? { ...state, coup: { ...coup, winner: null } } : state, word);
+  drawStop(state);
   drawNext(state, word);
   drawCalls(state);
+  drawActs(state);
   laying.offer(state.rulebook);
+  laying.remember(state);
   laying.drawPressed();
+  laying.draw();
   drawOwed(state);
-  const over = OVER.includes(state.coup?.phase);
+  drawToMove(state);
+  const over = OVER.includes(coup?.phase);
+  const paying = advice.lines.some((line) => ["advice.pay", "advice.return", "advice.pay_first"].includes(line));
+  byId("wagers").dataset.mode = paying ? "pay" : coup?.phase === "betting" ? "bet" : "look";
   putPressed(over ? "after" : "before");
-  if (over || state.coup?.settled.length) {
-    showPayments(state);
-    return;
-  }
-  shown = "";
-  drawStanding(station, state);
+  if (paying) drawPayments(state, over);
+  else if (over) fill(byId("standing"), el("p", {}, word("dealer.no_wagers")));
+  else drawStanding(station, state);
 }
 
-/** Draw what the dealer calls at this step. */
-function drawCalls({ calls, rulebook }) {
-  const said = calls.map((call) => say(call, word, rulebook));
+/** Draw the cut card, the last results, and what lies on the layout. */
+function drawStatus({ shoe, coup, rulebook }) {
+  const cut = byId("cut");
+  const last = shoe && !shoe.ended && shoe.last_coup !== null;
+  cut.hidden = !last;
+  cut.textContent = last ? word(shoe.coups >= shoe.last_coup ? "shoe.last" : "shoe.cut") : "";
+  const beads = (shoe?.roads.bead_plate ?? []).slice(-LAST_RESULTS);
+  fill(
+    byId("results"),
+    ...beads.map((bead) => el("i.bead", { data: { winner: bead[0] }, role: "img", aria: { label: word(`bead.name.${bead[0]}`) } }, word(`bead.${bead[0]}`))),
+  );
+  byId("results").hidden = !beads.length;
+  const wagers = OVER.includes(coup?.phase) ? [] : (coup?.wagers ?? []);
+  const sum = wagers.reduce((total, { stake }) => total + stake, 0);
+  byId("on-layout").textContent = wagers.length
+    ? word("dealer.on_layout", { count: wagers.length, sum: money(sum, rulebook.decimals) })
+    : "";
+}
+
+/** Say over everything else that nobody touches anything, and why. */
+function drawStop({ advice, coup }) {
+  const stop = byId("stop");
+  stop.hidden = !advice.stop;
+  if (!advice.stop) {
+    fill(stop);
+    return;
+  }
+  fill(
+    stop,
+    el("strong", {}, word("stop.title")),
+    ...advice.lines.map((line) => el("p", {}, word(line))),
+    coup?.reason ? el("p.reason", {}, coup.reason) : null,
+  );
+}
+
+/** Draw what the dealer calls at this step; nothing once its coup is paid and its shoe over. */
+function drawCalls({ calls, rulebook, shoe, coup, advice }) {
+  const past = advice.stop || (OVER.includes(coup?.phase) && (!shoe || shoe.ended || !coup.id.startsWith(`${shoe.id}/`)));
+  const said = past ? [] : calls.map((call) => say(call, word, rulebook));
   fill(byId("calls"), ...said.map((text) => el("span", {}, text)));
+}
+
+/** Make the due actions large, and put the others behind "More". */
+function drawActs({ advice }) {
+  const buttons = [...byId("acts").querySelectorAll(".act")];
+  const may = (name) => buttons.some((button) => button.dataset.command === name && !button.dataset.foreign);
+  const due = advice.commands.filter(may).slice(0, DUE_MOST);
+  for (const button of buttons) button.dataset.due = due.includes(button.dataset.command) ? "yes" : "no";
+  byId("none-due").hidden = due.length > 0;
 }
 
 /** Move the list of pressed wagers: to the top during betting, to the end during payment. */
@@ -53,7 +119,7 @@ function putPressed(where) {
   if (there !== pressed) standing[where](pressed);
 }
 
-/** Draw the commission that seats owe, each with its own button. */
+/** Draw the commission that lies beside the wagers, and what seats owe. */
 function drawOwed({ commission, rulebook }) {
   const row = (title, list) =>
     list.length
@@ -66,37 +132,53 @@ function drawOwed({ commission, rulebook }) {
             .join(" · "),
         )
       : null;
-  fill(
-    byId("commission"),
-    row("commission.laid", commission.laid),
-    row("commission.outstanding", commission.outstanding),
-    ...refundLines(commission, word),
+  fill(byId("commission"), row("commission.laid", commission.laid), row("commission.outstanding", commission.outstanding));
+}
+
+/** Draw the chips that corrections move, each coup until somebody says that they are moved. */
+function drawToMove({ to_move: corrections, rulebook }) {
+  const sign = JSON.stringify(corrections);
+  const list = byId("to-move");
+  if (list.dataset.sign === sign) return;
+  list.dataset.sign = sign;
+  fill(list, ...corrections.map((each) => correction(each, rulebook.decimals)));
+}
+
+function correction({ coup, settlements, seats }, decimals) {
+  const done = el("button.go", { type: "button", data: { command: "acknowledge_correction" } }, word("correction.done"));
+  station.bind(done, {
+    command: "acknowledge_correction",
+    act: () => station.send(done, "acknowledge_correction", { coup, settlements }),
+  });
+  const line = ({ seat, gets }) =>
+    el(
+      "li",
+      { data: { seat, gets } },
+      word(gets > 0 ? "correction.pay" : "correction.take", { seat, amount: money(Math.abs(gets), decimals) }),
+    );
+  return el(
+    "div.correction",
+    { data: { coup }, role: "alert" },
+    el("b", {}, word("correction.title", { coup })),
+    el("ul", {}, ...seats.map(line)),
+    done,
   );
 }
 
-/**
- * Show what to take, pay and give back, from the table's record: of the first four cards as soon as
- * they are paid, with the wagers that still stand; and of the whole coup at its end.
- */
-async function showPayments(state) {
-  const { coup, rulebook, totals } = state;
-  const mark = JSON.stringify([coup.id, coup.settled, totals]);
-  if (mark === shown) return;
-  shown = mark;
-  const answer = await station.look("show_coup", { coup: coup.id });
-  if (shown !== mark) return;
-  if (answer.result !== "accepted") {
-    shown = ""; // with the next state it is asked for again
-    return;
-  }
-  const timing = commissionTiming(station.state, answer.shown.rulebook_hash);
-  const paid = new Set(answer.shown.settlements.flatMap(({ lines }) => lines.map(({ wager }) => wager)));
-  const open = OVER.includes(coup.phase) ? [] : coup.wagers.filter(({ id }) => !paid.has(id));
+/** Draw what to take, pay and return; wagers that still stand come after it. */
+function drawPayments(state, over) {
+  const { coup, rulebook, pay } = state;
+  const paid = new Set(pay.map(({ wager }) => wager));
+  const open = over ? [] : coup.wagers.filter(({ id }) => !paid.has(id));
   fill(
     byId("standing"),
-    settlementTable(answer.shown, rulebook.decimals, word, timing),
+    settlementTable(pay, rulebook.decimals, word, rulebook.commission),
     ...standingRows(station, state, open),
   );
 }
 
+for (const button of byId("acts").querySelectorAll(".act")) {
+  const roles = button.dataset.roles?.split(" ") ?? [];
+  if (roles.length && !roles.some((role) => station.roles.includes(role))) button.dataset.foreign = "yes";
+}
 station.watch(render);

@@ -6,6 +6,9 @@
 import { cardPad, choose, faceText } from "./cards.js";
 import { byId, el } from "./dom.js";
 
+// What a form asks for that no coup matters to: it is bound to the coup at which it is sent.
+const OF_TABLE = ["open_float", "fill", "credit", "count_chips", "close_float", "correct_chips", "set_limits", "assign_dealer", "recover_commission", "mark_uncollected", "clear_shoe_error"];
+
 const READERS = {
   number: (text) => (text === "" ? null : Number(text)),
   text: (text) => text.trim(),
@@ -43,7 +46,10 @@ export function askFor(station, { command, fields, build = (v) => v, preview, on
     el("div.buttons", {}, cancel, look, go),
   );
   const dialog = el("dialog.ask", { aria: { labelledby: "form-title" } }, form);
-  let previewed = null;
+  let previewed = null; // the body that was previewed
+  let mark = null; // and what the table bound it to
+  let lines = null; // what the preview before it said
+  const during = station.newestCoup(); // the coup that the form was opened for
 
   const body = () =>
     build(Object.fromEntries(controls.map((each) => [each.name, each.read()])));
@@ -60,6 +66,8 @@ export function askFor(station, { command, fields, build = (v) => v, preview, on
     const ok = answer.result === "accepted";
     said.textContent = ok ? "" : station.told(answer);
     shown.replaceChildren(ok ? preview(answer.shown) : "");
+    if (ok) lines = markChanges(shown, lines, word);
+    mark = ok ? { position: answer.position, digest: answer.shown.digest } : null;
     (ok ? shown : said).scrollIntoView({ block: "end" });
     previewed = ok ? JSON.stringify(asked) : null;
     station.refresh();
@@ -70,12 +78,14 @@ export function askFor(station, { command, fields, build = (v) => v, preview, on
     also: notYet,
     act: () => {
       if (!form.reportValidity()) return;
-      station.send(go, command, body(), (answer) => {
+      const fields = preview ? { ...body(), previewed: mark } : OF_TABLE.includes(command) ? body() : { during, ...body() };
+      station.send(go, command, fields, (answer) => {
         if (answer.result === "accepted" || answer.result === "exists") {
           dialog.close();
           onDone?.(answer);
         } else {
           said.textContent = station.told(answer);
+          if (answer.code === "preview_outdated") showPreview();
         }
       });
     },
@@ -92,6 +102,17 @@ export function askFor(station, { command, fields, build = (v) => v, preview, on
   byId("station").append(dialog);
   dialog.showModal();
   (dialog.querySelector("[data-first]") ?? controls[0]?.element.querySelector("input, select, button") ?? go).focus();
+}
+
+/** Mark what a preview says that the one before it did not; return what it says, line by line. */
+function markChanges(shown, before, word) {
+  const rows = [...shown.querySelectorAll("p, tr")];
+  const now = rows.map((row) => row.textContent);
+  if (before && rows.some((row) => !before.includes(row.textContent))) {
+    for (const row of rows) if (!before.includes(row.textContent)) row.classList.add("changed");
+    shown.prepend(el("p.changed", {}, word("preview.changed")));
+  }
+  return now;
 }
 
 function control(field, word) {

@@ -1,6 +1,33 @@
-// Keyboard shortcuts: a letter presses the button that shows it, but not while somebody types.
+// Keyboard shortcuts: a letter presses the button that shows it, but not while somebody types, and
+// not where they are switched off (WCAG 2.1.4).
+
+import { el } from "./dom.js";
+
+const SWITCH = "shortcuts"; // in the browser's store: "off" where somebody has switched them off
 
 const TYPING = "input, select, textarea, dialog, [role=group].pad";
+
+/** Return whether single letters press buttons on this browser. */
+export function areOn() {
+  return localStorage.getItem(SWITCH) !== "off";
+}
+
+/** Create the button that switches the shortcuts of all pages of this browser off and on. */
+export function shortcutSwitch(word) {
+  const button = el("button.shortcuts", { type: "button" });
+  const draw = () => {
+    document.body.dataset.shortcuts = areOn() ? "on" : "off";
+    button.textContent = word(areOn() ? "shortcuts.on" : "shortcuts.off");
+    button.setAttribute("aria-pressed", String(areOn()));
+  };
+  button.addEventListener("click", () => {
+    localStorage.setItem(SWITCH, areOn() ? "off" : "on");
+    draw();
+  });
+  addEventListener("storage", draw);
+  draw();
+  return button;
+}
 
 /**
  * Press the button whose `data-shortcut` is the pressed key.
@@ -10,7 +37,7 @@ const TYPING = "input, select, textarea, dialog, [role=group].pad";
  */
 export function listenForShortcuts(others = () => false, shut = () => {}) {
   document.addEventListener("keydown", (event) => {
-    if (event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!areOn() || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target.closest?.(TYPING) || document.querySelector("dialog[open]")) return;
     if (others(event)) {
       event.preventDefault();

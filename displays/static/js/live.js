@@ -10,8 +10,10 @@
 // The page drops them together with their connection.
 //
 // A browser has six connections to one server for all its pages, and a stream uses one of them. A
-// hidden page therefore has none.
+// hidden page therefore has none, and the pages of a login share one (shared_line.js).
 
+import { forgetClock, setClock } from "./server_clock.js";
+import { openLine } from "./shared_line.js";
 import { parseShown } from "./shown.js";
 
 export const SILENCE_MS = 2500;
@@ -30,9 +32,10 @@ const LOG_IN = 401;
  *     with every beat, and when the watchdog fires (`reason` "server").
  * @param {(build: string) => void} [to.onBuild] the build of the server's files.
  * @param {() => void} [to.onBye] the server ended the stream because the login is over.
+ * @param {string} [session] the login whose pages share one stream; without it the page has its own.
  * @returns {() => () => void} closes the stream to free a connection; its result opens it again.
  */
-export function watch(url, { onState, onHealth, onBuild = () => {}, onBye = () => {} }) {
+export function watch(url, { onState, onHealth, onBuild = () => {}, onBye = () => {} }, session = "") {
   let lines = []; // those that may speak, the newest last; one once it has
   let heard = performance.now(); // when the server last said something
   let awake = Date.now(); // when this page last ran; this clock goes on in a machine that sleeps
@@ -43,7 +46,7 @@ export function watch(url, { onState, onHealth, onBuild = () => {}, onBye = () =
 
   const open = () => {
     tried = performance.now();
-    const line = new EventSource(known ? `${url}?known=${encodeURIComponent(known)}` : url);
+    const line = openLine(known ? `${url}?known=${encodeURIComponent(known)}` : url, session);
     lines.push(line);
     if (lines.length > LINES_MOST) lines.shift().close();
     const on = (name, take) =>
@@ -53,14 +56,19 @@ export function watch(url, { onState, onHealth, onBuild = () => {}, onBye = () =
         keep(line);
         take(event);
       });
-    on("build", ({ data }) => onBuild(data));
+    on("build", ({ data }) => {
+      forgetClock();
+      onBuild(data);
+    });
     on("state", ({ data, lastEventId }) => {
       onState(parseShown(data));
       known = lastEventId;
     });
     on("beat", ({ data }) => {
       silent = false;
-      onHealth(parseShown(data));
+      const health = parseShown(data);
+      setClock(health.clock_ms);
+      onHealth(health);
     });
     on("bye", end);
   };

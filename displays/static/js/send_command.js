@@ -4,8 +4,10 @@
 // A command has GIVE_UP_MS from the moment the page sends it, by the page's own clock. The page
 // then aborts a request without an answer, wherever it waits: a browser has six connections to one
 // server, and the streams of six open pages use them all. The page asks for the command's fate by
-// its transaction. This closes the transaction: the server forwards nothing that arrives later.
+// its transaction. This closes the transaction: the server forwards nothing that arrives later. A
+// command says when it was given, and the server refuses one that is older than this (`expired`).
 
+import { serverNow } from "./server_clock.js";
 import { parseShown } from "./shown.js";
 
 export const GIVE_UP_MS = 5000;
@@ -62,13 +64,16 @@ export async function carryOut(name, fields, { onGivenUp, makeRoom }) {
 
 async function exchange(path, fields) {
   const body = JSON.stringify(fields);
+  const given = serverNow();
+  const headers = { "Content-Type": "application/json", "X-CSRF-Token": csrf() };
+  if (given !== null) headers["X-Given-Ms"] = String(given);
   const signal = AbortSignal.timeout(GIVE_UP_MS);
   let text = "";
   for (let passing = 0; !signal.aborted; ) {
     try {
       const answer = await fetch(path, {
         method: "POST",
-        headers: { "Content-Type": "application/json", "X-CSRF-Token": csrf() },
+        headers,
         body,
         signal,
       });
@@ -83,8 +88,8 @@ async function exchange(path, fields) {
       text = (await answer.text()).trim();
       if (answer.status === 401) return { result: "login", text };
       if (answer.status < 500 && answer.status !== 429) return { result: "malformed", text };
-    } catch (error) {
-      text = String(error);
+    } catch {
+      text = ""; // the browser's own words name no cause; the page says that there was no answer
     }
     if (!signal.aborted) await pause(PAUSE_MS);
   }

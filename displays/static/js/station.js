@@ -8,6 +8,7 @@ import { ask, newTransaction } from "./send_command.js";
 import { byId, el } from "./dom.js";
 import { watch } from "./live.js";
 import { Queue } from "./command_queue.js";
+import { describe, limitOf } from "./command_text.js";
 import { loadWords } from "./words.js";
 
 const SAID_MOST = 8;
@@ -17,6 +18,8 @@ const SETTLE_MS = 800;
 const OF_BETTING = ["place_wager", "close_betting"];
 // A refusal that has passed by the time the queue has asked again.
 const PASSING = { place_wager: "catching_up" };
+// Commands that put a coup on record right: it is named in them, and they are bound to a preview.
+const OF_RECORD = ["correct_hands", "correct_wager", "correct_rulebook", "void_coup", "acknowledge_correction"];
 
 /** A console page's state, texts and event stream; a page has one. */
 export class Station {
@@ -57,16 +60,16 @@ export class Station {
         if (now !== build && !busy) location.reload();
       },
       onBye: () => location.assign("/login"),
-    });
+    }, document.querySelector('meta[name="csrf"]').content);
   }
 
-  #health({ live, reason }) {
+  #health({ live, reason, betting_ms }) {
     this.live = live;
     document.body.dataset.live = live ? "yes" : "no";
     const lost = byId("lost");
     lost.hidden = live;
     if (!live) lost.textContent = `${this.word(`lost.${reason || "server"}`)} ${this.word("station.until_then")}`;
-    for (const listen of this.listeners) listen({ live, reason });
+    for (const listen of this.listeners) listen({ live, reason, betting_ms });
     this.refresh();
   }
 
@@ -93,11 +96,24 @@ export class Station {
     return refusal && refusal.code !== PASSING[command] ? this.explain(refusal) : "";
   }
 
-  /** Return a refusal's text in the page's language, if there is one, and its code. */
-  explain({ code, text }) {
+  /**
+   * Return a refusal's text in the page's language, if there is one, with the limit that it is about.
+   *
+   * @param {{code: string, text?: string}} refusal
+   * @param {object} [fields] of the command.
+   */
+  explain({ code, text }, fields) {
+    const figure = this.state && limitOf(code, fields, this.state.rulebook, this.word);
+    if (figure) return figure;
     const key = `code.${code}`;
     const known = this.word(key);
-    return `${known === key ? text : known} (${code})`;
+    const said = known === key ? text || code : known;
+    return code === "invalid_limits" ? `${said}: ${text}` : said;
+  }
+
+  /** Return the newest coup of the table as this page shows it; empty before the first. */
+  newestCoup() {
+    return this.state?.coup?.id ?? "";
   }
 
   /**
@@ -134,6 +150,8 @@ export class Station {
     button.disabled = Boolean((why && !shut) || more);
     if (shut) button.setAttribute("aria-disabled", String(Boolean(why || more)));
     button.title = why || more;
+    const shown = button.querySelector(".why");
+    if (shown) shown.textContent = why || more;
   }
 
   /**
@@ -144,9 +162,11 @@ export class Station {
    * @param {(standing: string, answer?: object) => void} tell see `Queue.put`.
    */
   press(command, fields, tell) {
-    this.queue.put(command, fields, (standing, answer) => {
-      if (standing === "asked") this.say(command, { result: "unknown" });
-      if (standing === "over") this.say(command, answer);
+    const bound = OF_RECORD.includes(command) ? fields : { during: this.newestCoup(), ...fields };
+    const about = describe(command, fields, this.state, this.word);
+    this.queue.put(command, bound, (standing, answer) => {
+      if (standing === "asked") this.say(command, { result: "unknown" }, about, fields);
+      if (standing === "over") this.say(command, answer, about, fields);
       tell(standing, answer);
     });
   }
@@ -188,20 +208,20 @@ export class Station {
   }
 
   /** Return an answer as text: the outcome and its reason. */
-  told(answer) {
-    const text = answer.code ? this.explain(answer) : (answer.text ?? "");
+  told(answer, fields) {
+    const text = answer.code ? this.explain(answer, fields) : (answer.text ?? "");
     return `${this.word(`result.${answer.result}`)}${text ? `: ${text}` : ""}`;
   }
 
-  /** Show a command's outcome, the newest first. */
-  say(command, answer) {
+  /** Show a command's outcome, the newest first; `about` says what the command was for. */
+  say(command, answer, about = "", fields = {}) {
     const { word } = this;
     const ok = answer.result === "accepted" || answer.result === "exists";
     const said = el(
       `li.${ok ? "ok" : "no"}`,
       { data: { result: answer.result, command, code: answer.code ?? "" } },
-      el("b", {}, ok ? "✓ " : "✗ ", word(`command.${command}`)),
-      ` ${this.told(answer)}`,
+      el("b", {}, ok ? "✓ " : "✗ ", word(`command.${command}`), about ? ` · ${about}` : ""),
+      ` ${this.told(answer, fields)}`,
     );
     const list = byId("said");
     list.prepend(said);

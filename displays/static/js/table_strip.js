@@ -3,6 +3,8 @@
 import { cardElement } from "./cards.js";
 import { byId, el, fill } from "./dom.js";
 
+// The phases in which a winner is called: never while somebody doubts the cards.
+const DECIDED = ["complete", "confirmed", "settled"];
 // A shape beside each phase's word: nothing is told by colour alone.
 const SHAPES = {
   betting: "●", closed: "◆", dealing: "▶", complete: "■", confirmed: "■", settled: "✓",
@@ -63,11 +65,14 @@ export function drawNext(state, word) {
     const places = due.map(({ hand, number }) => word("next.place", { hand: word(`side.${hand}`), number }));
     const key = `rule.${due[0].rule}`;
     const why = word(key) === key ? due[0].words : word(key);
-    fill(next, el("b", {}, word("next.card", { place: places.join(word("list.or")) })), el("span", {}, why));
+    const more = state.advice.lines.filter((line) => line !== "advice.draw").map((line) => word(line));
+    fill(next, el("b", {}, word("next.card", { place: places.join(word("list.or")) })), el("span", {}, [why, ...more].join(" ")));
     return;
   }
+  const { lines, stop } = state.advice;
   const phase = coup?.phase ?? "none";
-  const outcome = coup?.winner && phase !== "voided" ? word(`winner.${coup.winner}`) : "";
+  const outcome = coup?.winner && DECIDED.includes(phase) && !state.shoe?.ended ? word(`winner.${coup.winner}`) : "";
   const reason = coup?.reason ? ` (${coup.reason})` : "";
-  fill(next, outcome ? el("b", {}, outcome) : null, el("span", {}, word(`next.${phase}`) + reason));
+  const says = lines.map((line) => word(line)).join(" ");
+  fill(next, outcome ? el("b", {}, outcome) : null, el("span", {}, says + (stop || phase === "voided" ? reason : "")));
 }

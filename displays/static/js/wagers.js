@@ -1,11 +1,13 @@
 // The coup's wagers by seat and spot: laying chips, placing wagers one at a time, and withdrawing
 // them.
 
+import { betName, wagerText } from "./command_text.js";
 import { byId, el, fill } from "./dom.js";
-import { chipsFor, money } from "./money.js";
+import { chipsFor, money, parseMoney } from "./money.js";
+import { authorOf, drawLayout, drawSpots } from "./table_layout.js";
 
-const SEATS = 9;
-const LETTERS = { player: "P", banker: "B", tie: "T" };
+export { betName } from "./command_text.js";
+
 const MARKS = { waits: "…", sent: "…", asked: "?", done: "✓", not: "✗" };
 
 /**
@@ -17,10 +19,14 @@ const MARKS = { waits: "…", sent: "…", asked: "?", done: "✓", not: "✗" }
 export class Laying {
   constructor(station) {
     this.station = station;
-    this.seat = 1;
+    const { seats, chips } = JSON.parse(byId("station").dataset.layout);
+    this.seats = seats;
+    this.houseChips = chips;
+    this.seat = seats[0];
     this.bet = "player";
     this.stake = 0;
     this.pressed = []; // the wagers that were pressed and do not stand yet, or will not
+    this.last = { coup: "", wagers: [] }; // of the coup before
     const { word } = station;
     byId("clear").append(word("dealer.clear"), el("kbd", {}, "⌫"));
     byId("place").append(word("command.place_wager"), el("kbd", {}, "W"));
@@ -33,15 +39,68 @@ export class Laying {
       act: () => this.#place(),
       shut: (why) => this.#press({ standing: "not", why }),
     });
-    byId("seats").append(
-      ...Array.from({ length: SEATS }, (_, index) =>
-        el(
-          "button",
-          { type: "button", data: { seat: index + 1 }, on: { click: () => this.set({ seat: index + 1 }) } },
-          String(index + 1),
-        ),
-      ),
-    );
+    this.#bindTyped();
+    this.#bindAgain();
+    this.#bindUndo();
+  }
+
+  /** Take a typed sum in hand; Enter places it. */
+  #bindTyped() {
+    const { word } = this.station;
+    const input = byId("typed");
+    input.placeholder = word("dealer.typed");
+    const read = () => parseMoney(input.value, this.decimals);
+    input.addEventListener("input", () => {
+      const sum = read();
+      input.setCustomValidity(input.value.trim() && !sum ? word("limits.not_money") : "");
+      if (sum) this.set({ stake: sum });
+    });
+    input.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") input.blur();
+      if (event.key !== "Enter") return;
+      event.preventDefault();
+      if (!read()) {
+        input.reportValidity();
+        return;
+      }
+      this.set({ stake: read() });
+      input.value = "";
+      input.blur();
+      byId("place").click();
+    });
+  }
+
+  /** Place at the chosen seat what it had at the coup before, all or nothing. */
+  #bindAgain() {
+    const { station } = this;
+    byId("again").append(station.word("dealer.again"), el("kbd", {}, "S"));
+    byId("again").dataset.shortcut = "S";
+    byId("again").dataset.command = "place_wager";
+    const wagers = () =>
+      this.last.wagers
+        .filter(({ seat, kind = "chips" }) => seat === this.seat && kind === "chips")
+        .map(({ seat, bet, stake, patron }) => ({ seat, bet, stake, ...(patron ? { patron } : {}) }));
+    station.bind(byId("again"), {
+      command: "place_wager",
+      roles: ["dealer"],
+      also: () => (wagers().length ? "" : station.word("dealer.nothing_before")),
+      act: () => station.send(byId("again"), "place_wager", { wagers: wagers(), coup: station.openCoup() }),
+    });
+  }
+
+  /** Take back the newest wager that this person has placed in this coup. */
+  #bindUndo() {
+    const { station } = this;
+    byId("undo").append(station.word("dealer.undo"), el("kbd", {}, "Z"));
+    byId("undo").dataset.shortcut = "Z";
+    byId("undo").dataset.command = "withdraw_wager";
+    const mine = () => (station.state?.coup?.wagers ?? []).filter((wager) => authorOf(wager) === byId("station").dataset.person);
+    station.bind(byId("undo"), {
+      command: "withdraw_wager",
+      roles: ["dealer"],
+      also: () => (mine().length ? "" : station.word("dealer.nothing_to_undo")),
+      act: () => station.send(byId("undo"), "withdraw_wager", { wagers: [mine().at(-1).id] }),
+    });
   }
 
   /** Choose another seat, bet or stake. */
@@ -54,11 +113,19 @@ export class Laying {
   /** Handle a key: a digit is a seat, with shift a chip; backspace clears the chips. */
   key(event) {
     const digit = /^Digit([1-9])$/.exec(event.code)?.[1];
-    if (digit && !event.shiftKey) this.set({ seat: Number(digit) });
-    else if (digit) byId("chips").children[digit - 1]?.click();
+    if (digit && !event.shiftKey) {
+      if (this.seats.includes(Number(digit))) this.set({ seat: Number(digit) });
+    } else if (digit) byId("chips").children[digit - 1]?.click();
+    else if (event.key === "ArrowLeft" || event.key === "ArrowRight") this.#step(event.key === "ArrowLeft" ? -1 : 1);
     else if (event.key === "Backspace") this.set({ stake: 0 });
+    else if (event.key === "=") byId("typed").focus();
     else return false;
     return true;
+  }
+
+  #step(by) {
+    const { seats } = this;
+    this.set({ seat: seats[(seats.indexOf(this.seat) + by + seats.length) % seats.length] });
   }
 
   /** Draw the spots and chips of another rulebook. */
@@ -69,50 +136,68 @@ export class Laying {
     this.sign = sign;
     this.decimals = decimals;
     if (!bets.some((bet) => bet.id === this.bet)) this.bet = bets[0]?.id;
-    fill(
-      byId("bets"),
-      ...bets.map((bet) =>
-        el(
-          `button.bet.${bet.id}`,
-          {
-            type: "button",
-            data: { bet: bet.id, ...(LETTERS[bet.id] ? { shortcut: LETTERS[bet.id] } : {}) },
-            on: { click: () => this.set({ bet: bet.id }) },
-          },
-          betName(bet.id, word),
-          LETTERS[bet.id] ? el("kbd", {}, LETTERS[bet.id]) : null,
-        ),
-      ),
-    );
+    drawLayout({ seats: byId("seats"), bets: byId("bets") }, this.seats, bets, word, {
+      onSeat: (seat) => this.set({ seat }),
+      onBet: (bet) => this.set({ bet }),
+      onSpot: (seat, bet) => this.#spot(seat, bet),
+    });
     const smallest = Math.min(...bets.map((bet) => bet.step), Infinity);
+    const house = this.houseChips[currency];
     fill(
       byId("chips"),
-      ...chipsFor(chips, Number.isFinite(smallest) ? smallest : unit).map((chip, index) =>
+      ...(house ?? chipsFor(chips, Number.isFinite(smallest) ? smallest : unit)).map((chip, index) =>
         el(
           "button.chip",
-          { type: "button", data: { chip }, on: { click: () => this.set({ stake: this.stake + chip }) } },
-          money(chip, decimals, { whole: true }),
-          el("kbd", {}, `⇧${index + 1}`),
+          { type: "button", data: { chip, colour: index % 6 }, on: { click: () => this.set({ stake: this.stake + chip }) } },
+          el("span", {}, money(chip, decimals, { whole: true })),
+          index < 9 ? el("kbd", {}, `⇧${index + 1}`) : null,
         ),
       ),
     );
     this.draw();
   }
 
+  /** Choose a spot, and lay on it what is in hand. */
+  #spot(seat, bet) {
+    this.set({ seat, bet });
+    if (this.stake) byId("place").click();
+  }
+
+  /** Remember what stood at the coup before, for "the same again". */
+  remember({ coup }) {
+    if (!coup) return;
+    if (coup.phase === "settled" || coup.phase === "voided") this.last = { coup: coup.id, wagers: coup.wagers };
+    else if (this.last.coup === "" && coup.phase === "betting") this.#recall(coup.id);
+  }
+
+  async #recall(open) {
+    const [shoe, number] = open.split("/");
+    this.last = { coup: `${shoe}/${number - 1}`, wagers: [] };
+    if (Number(number) < 2) return;
+    const answer = await this.station.look("show_coup", { coup: this.last.coup });
+    if (answer.result !== "accepted") return;
+    this.last.wagers = answer.shown.coup.wagers;
+    this.station.refresh();
+  }
+
   draw() {
-    const { word } = this.station;
+    const { word, state } = this.station;
     const pressed = (id, name, value) => {
-      for (const button of byId(id).children) {
+      for (const button of byId(id).querySelectorAll(`[data-${name}]`)) {
         button.setAttribute("aria-pressed", String(button.dataset[name] === String(value)));
       }
     };
     pressed("seats", "seat", this.seat);
     pressed("bets", "bet", this.bet);
-    byId("laying").textContent = word("dealer.laying", {
-      seat: this.seat,
-      bet: betName(this.bet, word),
-      stake: money(this.stake, this.decimals),
-    });
+    const underway = this.pressed.filter(({ standing }) => standing !== "not");
+    drawSpots(
+      byId("bets"),
+      { standing: state?.coup?.wagers ?? [], underway, chosen: `${this.seat} ${this.bet}`, decimals: this.decimals },
+      word,
+    );
+    byId("laying").textContent = wagerText(this, this.decimals, word);
+    const before = this.last.wagers.filter(({ seat }) => seat === this.seat);
+    byId("again").title = before.map((wager) => wagerText(wager, this.decimals, word)).join("; ");
   }
 
   /** Clear the chips, and show the pressed wager until the table has accepted it. */
@@ -120,6 +205,7 @@ export class Laying {
     const { seat, bet, stake } = this;
     const pressed = { seat, bet, stake, coup: this.station.openCoup(), ...how };
     this.pressed.push(pressed);
+    byId("typed").value = "";
     this.set({ stake: 0 });
     this.drawPressed();
     return pressed;
@@ -128,16 +214,18 @@ export class Laying {
   #place() {
     const { station } = this;
     if (!station.openCoup()) {
-      this.#press({ standing: "not", why: station.explain({ code: "betting_closed" }) });
+      this.#press({ standing: "not", code: "betting_closed", why: station.explain({ code: "betting_closed" }) });
       return;
     }
     const pressed = this.#press({ standing: "waits" });
     const { seat, bet, stake, coup } = pressed;
-    station.press("place_wager", { wagers: [{ seat, bet, stake }], coup }, (standing, answer) => {
+    const fields = { wagers: [{ seat, bet, stake }], coup };
+    station.press("place_wager", fields, (standing, answer) => {
       const done = answer?.result === "accepted" || answer?.result === "exists";
       pressed.standing = standing !== "over" ? standing : done ? "done" : "not";
       pressed.position = answer?.position;
-      if (answer && !done) pressed.why = answer.code ? station.explain(answer) : station.told(answer);
+      pressed.code = answer?.code;
+      if (answer && !done) pressed.why = answer.code ? station.explain(answer, fields) : station.told(answer);
       this.drawPressed();
     });
   }
@@ -154,11 +242,12 @@ export class Laying {
     if (this.drawn === sign) return; // a button that is just being pressed stays the same one
     this.drawn = sign;
     fill(byId("pressed"), ...this.pressed.map((each) => this.#row(each, word)));
+    this.draw();
   }
 
   #row(pressed, word) {
-    const { seat, bet, stake, standing, why = "" } = pressed;
-    const text = word("dealer.laying", { seat, bet: betName(bet, word), stake: money(stake, this.decimals) });
+    const { seat, bet, stake, standing, why = "", code = "" } = pressed;
+    const text = wagerText(pressed, this.decimals, word);
     const away = () => {
       this.pressed = this.pressed.filter((each) => each !== pressed);
       this.drawPressed();
@@ -175,7 +264,7 @@ export class Laying {
     const clear = { type: "button", aria: { label: `${word("dealer.clear")}: ${text}` }, on: { click: away } };
     return el(
       "li",
-      { data: { seat, bet, stake, standing } },
+      { data: { seat, bet, stake, standing, code } },
       el("b", {}, `${MARKS[standing]} ${text}`),
       el("span", {}, standing === "not" ? `${word("pressed.not")}: ${why}` : word(`pressed.${standing}`)),
       ...(standing === "not" ? [pickUp, el("button", clear, "✕")] : []),
@@ -197,19 +286,29 @@ export function standingRows(station, { rulebook: { decimals } }, wagers) {
       "div.seat",
       { data: { seat } },
       el("b", {}, station.word("dealer.seat", { seat })),
-      ...wagers.filter((wager) => wager.seat === seat).map((wager) => standing(station, wager, decimals)),
+      ...wagers.filter((wager) => wager.seat === seat).map((wager) => standing(station, wager, wagers, decimals)),
     ),
   );
 }
 
-function standing(station, wager, decimals) {
+/** Create the button of a wager that stands; a spot on which two people laid names both. */
+function standing(station, wager, all, decimals) {
   const { word } = station;
   const text = `${betName(wager.bet, word)} ${money(wager.stake, decimals)}`;
+  const spot = all.filter(({ seat, bet }) => seat === wager.seat && bet === wager.bet);
+  const shared = new Set(spot.map(authorOf)).size > 1;
+  const sum = spot.reduce((total, { stake }) => total + stake, 0);
   const button = el(
     "button.back",
-    { type: "button", data: { key: wager.id }, aria: { label: word("dealer.take_back", { wager: text }) } },
+    {
+      type: "button",
+      data: { key: wager.id, author: authorOf(wager), shared: String(shared) },
+      aria: { label: word("dealer.take_back", { wager: text }) },
+    },
     text,
     !wager.kind || wager.kind === "chips" ? null : el("i", {}, word(`kind.${wager.kind}`)),
+    el("small.author", {}, authorOf(wager)),
+    shared ? el("small.together", {}, word("dealer.together", { sum: money(sum, decimals) })) : null,
     el("span", { ariaHidden: "true" }, " ✕"),
   );
   return station.bind(button, {
@@ -217,12 +316,6 @@ function standing(station, wager, decimals) {
     roles: ["dealer"],
     act: () => station.send(button, "withdraw_wager", { wagers: [wager.id] }),
   });
-}
-
-/** Return a bet's name in the page's language, or its id. */
-export function betName(bet, word) {
-  const key = `bet.${bet}`;
-  return word(key) === key ? bet.replaceAll("_", " ") : word(key);
 }
 
 /**
@@ -247,44 +340,23 @@ export function refundLines({ refunds }, word) {
   );
 }
 
-const heldBack = (timing) => timing === "deduct" || timing === null;
-
-/**
- * Return a dealer's chip movements for a settled wager.
- *
- * @param {object} line of a settlement: paid = stake returned + winnings - commission.
- * @param {?string} timing when commission is taken.
- * @returns {{take: number, pay: number, back: number}} the part of the stake that the house takes
- *     from the layout; the winnings less commission held back; and the part of the stake that its
- *     owner keeps or gets back.
- */
-export function handled({ stake, winnings, commission, paid }, timing) {
-  const back = paid - winnings + commission;
-  return { take: stake - back, pay: winnings - (heldBack(timing) ? commission : 0), back };
-}
-
-/** Return the movements of a void coup's unsettled wagers: their stakes go back. */
-function voided({ coup, settlements }) {
-  if (coup.phase !== "voided") return [];
-  const told = new Set(settlements.flatMap(({ lines }) => lines.map(({ wager }) => wager)));
-  return coup.wagers
-    .filter(({ id }) => !told.has(id))
-    .map(({ seat, bet, stake }) => ({ seat, bet, stake, result: "void", winnings: 0, commission: 0, paid: stake }));
-}
-
 const COMMISSION = { prepaid: "commission_take", per_coup: "commission_mark", per_shoe: "commission_mark" };
 const HANDLED = ["take", "pay", "back"];
 
-/** Draw a coup's chip movements, a line for each wager: take, pay and give back. */
-export function settlementTable(found, decimals, word, timing) {
-  const settled = [...found.settlements.flatMap(({ lines }) => lines), ...voided(found)];
-  if (!settled.length) return el("p", {}, word("settled.none"));
-  const lines = settled.map((line) => ({ ...line, ...handled(line, timing) }));
+/**
+ * Draw a coup's chip movements, a line for each wager: take, pay and give back.
+ *
+ * @param {object[]} moves as the table lists them, in the order in which a dealer makes them.
+ * @param {number} decimals of their amounts.
+ * @param {?string} timing of the commission.
+ */
+export function settlementTable(moves, decimals, word, timing) {
+  if (!moves.length) return el("p", {}, word("settled.none"));
   const columns = timing === null ? HANDLED : [...HANDLED, "commission"];
   const heads = { commission: COMMISSION[timing] ?? "commission" };
   const head = (tag, name) => el(tag, { scope: "col" }, word(`field.${heads[name] ?? name}`));
   const amounts = (of) => columns.map((name) => el(`td.amount.${name}`, {}, of(name) ? money(of(name), decimals) : "–"));
-  const sum = (name) => lines.reduce((total, line) => total + line[name], 0);
+  const sum = (name) => moves.reduce((total, move) => total + (move[name] ?? 0), 0);
   return el(
     "table.settled",
     {},
@@ -293,14 +365,14 @@ export function settlementTable(found, decimals, word, timing) {
     el(
       "tbody",
       {},
-      ...lines.map((line) =>
+      ...moves.map((move) =>
         el(
           "tr",
-          { data: { seat: line.seat, result: line.result } },
-          el("td", {}, String(line.seat)),
-          el("td", {}, betName(line.bet, word)),
-          el("td", {}, word(`outcome.${line.result}`)),
-          ...amounts((name) => line[name]),
+          { data: { seat: move.seat, result: move.result } },
+          el("td", {}, String(move.seat)),
+          el("td", {}, betName(move.bet, word)),
+          el("td", {}, word(`outcome.${move.result}`)),
+          ...amounts((name) => move[name] ?? 0),
         ),
       ),
     ),

@@ -84,7 +84,11 @@ class Screen:
 
     def act(self, command: str) -> None:
         """Press the button of a command, once it can be."""
-        self.page.locator(f"#acts [data-command={command}]:enabled").click()
+        button, more = self.page.locator(f"#acts [data-command={command}]:enabled"), "#more-acts"
+        button.wait_for(state="attached")
+        if not button.is_visible():  # it is not due, and stands behind "More"
+            self.page.locator(f"{more}[aria-expanded=false]").click()
+        button.click()
 
     def answered(self, command: str, result: str = "accepted") -> None:
         """Wait until the table's newest answer is this."""

@@ -22,6 +22,6 @@ BESIDE_PLAY: Final = tuple(row for row in ROWS if row not in DECIDED)
 
 
 def example(row: Row) -> Command:
-    """The contract's example of a command, from a user who speaks for himself."""
+    """The contract's example of a command, from a user who speaks for himself, at any coup."""
     (sample,) = _SAMPLES[f"request.{row.name}"]
-    return replace(msgspec.convert(sample, row.type), actor=None)
+    return replace(msgspec.convert(sample, row.type), actor=None, during=None)

@@ -15,7 +15,12 @@ from events.commands.cards import (
     Realign,
     ResolveIrregularity,
 )
-from events.commands.corrections import CorrectHands, CorrectRulebook, CorrectWager
+from events.commands.corrections import (
+    AcknowledgeCorrection,
+    CorrectHands,
+    CorrectRulebook,
+    CorrectWager,
+)
 from events.commands.coup import CloseBetting, ConfirmResult, FreeHand, OpenBetting, VoidCoup
 from events.commands.registry import Decider
 from events.commands.shoe import (
@@ -89,6 +94,7 @@ COMMANDS: dict[str, Command] = {
     "correct_rulebook": CorrectRulebook(
         transaction="x", coup=COUP, rulebook="ez", rulebook_hash="0" * 64, reason="sign"
     ),
+    "acknowledge_correction": AcknowledgeCorrection(transaction="x", coup=COUP, settlements=()),
     "realign": Realign(transaction="x", reason="looked"),
     "resolve_irregularity": ResolveIrregularity(
         transaction="x", kind="excess_card", seen=False, reason="face down"
@@ -125,6 +131,7 @@ correct_card         nothing_to_correct nothing_to_correct nothing_to_correct + 
 correct_hands        unknown_coup nothing_to_correct nothing_to_correct + + + + + + coup_void
 correct_wager        unknown_coup betting_open + + + + + coup_misaligned + coup_void
 correct_rulebook     unknown_coup betting_open unknown_rulebook unknown_rulebook unknown_rulebook unknown_rulebook unknown_rulebook coup_misaligned unknown_rulebook coup_void
+acknowledge_correction no_chips_to_move no_chips_to_move no_chips_to_move no_chips_to_move no_chips_to_move no_chips_to_move no_chips_to_move no_chips_to_move no_chips_to_move no_chips_to_move
 realign              nothing_to_realign nothing_to_realign nothing_to_realign nothing_to_realign nothing_to_realign nothing_to_realign nothing_to_realign + nothing_to_realign nothing_to_realign
 resolve_irregularity nothing_to_resolve nothing_to_resolve nothing_to_resolve nothing_to_resolve nothing_to_resolve nothing_to_resolve + nothing_to_resolve nothing_to_resolve nothing_to_resolve
 count_shoe           no_shoe no_shoe no_shoe no_shoe no_shoe no_shoe no_shoe no_shoe no_shoe no_shoe
@@ -174,6 +181,14 @@ def test_every_phase_a_table_can_stand_in_is_in_the_table() -> None:
 
 
 HISTORIES = """
+a command that was meant for another coup is refused
+    ready
+    open_betting during=
+    cut_card during= place=mid_coup                  -> refused another_coup
+    close_betting during=20261127-01/1               -> closed
+    void_coup during=20261127-01/1
+    open_betting during=                             -> refused another_coup
+    open_betting during=20261127-01/1                -> betting
 betting does not open while a fault can affect the outcome
     * "shoe link_down reason=unplugged"                link_down
     * "shoe error_raised code=cannot_read latched=true" shoe_error

@@ -417,9 +417,9 @@ STANDINGS: dict[str, Callable[[], World]] = {
 # As in `test_hear`; besides, `i` is an irregularity on record and `f` a face disclosed.
 EXCESS_TABLE = """
                squeeze             excess                taken_out             unread                   carried                  awaited                   betting
-first_card_P1  m:position_contradicts_draw_table m:excess_card_was_due m:excess_card_was_due m:position_contradicts_draw_table m:excess_card            w!cm:carried_card_missing cm:carried_card_missing
-second_card_B1 m:position_contradicts_draw_table m:excess_card_was_due m:excess_card_was_due m:position_contradicts_draw_table m:excess_card            w!cm:carried_card_missing cm:carried_card_missing
-excess_B3      d                   m:excess_card_was_due m:excess_card_was_due d                        e!                       w!cm:carried_card_missing cm:carried_card_missing
+first_card_P1  m:position_contradicts_draw_table m:excess_card_was_due m:excess_card_was_due m:excess_card                     m:excess_card            w!cm:carried_card_missing cm:carried_card_missing
+second_card_B1 m:position_contradicts_draw_table m:excess_card_was_due m:excess_card_was_due m:excess_card                     m:excess_card            w!cm:carried_card_missing cm:carried_card_missing
+excess_B3      d                   m:excess_card_was_due m:excess_card_was_due m:excess_card            e!                       w!cm:carried_card_missing cm:carried_card_missing
 revealed_P1    f                   f                     f                     m:disclosure_contradicts m:disclosure_contradicts w!cm:first_card_missing   cm:first_card_missing
 result_player  m:result_too_early  m:result_too_early    m:result_too_early    -                        s                        -                         -
 result_tie     m:result_too_early  m:result_too_early    m:result_too_early    -                        x                        -                         -

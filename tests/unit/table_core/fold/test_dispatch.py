@@ -30,6 +30,7 @@ from events.types.commission import (
     PayerAmount,
     ReversedAmount,
 )
+from events.types.corrections import CorrectionAcknowledged
 from events.types.integrity import CheckpointKeyChanged, LogAdopted
 from events.types.irregularities import (
     CoupRealigned,
@@ -90,7 +91,7 @@ from table_core.rules.wager_totals import UNSUMMED, WagerTotals, add_wagers
 from table_core.shuffle.orders import order_of
 from table_core.state.coup import COUP_EVENTS, Phase
 from table_core.state.shoe import BURN_ALARM, ORDERS_KEPT, ReportedCard, ShoeState
-from table_core.state.table import Coup, DealtCard, HeldShoe, ShoeLink, TableState
+from table_core.state.table import ChipsToMove, Coup, DealtCard, HeldShoe, ShoeLink, TableState
 from tests.support.table.coups import COUP, SHOE, WAYS, drawn, settled, shoe_event, world_in
 from tests.support.table.deals import wager
 from tests.support.table.histories import histories, play_history
@@ -322,7 +323,9 @@ def opened() -> TableState:
     world = world_in(Phase.SETTLED)
     tray = FloatOpened(float_id="f1", amount=500, signed=(), currency="AUD", chips=CHIPS)
     world.take([tray, FILLED, AlarmRaised(alarm="lid", text="is open")])
-    return replace(world.state, shoe=replace(current_shoe(world.state), burn_recorded=False))
+    to_move = ChipsToMove(coup=f"{SHOE}/9", settlements=("s",), seats=())
+    shoe = replace(current_shoe(world.state), burn_recorded=False)
+    return replace(world.state, shoe=shoe, to_move=(to_move,))
 
 
 STATE = opened()
@@ -357,6 +360,7 @@ MOVES: list[tuple[TableEvent, set[str]]] = [
     (CLOSED, set()),
     (CheckpointKeyChanged(key="k"), set()),
     (LogAdopted(size=1, chain="00", reason="first_start"), set()),
+    (CorrectionAcknowledged(coup=f"{SHOE}/9", settlements=("s",)), {"to_move"}),
 ]
 
 

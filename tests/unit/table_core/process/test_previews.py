@@ -6,9 +6,10 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from events.cards import Card, Hand
-from events.commands.base import Answer, Command
+from events.commands.base import Answer, Command, Previewed
 from events.commands.cards import ResolveIrregularity
 from events.commands.corrections import CorrectHands
 from events.commands.coup import CloseBetting, OpenBetting, VoidCoup
@@ -116,6 +117,35 @@ def test_a_preview_says_who_gains_and_who_gives_back_and_is_what_the_command_doe
     assert [(each["type"], each["data"]) for each in appended] == [
         (each["type"], each["data"]) for each in events
     ]
+
+
+def test_a_command_is_refused_once_it_would_do_something_else_than_its_preview(
+    log: EventLog, settled: Table
+) -> None:
+    """A void that was previewed while betting was closed does not undo a settlement."""
+
+    def seen(command: VoidCoup) -> VoidCoup:
+        answer = settled.show("supervisor", preview(command))
+        mark = {"position": answer.position, "digest": shown(answer)["digest"]}
+        return replace(command, previewed=msgspec.convert(mark, Previewed))
+
+    for user, command in (
+        ("dealer", OpenBetting(transaction="o2")),
+        ("dealer", CloseBetting(transaction="c2")),
+    ):
+        assert settled.ask(user, command, caught_up=True).result == "accepted"
+    void = seen(VoidCoup(transaction="v", reason="misdeal", coup=f"{SHOE}/2"))
+    dealt = zip((Hand.PLAYER, Hand.BANKER) * 2, cards("9H 7S KD KS"), strict=True)
+    for seq, (hand, card) in enumerate(dealt, start=8):
+        settled.hear(shoe_event(seq, drawn(hand, (seq - 6) // 2, card.value)))
+    settled.hear(shoe_event(12, DeviceResult(winner="player")))
+    assert settled.state.phase.value == "settled"
+    position = log.position
+    answer = settled.ask("supervisor", void, caught_up=True)
+    assert (answer.result, answer.code) == ("refused", "preview_outdated")
+    assert log.position == position
+    again = seen(replace(void, transaction="w", previewed=None))
+    assert settled.ask("supervisor", again, caught_up=True).result == "accepted"
 
 
 def test_a_preview_is_refused_as_the_command_would_be(settled: Table) -> None:

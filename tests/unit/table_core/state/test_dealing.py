@@ -39,6 +39,20 @@ DUE = """
 2S 2D KH KC P:9S B:5D -> nothing
 ?? ?? ?? ??          -> player 3 None, banker 3 None
 ?? 2D KH 3C          -> player 3 None, banker 3 None
+9S 2D KH ??          -> nothing
+?? 8D KH KC          -> nothing
+?? KD ?? 9C          -> nothing
+6S 2D KH ??          -> banker 3 None
+6S ?? KH ??          -> banker 3 None
+5S 2D KH ??          -> player 3 None
+?? 7D KH KC          -> player 3 None
+?? 6D KH KC          -> player 3 None
+?? 5D KH KC          -> player 3 None, banker 3 None
+5S 2D KH ?? P:4D     -> banker 3 None
+9S 2D KH ?? P:4D     -> nothing
+?? 7D KH KC P:4D     -> nothing
+?? 6D KH KC P:5D     -> nothing
+?? 6D KH KC P:??     -> banker 3 None
 ?? ?? ?? ?? P:??     -> banker 3 None
 2S 2D KH KC P:??     -> banker 3 None
 ?? ?? ?? ?? B:??     -> nothing

@@ -1,0 +1,108 @@
+"""A dealer who moves chips as the table's lists say, beside the auditor who moves them himself."""
+
+import random
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from events.types.commission import CommissionCollected, CommissionRecovered
+from events.types.table import CoupSettled, CoupVoided, TableEvent
+from table_core.fold.dispatch import fold
+from table_core.projections.pay_list import Move, pay_list
+from table_core.rules.rulebook import Rulebook
+from table_core.state.table import TableState
+from tests.support.table.auditor import Auditor
+from tests.support.table.money_game import BOOKS, Game, random_coup
+
+__all__ = ["DealerByList", "follow_the_lists"]
+
+
+class DealerByList:
+    """Counts what the tray has got of each seat's chips; tokens are no chips.
+
+    Args:
+        rulebooks: that coups are paid by.
+    """
+
+    def __init__(self, *rulebooks: Rulebook) -> None:
+        self._books = {book.hash: book for book in rulebooks}
+        self.state = TableState()
+        self.tray: Counter[int] = Counter()
+        self.moved = 0  # wagers on pay lists
+        self.corrected = 0  # seats on lists of corrections
+
+    def hear(self, events: Iterable[TableEvent]) -> None:
+        """Move the chips as the lists say after each event."""
+        for event in events:
+            before, self.state = self.state, fold(self.state, event)
+            if isinstance(event, CoupSettled):
+                self._settled(event)
+            elif isinstance(event, CoupVoided):
+                refunds = {refund.wager for refund in event.refunds}
+                self._follow(move for move in self._list() if move.wager in refunds)
+            elif isinstance(event, CommissionCollected | CommissionRecovered):
+                self._commission(event)
+            self._corrections(before)
+
+    def _settled(self, event: CoupSettled) -> None:
+        settlement = event.settlement
+        if settlement.revision == 1 and not settlement.difference:
+            wagers = {line.wager for line in settlement.lines}
+            self._follow(move for move in self._list() if move.wager in wagers)
+
+    def _list(self) -> tuple[Move, ...]:
+        moves = pay_list(self.state.coup, self._books.get) if self.state.coup else ()
+        taken = [move.take > 0 for move in moves]
+        assert taken == sorted(taken, reverse=True)  # what is taken comes first
+        return moves
+
+    def _follow(self, moves: Iterable[Move]) -> None:
+        for move in moves:
+            assert min(move.take, move.pay, move.back) >= 0
+            assert move.take + move.back == move.stake
+            self.tray[move.seat] += (0 if move.kind == "promo" else move.take) - move.pay
+            self.moved += 1
+
+    def _corrections(self, before: TableState) -> None:
+        was = {each.coup: {seat.seat: seat.gets for seat in each.seats} for each in before.to_move}
+        for each in self.state.to_move:
+            for seat in each.seats:
+                gets = seat.gets - was.get(each.coup, {}).get(seat.seat, 0)
+                self.tray[seat.seat] -= gets
+                self.corrected += gets != 0
+
+    def _commission(self, event: Any) -> None:
+        """By hand, or out of what was laid; what is deducted never left the tray."""
+        if getattr(event, "method", "") != "deducted":
+            for each in event.amounts:
+                self.tray[each.seat] += each.amount
+
+
+def follow_the_lists(name: str, coups: int) -> DealerByList:
+    """Play so many coups with corrections, and hold every seat's chips against the auditor's.
+
+    Args:
+        name: of the rulebook, in `BOOKS`.
+        coups: how many.
+    """
+    game = Game(BOOKS[name](), seed=len(name))
+    rng = random.Random(f"lists/{name}")
+    dealer = DealerByList(game.rulebook, *game.world.context.library)
+    heard = 0
+    for _ in range(coups):
+        game.play(random_coup(rng))
+        dealer.hear(game.world.log[heard:])
+        heard = len(game.world.log)
+        assert dealer.state == game.world.state
+        audited = _in_tray(game.auditor)
+        assert {seat: dealer.tray[seat] for seat in audited} == audited
+    return dealer
+
+
+def _in_tray(auditor: Auditor) -> dict[int, int]:
+    """Return what the tray has of each seat: what its purse, its spots and its circle lack."""
+    lying = Counter(auditor.circle)
+    for wager in auditor.layout.values():
+        lying[wager.seat] += 0 if wager.kind == "promo" else wager.stake
+    seats = {*auditor.purse, *lying}
+    return {seat: -auditor.purse[seat] - lying[seat] for seat in seats}

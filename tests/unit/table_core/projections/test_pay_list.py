@@ -1,0 +1,37 @@
+"""The lists of chips that a dealer moves: what they come to is what the auditor counts."""
+
+import pytest
+
+from tests.support.table.dealer_by_list import follow_the_lists
+from tests.support.table.histories import histories, play_history
+from tests.support.table.money_game import BOOKS
+
+COUPS = 12  # of each rulebook; `tests/soak/test_pay_lists.py` plays 5,000
+
+
+@pytest.mark.parametrize("name", BOOKS)
+def test_chips_moved_by_the_lists_are_what_the_settlements_come_to(name: str) -> None:
+    dealer = follow_the_lists(name, COUPS)
+    assert dealer.moved > COUPS
+
+
+HISTORIES = """
+a correction is on the list until the dealer has moved its chips
+    ready
+    open
+    bet 1 player 1000, 2 banker 2000
+    close
+    deal 9S 2D KH 3C
+    result player                                                -> view().to_move=none
+    correct_hands coup=@ player="2D KH" banker="9S KC"
+    -> view().to_move.0.seats.gets=-2000,3900; view().advice.lines~advice.correction
+    acknowledge_correction coup=@ settlements=t1/20261127-01/1/2/1 -> refused corrected_again
+    acknowledge_correction coup=@ settlements=t1/20261127-01/1/2/2
+    -> made correction_acknowledged; view().to_move=none
+    acknowledge_correction coup=@ settlements=t1/20261127-01/1/2/2 -> refused no_chips_to_move
+"""
+
+
+@pytest.mark.parametrize("lines", histories(HISTORIES))
+def test_a_correction_reaches_the_dealer(lines: list[str]) -> None:
+    play_history(lines)
