@@ -2,6 +2,8 @@
 
 import secrets
 from collections.abc import Awaitable, Callable, Collection, Mapping
+from functools import partial
+from pathlib import Path
 from typing import Final
 
 from starlette.applications import Starlette
@@ -12,11 +14,13 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from displays.auth.accounts import UserAccounts
+from displays.auth.session_store import SessionStore
 from displays.auth.sessions import Sessions
 from displays.consoles.request_client import ConsoleRequestClient
-from displays.consoles.routes import ConsoleRoutes
-from displays.http.pages import Pages, text_response
+from displays.consoles.routes import ConsoleRoutes, CoupPrinter
+from displays.http.pages import Pages, text_or_page, text_response
 from displays.http.security import BadBody, SecurityHeaders, TrustedHosts, same_origin
+from displays.http.site_look import NO_SITE, SiteLook
 from displays.http.stream import StateStream, last_event_id
 from displays.http.words import LANGUAGES
 from displays.live import LiveState
@@ -38,7 +42,7 @@ async def no_rules(_: PublicRulebook, __: Mapping[str, str]) -> None:
     """Have no rules to show."""
 
 
-def make_app(
+def make_app(  # noqa: PLR0913 - all that a site sets of its screens
     live: LiveState,
     clock: Clock,
     *,
@@ -48,6 +52,9 @@ def make_app(
     idle_s: int = IDLE_SECONDS,
     names: Collection[str] = (),
     rules: RulesSource = no_rules,
+    site: SiteLook = NO_SITE,
+    sessions: Path | None = None,
+    printer: CoupPrinter | None = None,
 ) -> Starlette:
     """Create the application.
 
@@ -60,21 +67,25 @@ def make_app(
         idle_s: seconds of inactivity that end a session.
         names: host names of the server, in addition to its addresses.
         rules: for the page `/rules`.
+        site: how the pages look.
+        sessions: the file that keeps logins over a restart; None keeps none.
+        printer: renders a coup's page to print; None has none.
     """
-    pages = Pages(secure=secure)
+    pages = Pages(secure=secure, site=site)
     epoch = secrets.token_hex(4)
     scoreboard = _Scoreboard(live, pages, epoch, rules)
     routes: list[BaseRoute] = [*scoreboard.routes(), pages.static()]
     if accounts is not None and desk is not None:
         routes += ConsoleRoutes(
             accounts=accounts,
-            sessions=Sessions(clock, idle_s),
+            sessions=Sessions(clock, idle_s, SessionStore(sessions, clock) if sessions else None),
             desk=desk,
             live=live,
             pages=pages,
             clock=clock,
             secure=secure,
             epoch=epoch,
+            printer=printer,
         ).routes()
     return Starlette(
         routes=routes,
@@ -82,7 +93,7 @@ def make_app(
             Middleware(SecurityHeaders, secure=secure),
             Middleware(TrustedHosts, names=names),
         ],
-        exception_handlers={BadBody: _bad_body, HTTPException: _http_error},
+        exception_handlers={BadBody: _bad_body, HTTPException: partial(_http_error, pages)},
     )
 
 
@@ -98,13 +109,27 @@ class _Scoreboard:
     def routes(self) -> list[Route]:
         return [
             Route("/", self._page, methods=["GET"]),
+            Route("/kiosk", self._page, methods=["GET"]),
+            Route("/site.css", self._site_css, methods=["GET"]),
+            Route("/site-logo", self._site_logo, methods=["GET"]),
             Route("/events", self._events, methods=["GET"]),
             Route("/rules", self._rules, methods=["GET"]),
             Route("/health", self._health, methods=["GET"]),
         ]
 
     async def _page(self, request: Request) -> Response:
-        return self._pages.render(request, "scoreboard.html")
+        """Answer with the scoreboard; at `/kiosk` without a link to leave it by."""
+        kiosk = request.url.path == "/kiosk"
+        return self._pages.render(request, "scoreboard.html", kiosk=kiosk)
+
+    async def _site_css(self, _: Request) -> Response:
+        return Response(self._pages.site.css(), media_type="text/css")
+
+    async def _site_logo(self, _: Request) -> Response:
+        site = self._pages.site
+        if site.logo is None:
+            raise HTTPException(404)
+        return Response(site.logo, media_type=site.logo_kind)
 
     async def _events(self, request: Request) -> Response | StateStream:
         if not same_origin(request):
@@ -149,9 +174,9 @@ async def _bad_body(_: Request, error: Exception) -> Response:
     return text_response(str(error), status)
 
 
-async def _http_error(_: Request, error: Exception) -> Response:
-    """Answer an HTTP error, such as a missing page or a wrong method, with one line."""
+async def _http_error(pages: Pages, request: Request, error: Exception) -> Response:
+    """Answer an HTTP error, such as a missing page or a wrong method."""
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for it
-    answer = text_response(error.detail, error.status_code)
+    answer = text_or_page(pages, request, error.detail, error.status_code)
     answer.headers.update(error.headers or {})
     return answer

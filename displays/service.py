@@ -13,7 +13,9 @@ from msgspec import Struct
 from displays.app import IDLE_SECONDS, RulesSource, make_app, no_rules
 from displays.auth.accounts import UserAccounts
 from displays.consoles.request_client import ConsoleRequestClient
+from displays.consoles.routes import CoupPrinter
 from displays.http.server import Certificate, WebServer
+from displays.http.site_look import NO_SITE, SiteLook
 from displays.live import LiveState
 from displays.process import DisplayProcess
 from events.clock import Clock
@@ -44,6 +46,8 @@ class DisplaySettings(Struct, frozen=True, kw_only=True):
         users: the users file; None serves the scoreboard alone.
         betting_s: seconds for which the house keeps betting open; None shows no countdown.
         idle_s: seconds of inactivity that end a session.
+        site: how the pages look.
+        sessions: the file that keeps logins over a restart; None keeps none.
     """
 
     section: str = "displays"
@@ -55,6 +59,8 @@ class DisplaySettings(Struct, frozen=True, kw_only=True):
     users: Path | None = None
     betting_s: int | None = None
     idle_s: int = IDLE_SECONDS
+    site: SiteLook = NO_SITE
+    sessions: Path | None = None
 
 
 class DisplayService:
@@ -67,6 +73,7 @@ class DisplayService:
         clock: for ages.
         session: the session number of the service's status, larger than at the last start.
         rules: for the page `/rules`.
+        printer: renders a coup's page to print; None has none.
 
     Raises:
         InputError: the users file or the certificate cannot be used, or the address is taken.
@@ -84,6 +91,7 @@ class DisplayService:
         *,
         session: int,
         rules: RulesSource = no_rules,
+        printer: CoupPrinter | None = None,
     ) -> None:
         accounts = UserAccounts(settings.users) if settings.users else None
         self.live = LiveState(clock, betting_s=settings.betting_s)
@@ -103,6 +111,9 @@ class DisplayService:
             idle_s=settings.idle_s,
             names=settings.names,
             rules=rules,
+            site=settings.site,
+            sessions=settings.sessions,
+            printer=printer,
         )
         self._server = WebServer(
             app,

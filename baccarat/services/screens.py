@@ -5,8 +5,10 @@ import asyncio
 import msgspec
 
 from baccarat.config.form import ScreensConfig, TableConfig
+from baccarat.pages.coup_page import told_coup_page
 from baccarat.services.registry import Probe
 from baccarat.services.rules_in_force import RulesInForce
+from displays.http.site_look import COLOURS, SiteLook, read_logo
 from displays.service import DisplayService, DisplaySettings
 from events.clock import SystemClock
 from events.errors import ConfigError
@@ -33,6 +35,7 @@ async def serve_displays(
         _screens(config, "displays", given),
         users=config.beside(given.users),
         idle_s=given.idle_minutes * 60,
+        sessions=config.beside(given.sessions),
     )
     await _serve_screens(config, settings, config.own_bus("displays"), stop)
 
@@ -63,7 +66,16 @@ def _screens(config: TableConfig, section: str, given: ScreensConfig) -> Display
         cert=config.beside(given.cert),
         key=config.beside(given.key),
         betting_s=given.betting_s,
+        site=_look(config),
     )
+
+
+def _look(config: TableConfig) -> SiteLook:
+    look = config.look
+    path = config.beside(look.logo)
+    logo, kind = read_logo(path) if path else (None, "")
+    colours = {name: found for name in COLOURS if (found := getattr(look, name))}
+    return SiteLook(name=look.name, logo=logo, logo_kind=kind, colours=colours)
 
 
 async def _serve_screens(
@@ -77,5 +89,6 @@ async def _serve_screens(
         clock,
         session=clock.utc_ns() // 1_000_000,
         rules=RulesInForce(config.log_path, [config.rulebook_name, *config.library_files]),
+        printer=told_coup_page,
     )
     await service.run(stop)

@@ -9,18 +9,19 @@ import re
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
+from urllib.parse import urlencode
 
 import msgspec
 from msgspec import Struct
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from displays.auth.accounts import UserAccounts
 from displays.auth.login_policy import LoginPolicy, LoginResult, RateLimit, client_network
 from displays.auth.sessions import Sessions
 from displays.consoles.request_client import ConsoleRequestClient, MalformedCommand, NoAnswer
-from displays.http.pages import Pages, text_response
+from displays.http.pages import Pages, text_or_page, text_response
 from displays.http.security import read_form, read_json, same_origin
 from displays.http.stream import StateStream, last_event_id
 from displays.live import LiveState
@@ -28,9 +29,20 @@ from events.clock import Clock
 from events.commands.base import ANSWER_REFUSED, Answer
 from events.structured_log import structlog
 
-__all__ = ["CONSOLE_PAGES", "ConsolePage", "ConsoleRoutes", "ConsoleUser", "evidence_file"]
+__all__ = [
+    "CONSOLE_PAGES",
+    "ConsolePage",
+    "ConsoleRoutes",
+    "ConsoleUser",
+    "CoupPrinter",
+    "evidence_file",
+    "printed_coup",
+]
 
 _PROVE: Final = "prove_coup"
+_TELL: Final = "tell_coup"
+CoupPrinter = Callable[[object], str]
+"""Renders the page to print of a coup, from what `tell_coup` shows; `ValueError` if it cannot."""
 _NAME: Final = re.compile(r"[a-z0-9_.-]{1,160}\Z")
 
 
@@ -66,6 +78,37 @@ async def evidence_file(desk: ConsoleRequestClient, person: str, coup: str) -> R
     return Response(proved.evidence.encode(), media_type="application/json", headers=headers)
 
 
+async def printed_coup(
+    desk: ConsoleRequestClient, person: str, coup: str, printer: CoupPrinter, *, save: bool
+) -> Response:
+    """Return a coup's page to print, the table's refusal, or the error that it did not answer.
+
+    Args:
+        desk: sends the request to the table.
+        person: the user who requests it; the table decides whether that user may.
+        coup: the coup's id, as requested.
+        printer: renders the page.
+        save: whether the browser is to save the page as a file.
+    """
+    try:
+        answer = await desk.ask(person, _TELL, {"transaction": secrets.token_hex(16), "coup": coup})
+    except NoAnswer as error:
+        return text_response(str(error), 503)
+    if answer.result == ANSWER_REFUSED:
+        return JSONResponse(msgspec.to_builtins(answer))
+    try:
+        page = printer(answer.shown)
+    except ValueError:
+        return text_response("the table's answer holds no coup", 502)
+    headers = {"cache-control": "no-store", "content-security-policy": _PRINTED}
+    if save:
+        name = f"coup-{coup.replace('/', '-')}.html"
+        headers["content-disposition"] = f'attachment; filename="{name}"'
+    return HTMLResponse(page, headers=headers)
+
+
+# The page is a file by itself: its style is in it, it has no script and loads nothing.
+_PRINTED: Final = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
 # A person types no faster.
 _COMMANDS_BURST: Final = 30
 _COMMANDS_PER_S: Final = 10.0
@@ -104,6 +147,18 @@ CONSOLE_PAGES: Final[Mapping[str, ConsolePage]] = {
 }
 
 
+def _login_for(request: Request) -> str:
+    """Return the login's address, which comes back to the page that was asked for."""
+    query = f"?{request.url.query}" if request.url.query else ""
+    return f"/login?{urlencode({'next': request.url.path + query})}"
+
+
+def _wanted(address: str | None) -> str:
+    """Return the page to go to after the login: one of the consoles', and never another site's."""
+    path = (address or "").partition("?")[0]
+    return address if address and path in CONSOLE_PAGES else "/console"
+
+
 class ConsoleUser(Struct, frozen=True):
     """The logged-in person who sent a request."""
 
@@ -124,9 +179,10 @@ class ConsoleRoutes:
         clock: for rate limits.
         secure: whether the server uses TLS; then cookies are sent over TLS only.
         epoch: marks this process's state ids.
+        printer: renders a coup's page to print; None has none.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what the pages of people stand on
         self,
         *,
         accounts: UserAccounts,
@@ -137,7 +193,9 @@ class ConsoleRoutes:
         clock: Clock,
         secure: bool,
         epoch: str,
+        printer: CoupPrinter | None = None,
     ) -> None:
+        self._printer = printer
         self._accounts = accounts
         self._sessions = sessions
         self._desk = desk
@@ -159,11 +217,13 @@ class ConsoleRoutes:
             Route("/login", self._login_page, methods=["GET"]),
             Route("/login", self._login, methods=["POST"]),
             Route("/logout", self._logout, methods=["POST"]),
+            Route("/stay", self._stay, methods=["POST"]),
             Route("/console", self._home, methods=["GET"]),
             Route("/console/events", self._events, methods=["GET"]),
             Route("/command/{name}", self._command, methods=["POST"]),
             Route("/fate/{transaction}", self._fate, methods=["POST"]),
             Route("/replay/evidence/{shoe}/{number}", self._evidence, methods=["GET"]),
+            Route("/replay/print/{shoe}/{number}", self._print, methods=["GET"]),
             *(Route(path, self._page, methods=["GET"]) for path in CONSOLE_PAGES),
         ]
 
@@ -173,7 +233,7 @@ class ConsoleRoutes:
         account = self._accounts.get(session.user) if session else None
         if token is None or session is None:
             return None
-        if account is None or account.password != session.password:
+        if account is None or not session.is_of(account.password):
             self._sessions.end(token)  # the account was removed, or has another password
             return None
         return ConsoleUser(session.user, frozenset(account.roles), session.csrf)
@@ -181,10 +241,10 @@ class ConsoleRoutes:
     async def _page(self, request: Request) -> Response:
         person = self._person(request)
         if person is None:
-            return RedirectResponse("/login", 303)
+            return RedirectResponse(_login_for(request), 303)
         page = CONSOLE_PAGES[request.url.path]
         if not page.roles & person.roles:
-            return text_response("this page is not for your role", 403)
+            return text_or_page(self._pages, request, "this page is not for your role", 403)
         return self._pages.render(request, page.template, person=person)
 
     async def _home(self, request: Request) -> Response:
@@ -195,17 +255,23 @@ class ConsoleRoutes:
         for path, page in CONSOLE_PAGES.items():
             if page.roles & person.roles:
                 return RedirectResponse(path, 303)
-        return text_response("no page is for your role", 403)
+        return text_or_page(self._pages, request, "no page is for your role", 403)
 
     async def _login_page(self, request: Request) -> Response:
         if self._person(request):
-            return RedirectResponse("/console", 303)
-        return self._form(request, said="", status=200)
+            return RedirectResponse(_wanted(request.query_params.get("next")), 303)
+        ended = "login.ended" if "next" in request.query_params else ""
+        return self._form(request, said=ended and self._pages.words(request)[ended], status=200)
 
     def _form(self, request: Request, *, said: str, status: int) -> Response:
         nonce = secrets.token_urlsafe(32)
         response = self._pages.render(
-            request, "login.html", status=status, said=said, csrf=self._sessions.login_token(nonce)
+            request,
+            "login.html",
+            status=status,
+            said=said,
+            csrf=self._sessions.login_token(nonce),
+            to=request.query_params.get("next", ""),
         )
         self._set(response, self._nonce_cookie, nonce, max_age=_NONCE_S)
         return response
@@ -253,7 +319,7 @@ class ConsoleRoutes:
             name, password=account.password, instead_of=request.cookies.get(self._cookie)
         )
         _log.info("login", user=name)
-        response = RedirectResponse("/console", 303)
+        response = RedirectResponse(_wanted(request.query_params.get("next")), 303)
         self._set(response, self._cookie, token)
         known = self._login_policy.device_cookie(name, device)
         self._set(response, self._device_cookie + name, known, max_age=_DEVICE_S, path="/login")
@@ -292,10 +358,37 @@ class ConsoleRoutes:
             epoch=self._epoch,
             build=self._pages.build,
             still_welcome=lambda: self._person(request, touch=False) is not None,
+            left=lambda: self._sessions.left_s(request.cookies.get(self._cookie, "")),
         )
+
+    async def _stay(self, request: Request) -> Response:
+        """Let the person go on: a press of the button that the page's warning has."""
+        person = self._person(request)
+        if person is None:
+            return text_response("log in", 401)
+        if not self._is_from_own_page(request, person, request.headers.get("x-csrf-token", "")):
+            return text_response("this was not sent by our own page", 403)
+        return Response(status_code=204)
 
     async def _evidence(self, request: Request) -> Response:
         """Serve a coup's evidence as a file. It changes nothing, so a plain GET is enough."""
+        asked = self._asks_for_coup(request)
+        if isinstance(asked, Response):
+            return asked
+        return await evidence_file(self._desk, *asked)
+
+    async def _print(self, request: Request) -> Response:
+        """Serve a coup as the page to print that the command line writes."""
+        asked = self._asks_for_coup(request)
+        if isinstance(asked, Response):
+            return asked
+        if self._printer is None:
+            return text_response("this server prints no coups", 404)
+        save = "save" in request.query_params
+        return await printed_coup(self._desk, *asked, self._printer, save=save)
+
+    def _asks_for_coup(self, request: Request) -> tuple[str, str] | Response:
+        """Return the person and the coup, or why that person may not have it."""
         person = self._person(request)
         if person is None:
             return text_response("log in", 401)
@@ -303,8 +396,7 @@ class ConsoleRoutes:
             return text_response("this is not for your role", 403)
         if not self._commands.allows(person.name):
             return text_response("too many commands", 429)
-        coup = f"{request.path_params['shoe']}/{request.path_params['number']}"
-        return await evidence_file(self._desk, person.name, coup)
+        return person.name, f"{request.path_params['shoe']}/{request.path_params['number']}"
 
     async def _command(self, request: Request) -> Response:
         async def ask(person: ConsoleUser) -> Answer:

@@ -30,9 +30,11 @@ const LOG_IN = 401;
  *     with every beat, and when the watchdog fires (`reason` "server").
  * @param {(build: string) => void} [to.onBuild] the build of the server's files.
  * @param {() => void} [to.onBye] the server ended the stream because the login is over.
+ * @param {(left: ?{left_s: number, renewable: boolean}) => void} [to.onLogin] the login is about to
+ *     end; null when it goes on after all.
  * @returns {() => () => void} closes the stream to free a connection; its result opens it again.
  */
-export function watch(url, { onState, onHealth, onBuild = () => {}, onBye = () => {} }) {
+export function watch(url, { onState, onHealth, onBuild = () => {}, onBye = () => {}, onLogin = () => {} }) {
   let lines = []; // those that may speak, the newest last; one once it has
   let heard = performance.now(); // when the server last said something
   let awake = Date.now(); // when this page last ran; this clock goes on in a machine that sleeps
@@ -62,6 +64,7 @@ export function watch(url, { onState, onHealth, onBuild = () => {}, onBye = () =
       silent = false;
       onHealth(parseShown(data));
     });
+    on("login", ({ data }) => onLogin(JSON.parse(data)));
     on("bye", end);
   };
 
