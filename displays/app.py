@@ -55,6 +55,7 @@ def make_app(  # noqa: PLR0913 - all that a site sets of its screens
     site: SiteLook = NO_SITE,
     sessions: Path | None = None,
     printer: CoupPrinter | None = None,
+    countersign: bool = False,
 ) -> Starlette:
     """Create the application.
 
@@ -70,6 +71,7 @@ def make_app(  # noqa: PLR0913 - all that a site sets of its screens
         site: how the pages look.
         sessions: the file that keeps logins over a restart; None keeps none.
         printer: renders a coup's page to print; None has none.
+        countersign: whether a second signature is given by password.
     """
     pages = Pages(secure=secure, site=site)
     epoch = secrets.token_hex(4)
@@ -86,6 +88,7 @@ def make_app(  # noqa: PLR0913 - all that a site sets of its screens
             secure=secure,
             epoch=epoch,
             printer=printer,
+            countersign=countersign,
         ).routes()
     return Starlette(
         routes=routes,

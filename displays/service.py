@@ -48,6 +48,7 @@ class DisplaySettings(Struct, frozen=True, kw_only=True):
         idle_s: seconds of inactivity that end a session.
         site: how the pages look.
         sessions: the file that keeps logins over a restart; None keeps none.
+        countersign: whether a second signature is given by password.
     """
 
     section: str = "displays"
@@ -61,6 +62,7 @@ class DisplaySettings(Struct, frozen=True, kw_only=True):
     idle_s: int = IDLE_SECONDS
     site: SiteLook = NO_SITE
     sessions: Path | None = None
+    countersign: bool = False
 
 
 class DisplayService:
@@ -114,6 +116,7 @@ class DisplayService:
             site=settings.site,
             sessions=settings.sessions,
             printer=printer,
+            countersign=settings.countersign,
         )
         self._server = WebServer(
             app,

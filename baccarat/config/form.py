@@ -258,6 +258,9 @@ class DisplaysConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     sessions: Annotated[
         str, ConfigKey("The file that keeps logins over a restart.", '"sessions.json"')
     ] = "sessions.json"
+    countersign: Annotated[
+        bool, ConfigKey("Whoever signs second does so with name and password.", "true")
+    ] = False
     username: Annotated[
         str | None, ConfigKey("The screens' login at the broker, if of their own.", '"b7-display"')
     ] = None

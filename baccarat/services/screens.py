@@ -36,6 +36,7 @@ async def serve_displays(
         users=config.beside(given.users),
         idle_s=given.idle_minutes * 60,
         sessions=config.beside(given.sessions),
+        countersign=given.countersign,
     )
     await _serve_screens(config, settings, config.own_bus("displays"), stop)
 

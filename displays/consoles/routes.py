@@ -20,6 +20,7 @@ from starlette.routing import Route
 from displays.auth.accounts import UserAccounts
 from displays.auth.login_policy import LoginPolicy, LoginResult, RateLimit, client_network
 from displays.auth.sessions import Sessions
+from displays.consoles.countersignatures import Countersignatures
 from displays.consoles.request_client import ConsoleRequestClient, MalformedCommand, NoAnswer
 from displays.http.pages import Pages, text_or_page, text_response
 from displays.http.security import read_form, read_json, same_origin
@@ -180,6 +181,7 @@ class ConsoleRoutes:
         secure: whether the server uses TLS; then cookies are sent over TLS only.
         epoch: marks this process's state ids.
         printer: renders a coup's page to print; None has none.
+        countersign: whether a second signature is given by password, in the form.
     """
 
     def __init__(  # noqa: PLR0913 - what the pages of people stand on
@@ -194,8 +196,11 @@ class ConsoleRoutes:
         secure: bool,
         epoch: str,
         printer: CoupPrinter | None = None,
+        countersign: bool = False,
     ) -> None:
         self._printer = printer
+        self._countersign = countersign
+        self._signatures = Countersignatures(clock)
         self._accounts = accounts
         self._sessions = sessions
         self._desk = desk
@@ -218,6 +223,7 @@ class ConsoleRoutes:
             Route("/login", self._login, methods=["POST"]),
             Route("/logout", self._logout, methods=["POST"]),
             Route("/stay", self._stay, methods=["POST"]),
+            Route("/countersign", self._sign, methods=["POST"]),
             Route("/console", self._home, methods=["GET"]),
             Route("/console/events", self._events, methods=["GET"]),
             Route("/command/{name}", self._command, methods=["POST"]),
@@ -245,7 +251,9 @@ class ConsoleRoutes:
         page = CONSOLE_PAGES[request.url.path]
         if not page.roles & person.roles:
             return text_or_page(self._pages, request, "this page is not for your role", 403)
-        return self._pages.render(request, page.template, person=person)
+        return self._pages.render(
+            request, page.template, person=person, countersign=self._countersign
+        )
 
     async def _home(self, request: Request) -> Response:
         """Redirect to the first page that this person may see."""
@@ -401,9 +409,47 @@ class ConsoleRoutes:
     async def _command(self, request: Request) -> Response:
         async def ask(person: ConsoleUser) -> Answer:
             fields = await read_json(request)
+            if missing := self._unsigned(person, fields):
+                text = f"{', '.join(missing)}: sign with name and password"
+                return Answer(
+                    transaction=str(fields.get("transaction", "")),
+                    result=ANSWER_REFUSED,
+                    code="not_countersigned",
+                    text=text,
+                )
             return await self._desk.ask(person.name, str(request.path_params["name"]), fields)
 
         return await self._answered(request, ask)
+
+    def _unsigned(self, person: ConsoleUser, fields: Mapping[str, object]) -> tuple[str, ...]:
+        """Return who is named in `signed` and has not signed."""
+        signed = fields.get("signed")
+        if not self._countersign or not isinstance(signed, list):
+            return ()
+        return self._signatures.missing(person.csrf, person.name, [str(name) for name in signed])
+
+    async def _sign(self, request: Request) -> Response:
+        """Take a second person's signature at this person's page."""
+        person = self._person(request)
+        if person is None:
+            return text_response("log in", 401)
+        if not self._is_from_own_page(request, person, request.headers.get("x-csrf-token", "")):
+            return text_response("this was not sent by our own page", 403)
+        fields = await read_json(request)
+        name = str(fields.get("user", ""))[:_NAME_MOST]
+        if name == person.name:
+            return JSONResponse({"result": "refused", "code": "second_person"})
+        place = client_network(request.client.host if request.client else "")
+        verdict = await self._login_policy.judge(
+            name, str(fields.get("password", "")), place=place, cookie=None
+        )
+        if verdict != "ok" or self._accounts.get(name) is None:
+            _log.warning("countersign.failed", user=name, place=place, beside=person.name)
+            said, _ = _LOGIN_REPLIES[verdict]
+            return JSONResponse({"result": "refused", "code": said})
+        self._signatures.add(person.csrf, name)
+        _log.info("countersigned", user=name, beside=person.name)
+        return JSONResponse({"result": "accepted", "user": name})
 
     async def _fate(self, request: Request) -> Response:
         """Answer with the outcome of a command that its page has given up."""

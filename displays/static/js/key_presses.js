@@ -1,5 +1,26 @@
 // Keyboard shortcuts: a letter presses the button that shows it, but not while somebody types.
 
+// A person may switch the letters off: speech input and tremor press keys that nobody means.
+const SWITCH = "keys";
+
+/** Show the page's switch for single letters, and return whether they are on. */
+function letterSwitch() {
+  const button = document.getElementById("keys");
+  const isOn = () => localStorage.getItem(SWITCH) !== "off";
+  if (!button) return isOn;
+  const show = () => {
+    button.setAttribute("aria-pressed", String(isOn()));
+    document.body.dataset.keys = isOn() ? "on" : "off";
+  };
+  button.addEventListener("click", () => {
+    localStorage.setItem(SWITCH, isOn() ? "off" : "on");
+    show();
+  });
+  button.hidden = false;
+  show();
+  return isOn;
+}
+
 const TYPING = "input, select, textarea, dialog, [role=group].pad";
 
 /**
@@ -9,7 +30,9 @@ const TYPING = "input, select, textarea, dialog, [role=group].pad";
  * @param {(button: HTMLButtonElement) => void} [shut] called with a button that is disabled now.
  */
 export function listenForShortcuts(others = () => false, shut = () => {}) {
+  const isOn = letterSwitch();
   document.addEventListener("keydown", (event) => {
+    if (!isOn()) return;
     if (event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target.closest?.(TYPING) || document.querySelector("dialog[open]")) return;
     if (others(event)) {

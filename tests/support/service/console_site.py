@@ -54,7 +54,14 @@ SECRET: Final = hashed(PASSWORD)
 class Site:
     """The application, its clock, and a table that answers at once."""
 
-    def __init__(self, folder: Path, *, secure: bool = False, consoles: bool = True) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        secure: bool = False,
+        consoles: bool = True,
+        countersign: bool = False,
+    ) -> None:
         self.clock = FakeClock()
         self.users = folder / "users.toml"
         save_accounts(
@@ -76,6 +83,7 @@ class Site:
             secure=secure,
             idle_s=IDLE_S,
             names=NAMES,
+            countersign=countersign,
         )
 
     def _post(self, post: Post) -> bool:

@@ -102,7 +102,9 @@ def _html(path: str, language: str) -> str:
     found = CONSOLE_PAGES.get(path)
     template = found.template if found else "scoreboard.html"
     return bytes(
-        _PAGES.render(Request(scope), template, person=_PERSON, kiosk=path == "/kiosk").body
+        _PAGES.render(
+            Request(scope), template, person=_PERSON, kiosk=path == "/kiosk", countersign=False
+        ).body
     ).decode()
 
 

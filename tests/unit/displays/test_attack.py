@@ -37,6 +37,7 @@ ENDPOINTS: dict[str, dict[str, dict[str, int]]] = {
         "HEAD": {NOBODY: 200, "dealer": AWAY, "supervisor": AWAY, "technician": AWAY},
         "POST": dict.fromkeys(WHO, 415),  # no form
     },
+    "/countersign": {"POST": {NOBODY: ENDED, **dict.fromkeys(sorted(CONSOLE_ROLES), FORBIDDEN)}},
     "/stay": {"POST": {NOBODY: ENDED, **dict.fromkeys(sorted(CONSOLE_ROLES), FORBIDDEN)}},
     "/logout": {"POST": {NOBODY: AWAY, "dealer": 415, "supervisor": 415, "technician": 415}},
     "/console": {
