@@ -52,24 +52,30 @@ class FedPage:
 
     Attributes:
         said: what broke in the page.
+        stayed: how often the login's end was put off.
     """
 
     def __init__(self, page: Page, answers: Mapping[str, object]) -> None:
         self.page = page
         self.said: list[str] = []
+        self.stayed = 0
         self._answers = answers
         page.add_init_script(_FEED)
         page.route("**/*", self._answer)
         page.on("pageerror", lambda error: self.said.append(str(error)))
 
-    def open(self, path: str, language: str = "en") -> None:
+    def open(self, path: str, language: str = "en", more: str = "") -> None:
         """Open a page in a language; it waits for its first state."""
-        self.page.goto(f"{HOST}{path}?lang={language}")
+        self.page.goto(f"{HOST}{path}?lang={language}{more}")
         self.page.wait_for_function("window.fed !== undefined")
 
     def show(self, state: StateView | None, **health: object) -> None:
         """Show a state, and wait until it is drawn."""
         self.page.evaluate(_SHOW, [state and self._document(state), json.dumps(_HEALTH | health)])
+
+    def tell(self, event: str, data: object) -> None:
+        """Have the stream say anything else."""
+        self.page.evaluate("([name, data]) => feed(name, data, '')", [event, json.dumps(data)])
 
     def _document(self, state: StateView) -> str:
         full = encode_state_view(state)
@@ -82,6 +88,9 @@ class FedPage:
         if asked.path.startswith("/static/"):
             kind = _KINDS.get(asked.path.rpartition(".")[2], "image/svg+xml")
             route.fulfill(body=_static(asked.path), content_type=kind)
+        elif asked.path == "/stay":
+            self.stayed += 1
+            route.fulfill(status=204)
         elif asked.path.startswith("/command/"):
             said: dict[str, Any] = {"result": "refused", "code": "not_found", "text": "no such"}
             found = self._answers.get(asked.path.rpartition("/")[2], said)

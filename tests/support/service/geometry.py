@@ -26,7 +26,7 @@ SIZES: Final = {
     "phone": (390, 844),
     "zoom 200 %": (640, 400),  # of the laptop: a browser that zooms lays out for half the width
 }
-PAGES: Final = ("/", "/kiosk", "/pit")
+PAGES: Final = ("/", "/pit")
 _BETTING_MS: Final = 14_000
 _RULEBOOKS: Final = [
     *(parse_rulebook(f"{number}.toml", source) for number, source in enumerate(shipped_sources())),
