@@ -2,6 +2,8 @@
 
 import secrets
 from collections.abc import Awaitable, Callable, Collection, Mapping
+from functools import partial
+from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
@@ -14,12 +16,14 @@ from starlette.routing import BaseRoute, Route
 
 from displays.auth.accounts import UserAccounts
 from displays.auth.login_record import LoginRecord
+from displays.auth.session_store import SessionStore
 from displays.auth.sessions import SESSIONS_EACH, Sessions
 from displays.consoles.layout import TableLayout
 from displays.consoles.request_client import ConsoleRequestClient
-from displays.consoles.routes import ConsoleRoutes
-from displays.http.pages import Pages, text_response
+from displays.consoles.routes import ConsoleRoutes, CoupPrinter
+from displays.http.pages import Pages, text_or_page, text_response
 from displays.http.security import BadBody, OneLength, SecurityHeaders, TrustedHosts, same_origin
+from displays.http.site_look import NO_SITE, SiteLook
 from displays.http.stream import StateStream, last_event_id
 from displays.http.words import LANGUAGES
 from displays.live import LiveState
@@ -55,7 +59,7 @@ async def no_rules(_: PublicRulebook, __: Mapping[str, str]) -> None:
     """Have no rules to show."""
 
 
-def make_app(  # noqa: PLR0913 - each is a part of the application
+def make_app(  # noqa: PLR0913 - all that a site sets of its screens
     live: LiveState,
     clock: Clock,
     *,
@@ -67,6 +71,10 @@ def make_app(  # noqa: PLR0913 - each is a part of the application
     rules: RulesSource = no_rules,
     login_rules: LoginRules | None = None,
     layout: TableLayout | None = None,
+    site: SiteLook = NO_SITE,
+    sessions: Path | None = None,
+    printer: CoupPrinter | None = None,
+    countersign: bool = False,
 ) -> Starlette:
     """Create the application.
 
@@ -81,8 +89,12 @@ def make_app(  # noqa: PLR0913 - each is a part of the application
         rules: for the page `/rules`.
         login_rules: what the site asks of logins.
         layout: of the table, for the dealer's page; None for nine seats.
+        site: how the pages look.
+        sessions: the file that keeps logins over a restart; None keeps none.
+        printer: renders a coup's page to print; None has none.
+        countersign: whether a second signature is given by password.
     """
-    pages = Pages(secure=secure)
+    pages = Pages(secure=secure, site=site)
     epoch = secrets.token_hex(4)
     scoreboard = _Scoreboard(live, pages, epoch, rules)
     routes: list[BaseRoute] = [*scoreboard.routes(), pages.static()]
@@ -93,7 +105,12 @@ def make_app(  # noqa: PLR0913 - each is a part of the application
             accounts.on_change = login.record.note_changes
         routes += ConsoleRoutes(
             accounts=accounts,
-            sessions=Sessions(clock, idle_s, 1 if login.one_session else SESSIONS_EACH),
+            sessions=Sessions(
+                clock,
+                idle_s,
+                1 if login.one_session else SESSIONS_EACH,
+                SessionStore(sessions, clock) if sessions else None,
+            ),
             desk=desk,
             live=live,
             pages=pages,
@@ -103,6 +120,8 @@ def make_app(  # noqa: PLR0913 - each is a part of the application
             record=login.record,
             password_days=login.password_days,
             layout=layout or TableLayout(),
+            printer=printer,
+            countersign=countersign,
         ).routes()
     return Starlette(
         routes=routes,
@@ -111,7 +130,7 @@ def make_app(  # noqa: PLR0913 - each is a part of the application
             Middleware(OneLength),
             Middleware(TrustedHosts, names=names),
         ],
-        exception_handlers={BadBody: _bad_body, HTTPException: _http_error},
+        exception_handlers={BadBody: _bad_body, HTTPException: partial(_http_error, pages)},
     )
 
 
@@ -127,13 +146,27 @@ class _Scoreboard:
     def routes(self) -> list[Route]:
         return [
             Route("/", self._page, methods=["GET"]),
+            Route("/kiosk", self._page, methods=["GET"]),
+            Route("/site.css", self._site_css, methods=["GET"]),
+            Route("/site-logo", self._site_logo, methods=["GET"]),
             Route("/events", self._events, methods=["GET"]),
             Route("/rules", self._rules, methods=["GET"]),
             Route("/health", self._health, methods=["GET"]),
         ]
 
     async def _page(self, request: Request) -> Response:
-        return self._pages.render(request, "scoreboard.html")
+        """Answer with the scoreboard; at `/kiosk` without a link to leave it by."""
+        kiosk = request.url.path == "/kiosk"
+        return self._pages.render(request, "scoreboard.html", kiosk=kiosk)
+
+    async def _site_css(self, _: Request) -> Response:
+        return Response(self._pages.site.css(), media_type="text/css")
+
+    async def _site_logo(self, _: Request) -> Response:
+        site = self._pages.site
+        if site.logo is None:
+            raise HTTPException(404)
+        return Response(site.logo, media_type=site.logo_kind)
 
     async def _events(self, request: Request) -> Response | StateStream:
         if not same_origin(request):
@@ -178,9 +211,9 @@ async def _bad_body(_: Request, error: Exception) -> Response:
     return text_response(str(error), status)
 
 
-async def _http_error(_: Request, error: Exception) -> Response:
-    """Answer an HTTP error, such as a missing page or a wrong method, with one line."""
+async def _http_error(pages: Pages, request: Request, error: Exception) -> Response:
+    """Answer an HTTP error, such as a missing page or a wrong method."""
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for it
-    answer = text_response(error.detail, error.status_code)
+    answer = text_or_page(pages, request, error.detail, error.status_code)
     answer.headers.update(error.headers or {})
     return answer

@@ -15,7 +15,9 @@ from displays.auth.accounts import UserAccounts
 from displays.auth.login_record import LoginRecord
 from displays.consoles.layout import TableLayout
 from displays.consoles.request_client import ConsoleRequestClient
+from displays.consoles.routes import CoupPrinter
 from displays.http.server import Certificate, WebServer
+from displays.http.site_look import NO_SITE, SiteLook
 from displays.live import LiveState
 from displays.process import DisplayProcess
 from events.clock import Clock
@@ -51,6 +53,9 @@ class DisplaySettings(Struct, frozen=True, kw_only=True):
         password_days: days after which a password lets nobody in; None for no end.
         one_session: a further login of a person ends the earlier one.
         layout: of the table, for the dealer's page.
+        site: how the pages look.
+        sessions: the file that keeps logins over a restart; None keeps none.
+        countersign: whether a second signature is given by password.
     """
 
     section: str = "displays"
@@ -66,6 +71,9 @@ class DisplaySettings(Struct, frozen=True, kw_only=True):
     password_days: int | None = None
     one_session: bool = False
     layout: TableLayout = TableLayout()
+    site: SiteLook = NO_SITE
+    sessions: Path | None = None
+    countersign: bool = False
 
 
 class DisplayService:
@@ -79,6 +87,7 @@ class DisplayService:
         session: the session number of the service's status, larger than at the last start.
         rules: for the page `/rules`.
         keys: the consoles' message keys; None where they have none.
+        printer: renders a coup's page to print; None has none.
 
     Raises:
         InputError: the users file, the record or the certificate cannot be used, or the address is
@@ -98,6 +107,7 @@ class DisplayService:
         session: int,
         rules: RulesSource = no_rules,
         keys: PeerKeys | None = None,
+        printer: CoupPrinter | None = None,
     ) -> None:
         accounts = UserAccounts(settings.users) if settings.users else None
         self.live = LiveState(clock, betting_s=settings.betting_s)
@@ -126,6 +136,10 @@ class DisplayService:
                 password_days=settings.password_days,
                 one_session=settings.one_session,
             ),
+            site=settings.site,
+            sessions=settings.sessions,
+            printer=printer,
+            countersign=settings.countersign,
         )
         self._server = WebServer(
             app,

@@ -42,6 +42,7 @@ __all__ = [
     "DisplaysConfig",
     "KeepConfig",
     "LimitsConfig",
+    "LookConfig",
     "MessageKeysConfig",
     "MetricsConfig",
     "ScoreboardConfig",
@@ -321,6 +322,12 @@ class DisplaysConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             "{ AUD = [500, 2500, 10000, 50000, 100000] }",
         ),
     ] = {}
+    sessions: Annotated[
+        str, ConfigKey("The file that keeps logins over a restart.", '"sessions.json"')
+    ] = "sessions.json"
+    countersign: Annotated[
+        bool, ConfigKey("Whoever signs second does so with name and password.", "true")
+    ] = False
     username: Annotated[
         str | None, ConfigKey("The screens' login at the broker, if of their own.", '"b7-display"')
     ] = None
@@ -363,6 +370,26 @@ class ScoreboardConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     password_file: Annotated[
         OpenFile, ConfigKey("The file that holds its password.", '"secrets/b7-display"')
     ] = None
+
+
+_Colour: TypeAlias = Annotated[str, Meta(pattern="^#[0-9a-fA-F]{6}$")] | None
+
+
+class LookConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The house's name, logo and colours on the screens; letters must stay readable on them."""
+
+    name: Annotated[
+        str, Meta(max_length=40), ConfigKey("The house's name on the screens.", '"Harbour Casino"')
+    ] = ""
+    logo: Annotated[
+        OpenFile, ConfigKey("A picture in place of the name: .svg, .png or .webp.", '"logo.svg"')
+    ] = None
+    felt: Annotated[_Colour, ConfigKey("The ground of every screen.", '"#0d2019"')] = None
+    ink: Annotated[_Colour, ConfigKey("Letters on it.", '"#f4f1e8"')] = None
+    accent: Annotated[_Colour, ConfigKey("The name, and the shoe's bar.", '"#e8c66a"')] = None
+    player: Annotated[_Colour, ConfigKey("Player.", '"#5aa9ff"')] = None
+    banker: Annotated[_Colour, ConfigKey("Banker.", '"#ff6b57"')] = None
+    tie: Annotated[_Colour, ConfigKey("Tie.", '"#52d273"')] = None
 
 
 class CageConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -439,6 +466,7 @@ class TableConfig(PlacedConfig, frozen=True, kw_only=True, forbid_unknown_fields
     checkpoints: CheckpointConfig = CheckpointConfig()
     displays: DisplaysConfig | None = None
     scoreboard: ScoreboardConfig | None = None
+    look: LookConfig = LookConfig()
     cage: CageConfig | None = None
     metrics: MetricsConfig | None = None
     users: Annotated[dict[str, tuple[str, ...]], ConfigKey("", '["supervisor"]')] = msgspec.field(

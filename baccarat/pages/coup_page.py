@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, Final
 
+import msgspec
 from msgspec import Struct
 
 from baccarat.pages.printed import page_template
@@ -19,7 +20,7 @@ from table_core.narrative.timeline import TimelineLine
 from table_core.narrative.wager_outcome import DOCUMENTS
 from table_core.rules.rulebook import LAST_PHASE
 
-__all__ = ["coup_page"]
+__all__ = ["coup_page", "told_coup_page"]
 
 _TEMPLATE: Final = "coup.html"
 _DAY: Final = len("2026-11-27")
@@ -54,6 +55,21 @@ def coup_page(story: CoupNarrative, what_if: WhatIf | None = None) -> str:
         journals=tuple(_journals(story.lines)),
         what_if=what_if,
     )
+
+
+class _Told(Struct, frozen=True):
+    """What `tell_coup` shows, as far as the page needs it."""
+
+    story: CoupNarrative
+
+
+def told_coup_page(shown: object) -> str:
+    """Return the page of a coup from what `tell_coup` shows of it.
+
+    Raises:
+        ValueError: that holds no coup.
+    """
+    return coup_page(msgspec.convert(shown, _Told).story)
 
 
 def _filters() -> dict[str, Callable[..., Any]]:

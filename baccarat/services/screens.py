@@ -5,9 +5,11 @@ import asyncio
 import msgspec
 
 from baccarat.config.form import ScreensConfig, TableConfig
+from baccarat.pages.coup_page import told_coup_page
 from baccarat.services.registry import Probe
 from baccarat.services.rules_in_force import RulesInForce
 from displays.consoles.layout import TableLayout
+from displays.http.site_look import COLOURS, SiteLook, read_logo
 from displays.service import DisplayService, DisplaySettings
 from events.clock import SystemClock
 from events.errors import ConfigError
@@ -38,6 +40,8 @@ async def serve_displays(
         password_days=given.password_days,
         one_session=given.one_session,
         layout=TableLayout(seats=given.seats, chips=given.chips),
+        sessions=config.beside(given.sessions),
+        countersign=given.countersign,
     )
     await _serve_screens(config, settings, config.own_bus("displays"), stop)
 
@@ -68,7 +72,16 @@ def _screens(config: TableConfig, section: str, given: ScreensConfig) -> Display
         cert=config.beside(given.cert),
         key=config.beside(given.key),
         betting_s=given.betting_s,
+        site=_look(config),
     )
+
+
+def _look(config: TableConfig) -> SiteLook:
+    look = config.look
+    path = config.beside(look.logo)
+    logo, kind = read_logo(path) if path else (None, "")
+    colours = {name: found for name in COLOURS if (found := getattr(look, name))}
+    return SiteLook(name=look.name, logo=logo, logo_kind=kind, colours=colours)
 
 
 async def _serve_screens(
@@ -83,5 +96,6 @@ async def _serve_screens(
         session=clock.utc_ns() // 1_000_000,
         rules=RulesInForce(config.log_path, [config.rulebook_name, *config.library_files]),
         keys=config.own_keys("displays"),
+        printer=told_coup_page,
     )
     await service.run(stop)

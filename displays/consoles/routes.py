@@ -9,20 +9,22 @@ import re
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
+from urllib.parse import urlencode
 
 import msgspec
 from msgspec import Struct
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from displays.auth.accounts import UserAccounts
 from displays.auth.login_policy import LoginPolicy, LoginResult, RateLimit, client_network
 from displays.auth.login_record import LoginRecord
 from displays.auth.sessions import Sessions
+from displays.consoles.countersignatures import Countersignatures
 from displays.consoles.layout import TableLayout
 from displays.consoles.request_client import ConsoleRequestClient, MalformedCommand, NoAnswer
-from displays.http.pages import Pages, text_response
+from displays.http.pages import Pages, text_or_page, text_response
 from displays.http.security import read_form, read_json, same_origin
 from displays.http.stream import StateStream, last_event_id
 from displays.live import LiveState
@@ -36,12 +38,17 @@ __all__ = [
     "ConsolePage",
     "ConsoleRoutes",
     "ConsoleUser",
+    "CoupPrinter",
     "evidence_file",
+    "printed_coup",
 ]
 
 COMMAND_MS: Final = 5_000
 """A command lives so long: its page has given it up by then (docs/adr/0058)."""
 _PROVE: Final = "prove_coup"
+_TELL: Final = "tell_coup"
+CoupPrinter = Callable[[object], str]
+"""Renders the page to print of a coup, from what `tell_coup` shows; `ValueError` if it cannot."""
 _NAME: Final = re.compile(r"[a-z0-9_.-]{1,160}\Z")
 
 
@@ -77,6 +84,37 @@ async def evidence_file(desk: ConsoleRequestClient, person: str, coup: str) -> R
     return Response(proved.evidence.encode(), media_type="application/json", headers=headers)
 
 
+async def printed_coup(
+    desk: ConsoleRequestClient, person: str, coup: str, printer: CoupPrinter, *, save: bool
+) -> Response:
+    """Return a coup's page to print, the table's refusal, or the error that it did not answer.
+
+    Args:
+        desk: sends the request to the table.
+        person: the user who requests it; the table decides whether that user may.
+        coup: the coup's id, as requested.
+        printer: renders the page.
+        save: whether the browser is to save the page as a file.
+    """
+    try:
+        answer = await desk.ask(person, _TELL, {"transaction": secrets.token_hex(16), "coup": coup})
+    except NoAnswer as error:
+        return text_response(str(error), 503)
+    if answer.result == ANSWER_REFUSED:
+        return JSONResponse(msgspec.to_builtins(answer))
+    try:
+        page = printer(answer.shown)
+    except ValueError:
+        return text_response("the table's answer holds no coup", 502)
+    headers = {"cache-control": "no-store", "content-security-policy": _PRINTED}
+    if save:
+        name = f"coup-{coup.replace('/', '-')}.html"
+        headers["content-disposition"] = f'attachment; filename="{name}"'
+    return HTMLResponse(page, headers=headers)
+
+
+# The page is a file by itself: its style is in it, it has no script and loads nothing.
+_PRINTED: Final = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
 # A person types no faster.
 _COMMANDS_BURST: Final = 30
 _COMMANDS_PER_S: Final = 10.0
@@ -117,6 +155,18 @@ CONSOLE_PAGES: Final[Mapping[str, ConsolePage]] = {
 }
 
 
+def _login_for(request: Request) -> str:
+    """Return the login's address, which comes back to the page that was asked for."""
+    query = f"?{request.url.query}" if request.url.query else ""
+    return f"/login?{urlencode({'next': request.url.path + query})}"
+
+
+def _wanted(address: str | None) -> str:
+    """Return the page to go to after the login: one of the consoles', and never another site's."""
+    path = (address or "").partition("?")[0]
+    return address if address and path in CONSOLE_PAGES else "/console"
+
+
 class ConsoleUser(Struct, frozen=True):
     """The logged-in person who sent a request."""
 
@@ -137,9 +187,11 @@ class ConsoleRoutes:
         clock: for rate limits.
         secure: whether the server uses TLS; then cookies are sent over TLS only.
         epoch: marks this process's state ids.
+        layout: of the table, for the dealer's page.
         record: where logins are recorded; None for nowhere.
         password_days: days after which a password lets nobody in; None for no end.
-        layout: of the table, for the dealer's page.
+        printer: renders a coup's page to print; None has none.
+        countersign: whether a second signature is given by password, in the form.
     """
 
     def __init__(  # noqa: PLR0913 - each is a part of the application
@@ -156,10 +208,15 @@ class ConsoleRoutes:
         layout: TableLayout,
         record: LoginRecord | None = None,
         password_days: int | None = None,
+        printer: CoupPrinter | None = None,
+        countersign: bool = False,
     ) -> None:
         self._layout, self._clock = layout, clock
+        self._printer = printer
+        self._countersign = countersign
+        self._signatures = Countersignatures(clock)
         self._accounts = accounts
-        self._clock, self._record = clock, record
+        self._record = record
         self._sessions = sessions
         self._desk = desk
         self._live = live
@@ -180,11 +237,14 @@ class ConsoleRoutes:
             Route("/login", self._login_page, methods=["GET"]),
             Route("/login", self._login, methods=["POST"]),
             Route("/logout", self._logout, methods=["POST"]),
+            Route("/stay", self._stay, methods=["POST"]),
+            Route("/countersign", self._sign, methods=["POST"]),
             Route("/console", self._home, methods=["GET"]),
             Route("/console/events", self._events, methods=["GET"]),
             Route("/command/{name}", self._command, methods=["POST"]),
             Route("/fate/{transaction}", self._fate, methods=["POST"]),
             Route("/replay/evidence/{shoe}/{number}", self._evidence, methods=["GET"]),
+            Route("/replay/print/{shoe}/{number}", self._print, methods=["GET"]),
             *(Route(path, self._page, methods=["GET"]) for path in CONSOLE_PAGES),
         ]
 
@@ -196,7 +256,7 @@ class ConsoleRoutes:
             return None
         if (
             account is None
-            or account.password != session.password
+            or not session.is_of(account.password)
             or account.has_ended(self._clock.utc_ns())
         ):
             self._sessions.end(token)  # the account was removed, or has another password
@@ -206,11 +266,17 @@ class ConsoleRoutes:
     async def _page(self, request: Request) -> Response:
         person = self._person(request)
         if person is None:
-            return RedirectResponse("/login", 303)
+            return RedirectResponse(_login_for(request), 303)
         page = CONSOLE_PAGES[request.url.path]
         if not page.roles & person.roles:
-            return text_response("this page is not for your role", 403)
-        return self._pages.render(request, page.template, person=person, layout=self._layout)
+            return text_or_page(self._pages, request, "this page is not for your role", 403)
+        return self._pages.render(
+            request,
+            page.template,
+            person=person,
+            layout=self._layout,
+            countersign=self._countersign,
+        )
 
     async def _home(self, request: Request) -> Response:
         """Redirect to the first page that this person may see."""
@@ -220,17 +286,23 @@ class ConsoleRoutes:
         for path, page in CONSOLE_PAGES.items():
             if page.roles & person.roles:
                 return RedirectResponse(path, 303)
-        return text_response("no page is for your role", 403)
+        return text_or_page(self._pages, request, "no page is for your role", 403)
 
     async def _login_page(self, request: Request) -> Response:
         if self._person(request):
-            return RedirectResponse("/console", 303)
-        return self._form(request, said="", status=200)
+            return RedirectResponse(_wanted(request.query_params.get("next")), 303)
+        ended = "login.ended" if "next" in request.query_params else ""
+        return self._form(request, said=ended and self._pages.words(request)[ended], status=200)
 
     def _form(self, request: Request, *, said: str, status: int) -> Response:
         nonce = secrets.token_urlsafe(32)
         response = self._pages.render(
-            request, "login.html", status=status, said=said, csrf=self._sessions.login_token(nonce)
+            request,
+            "login.html",
+            status=status,
+            said=said,
+            csrf=self._sessions.login_token(nonce),
+            to=request.query_params.get("next", ""),
         )
         self._set(response, self._nonce_cookie, nonce, max_age=_NONCE_S)
         return response
@@ -284,7 +356,7 @@ class ConsoleRoutes:
         )
         _log.info("login", user=name)
         self._note("login", name, place)
-        response = RedirectResponse("/console", 303)
+        response = RedirectResponse(_wanted(request.query_params.get("next")), 303)
         self._set(response, self._cookie, token)
         known = self._login_policy.device_cookie(name, device)
         self._set(response, self._device_cookie + name, known, max_age=_DEVICE_S, path="/login")
@@ -328,10 +400,37 @@ class ConsoleRoutes:
             epoch=self._epoch,
             build=self._pages.build,
             still_welcome=lambda: self._person(request, touch=False) is not None,
+            left=lambda: self._sessions.left_s(request.cookies.get(self._cookie, "")),
         )
+
+    async def _stay(self, request: Request) -> Response:
+        """Let the person go on: a press of the button that the page's warning has."""
+        person = self._person(request)
+        if person is None:
+            return text_response("log in", 401)
+        if not self._is_from_own_page(request, person, request.headers.get("x-csrf-token", "")):
+            return text_response("this was not sent by our own page", 403)
+        return Response(status_code=204)
 
     async def _evidence(self, request: Request) -> Response:
         """Serve a coup's evidence as a file. It changes nothing, so a plain GET is enough."""
+        asked = self._asks_for_coup(request)
+        if isinstance(asked, Response):
+            return asked
+        return await evidence_file(self._desk, *asked)
+
+    async def _print(self, request: Request) -> Response:
+        """Serve a coup as the page to print that the command line writes."""
+        asked = self._asks_for_coup(request)
+        if isinstance(asked, Response):
+            return asked
+        if self._printer is None:
+            return text_response("this server prints no coups", 404)
+        save = "save" in request.query_params
+        return await printed_coup(self._desk, *asked, self._printer, save=save)
+
+    def _asks_for_coup(self, request: Request) -> tuple[str, str] | Response:
+        """Return the person and the coup, or why that person may not have it."""
         person = self._person(request)
         if person is None:
             return text_response("log in", 401)
@@ -339,8 +438,7 @@ class ConsoleRoutes:
             return text_response("this is not for your role", 403)
         if not self._commands.allows(person.name):
             return text_response("too many commands", 429)
-        coup = f"{request.path_params['shoe']}/{request.path_params['number']}"
-        return await evidence_file(self._desk, person.name, coup)
+        return person.name, f"{request.path_params['shoe']}/{request.path_params['number']}"
 
     async def _command(self, request: Request) -> Response:
         async def ask(person: ConsoleUser) -> Answer:
@@ -349,6 +447,14 @@ class ConsoleRoutes:
                 text = "it came long after it was given, and was not sent"
                 own = str(fields.get("transaction", ""))
                 return Answer(transaction=own, result=ANSWER_REFUSED, code="expired", text=text)
+            if missing := self._unsigned(person, fields):
+                text = f"{', '.join(missing)}: sign with name and password"
+                return Answer(
+                    transaction=str(fields.get("transaction", "")),
+                    result=ANSWER_REFUSED,
+                    code="not_countersigned",
+                    text=text,
+                )
             return await self._desk.ask(person.name, str(request.path_params["name"]), fields)
 
         return await self._answered(request, ask)
@@ -359,6 +465,38 @@ class ConsoleRoutes:
         if not _WHOLE.match(given_ms):
             return False
         return self._clock.mono_us() // 1000 - int(given_ms) > COMMAND_MS
+
+    def _unsigned(self, person: ConsoleUser, fields: Mapping[str, object]) -> tuple[str, ...]:
+        """Return who is named in `signed` and has not signed."""
+        signed = fields.get("signed")
+        if not self._countersign or not isinstance(signed, list):
+            return ()
+        return self._signatures.missing(person.csrf, person.name, [str(name) for name in signed])
+
+    async def _sign(self, request: Request) -> Response:
+        """Take a second person's signature at this person's page."""
+        person = self._person(request)
+        if person is None:
+            return text_response("log in", 401)
+        if not self._is_from_own_page(request, person, request.headers.get("x-csrf-token", "")):
+            return text_response("this was not sent by our own page", 403)
+        fields = await read_json(request)
+        name = str(fields.get("user", ""))[:_NAME_MOST]
+        if name == person.name:
+            return JSONResponse({"result": "refused", "code": "second_person"})
+        place = client_network(request.client.host if request.client else "")
+        verdict = await self._login_policy.judge(
+            name, str(fields.get("password", "")), place=place, cookie=None
+        )
+        if verdict != "ok" or self._accounts.get(name) is None:
+            known = name if self._accounts.get(name) else ""
+            _log.warning("countersign.failed", user=known or None, place=place, beside=person.name)
+            self._note("failed", known, place)
+            said, _ = _LOGIN_REPLIES[verdict]
+            return JSONResponse({"result": "refused", "code": said})
+        self._signatures.add(person.csrf, name)
+        _log.info("countersigned", user=name, beside=person.name)
+        return JSONResponse({"result": "accepted", "user": name})
 
     async def _fate(self, request: Request) -> Response:
         """Answer with the outcome of a command that its page has given up."""

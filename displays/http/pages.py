@@ -9,13 +9,14 @@ from typing import Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 
+from displays.http.site_look import NO_SITE, SiteLook
 from displays.http.words import LANGUAGES, choose_language, load_words
 
-__all__ = ["Pages", "text_response"]
+__all__ = ["Pages", "text_or_page", "text_response"]
 
 # Of the process: each template is compiled once.
 _TEMPLATES: Final = Environment(
@@ -34,14 +35,16 @@ class Pages:
 
     Args:
         secure: whether the server uses TLS.
+        site: the site's name, logo and colours.
 
     Attributes:
         build: a hash of the files; a screen with another build reloads itself.
     """
 
-    def __init__(self, *, secure: bool) -> None:
+    def __init__(self, *, secure: bool, site: SiteLook = NO_SITE) -> None:
         self._secure = secure
-        self.build = _build()
+        self.site = site
+        self.build = _build() + site.mark()
 
     def words(self, request: Request) -> Mapping[str, str]:
         """Return the texts in the request's language."""
@@ -77,12 +80,19 @@ class Pages:
             language=language,
             languages=LANGUAGES,
             build=self.build,
-            **values,
+            **({"site": self.site} | values),
         )
 
     def static(self) -> Mount:
         """Return the route of the static files."""
         return Mount("/static", StaticFiles(packages=[("displays", "static")]), name="static")
+
+
+def text_or_page(pages: Pages, request: Request, text: str, status: int) -> Response:
+    """Return an error as a page to a person's browser, and as one line of text to all others."""
+    if request.method != "GET" or "text/html" not in request.headers.get("accept", ""):
+        return text_response(text, status)
+    return pages.render(request, "error.html", status=status, code=status)
 
 
 def text_response(text: str, status: int) -> PlainTextResponse:

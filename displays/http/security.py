@@ -51,6 +51,7 @@ _ALWAYS: Final = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), microphone=(), geolocation=()",
 }
+_OWN: Final = "content-security-policy"
 _YEAR: Final = "max-age=31536000"
 
 
@@ -88,8 +89,11 @@ class SecurityHeaders:
         async def add(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
+                own = headers.get(_OWN)
                 for name, value in self._headers.items():
                     headers[name] = value
+                if own is not None:
+                    headers[_OWN] = own  # of a page that is a file by itself
                 # The browser revalidates every time, and loads a file only if it has changed.
                 headers.setdefault("cache-control", "no-cache")
             await send(message)

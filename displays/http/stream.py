@@ -13,10 +13,13 @@ import msgspec
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
+from displays.auth.sessions import SecondsLeft
 from displays.live import BEAT_SECONDS, LiveState, StateDocument
 
-__all__ = ["HEADERS", "StateStream", "last_event_id", "wait_for_disconnect"]
+__all__ = ["HEADERS", "WARNED_SECONDS", "StateStream", "last_event_id", "wait_for_disconnect"]
 
+WARNED_SECONDS: Final = 120
+"""A login's end is told so long before; WCAG 2.2.1 asks for 20 seconds at least."""
 HEADERS: Final = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-store"),
@@ -35,6 +38,7 @@ class StateStream:
         epoch: tells this process's ids from another's.
         build: of the pages; a screen with another build reloads itself.
         still_welcome: called at each beat; the stream ends when it returns False.
+        left: called at each beat; says how long the login lasts.
     """
 
     def __init__(
@@ -46,6 +50,7 @@ class StateStream:
         epoch: str,
         build: str,
         still_welcome: Callable[[], bool] = lambda: True,
+        left: Callable[[], SecondsLeft | None] = lambda: None,
     ) -> None:
         self._live = live
         self._form = form
@@ -53,6 +58,8 @@ class StateStream:
         self._epoch = epoch
         self._build = build
         self._still_welcome = still_welcome
+        self._left = left
+        self._warned = False
         self._wake = asyncio.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -93,12 +100,23 @@ class StateStream:
     def _news(self) -> bytes:
         """Return the newest document, if the screen lacks it, and a beat."""
         beat = b"event: beat\ndata: %b\n\n" % msgspec.json.encode(self._live.health())
+        beat += self._warning()
         document = self._live.document
         if document is None or (mark := self._mark(document)) == self._sent:
             return beat
         self._sent = mark
         data = document.public if self._form == "public" else document.full
         return b"event: state\nid: %b\ndata: %b\n\n%b" % (mark.encode(), data, beat)
+
+    def _warning(self) -> bytes:
+        """Return what is left of a login that is about to end, or that it goes on after all."""
+        left = self._left()
+        soon = left is not None and left.seconds <= WARNED_SECONDS
+        if not soon and not self._warned:
+            return b""
+        self._warned = soon
+        said = {"left_s": left.seconds, "renewable": left.renewable} if soon and left else None
+        return b"event: login\ndata: %b\n\n" % msgspec.json.encode(said)
 
     def _mark(self, document: StateDocument) -> str:
         return f"{document.position}-{document.serial}-{self._epoch}"

@@ -83,9 +83,7 @@ def find_card_codes(
     return best
 
 
-def _groups(
-    contents: Sequence[bytes], cards: int
-) -> Iterator[tuple[int | None, bytes, list[int]]]:
+def _groups(contents: Sequence[bytes], cards: int) -> Iterator[tuple[int | None, bytes, list[int]]]:
     """Yield the frames that may be the cards: all, those of one length, those with one byte."""
     few, many = cards * 0.6, cards * 1.15 + 2
     if few <= len(contents) <= many:
@@ -216,5 +214,3 @@ def _function(pairs: Iterator[tuple[str, str]]) -> dict[str, str] | None:
         if table.setdefault(first, second) != second:
             return None
     return table
-
-

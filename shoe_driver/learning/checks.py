@@ -156,8 +156,7 @@ def _passes(kind: str, variant: str, spans: Sequence[bytes], values: Sequence[in
     if first < _FIRST_PASS:
         return 0
     return sum(
-        len(span) > 1 and function(span) == value
-        for span, value in zip(spans, values, strict=True)
+        len(span) > 1 and function(span) == value for span, value in zip(spans, values, strict=True)
     )
 
 

@@ -160,9 +160,7 @@ def _confirmed(
     rejected = sum(piece.length for piece in pieces if isinstance(piece, Rejected))
     explained = 1 - rejected / len(data)
     if any(isinstance(piece, Frame) for piece in pieces):
-        yield _Judged(
-            guess=guess, wire=wire, checks=found, explained=explained, pieces=pieces
-        )
+        yield _Judged(guess=guess, wire=wire, checks=found, explained=explained, pieces=pieces)
 
 
 def _framer(guess: Segmentation, check: CheckSpec) -> FramerSpec:

@@ -218,7 +218,9 @@ def _fields(pairs: Pairs) -> Iterator[NumberFound]:
                 tuple(_decimal(content, separator, field) for content in pair) for pair in pairs
             ]
             agree, first, last, wraps = _agree(values)  # type: ignore[arg-type] # pairs of two
-            texts = [a.split(bytes([separator]))[field] for a, _ in pairs if a.count(separator) >= field]
+            texts = [
+                a.split(bytes([separator]))[field] for a, _ in pairs if a.count(separator) >= field
+            ]
             lengths = Counter(map(len, texts))
             usual = [size for size, count in lengths.items() if count > len(texts) / 50]
             if agree < _AGREE or len(usual) < 2:  # noqa: PLR2004 - lengths
@@ -239,5 +241,3 @@ def _decimal(content: bytes, separator: int, field: int) -> int | None:
     fields = content.split(bytes([separator]))
     text = fields[field] if field < len(fields) else b""
     return int(text) if text.isdigit() and len(text) < _WIDEST and text[:1] != b"+" else None
-
-

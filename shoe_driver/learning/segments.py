@@ -177,9 +177,7 @@ def _between(data: bytes, start: int, end: int, tail: int) -> Segmentation | Non
     units = re.findall(pattern, data)
     if len(units) < _FEWEST:
         return None
-    framer = FramerSpec(
-        kind="delimited", most=_most(units), start=f"{start:02X}", end=f"{end:02X}"
-    )
+    framer = FramerSpec(kind="delimited", most=_most(units), start=f"{start:02X}", end=f"{end:02X}")
     return Segmentation(
         framer=framer,
         units=tuple(units),
@@ -221,9 +219,7 @@ def _adds(data: bytes, start: int | None, at: int, width: int, order: str) -> li
     for number, place in enumerate(places):
         told = int.from_bytes(data[place + at : place + at + width], order)  # type: ignore[arg-type]
         if told <= _LONGEST:
-            votes.update(
-                after - place - told for after in places[number + 1 : number + 4]
-            )
+            votes.update(after - place - told for after in places[number + 1 : number + 4])
     fits = [
         (adds, count)
         for adds, count in votes.most_common(2)

@@ -41,8 +41,9 @@ WATCH: Final = """() => {
     counts: ["banker", "player", "tie"].map((name) =>
       Number(document.querySelector(`[data-count="${name}"]`).textContent)),
   })).observe(board, { attributeFilter: ["data-position"] });
-  return Object.fromEntries(roads.map((svg) => [svg.id, Number(svg.dataset.columns)]));
 }"""
+# Of any shoe: all of it is on the page, whatever it has.
+WHOLE: Final = dict.fromkeys(ROADS, 1_000)
 
 
 def shoes(rng: random.Random) -> list[str]:
@@ -56,11 +57,11 @@ def shoes(rng: random.Random) -> list[str]:
     return [str(case["seq"]) for case in VECTORS] + ties + even + runs
 
 
-def play(page: Page, address: str, texts: list[str]) -> tuple[dict[str, int], list[Any]]:
+def play(page: Page, address: str, texts: list[str]) -> list[Any]:
     """Show the states by the page's own stream, a batch to each connection.
 
     Returns:
-        How many columns fit on each road, and what was read after each state.
+        What was read after each state.
     """
     batches = [list(enumerate(texts, start=1))[n : n + BATCH] for n in range(0, len(texts), BATCH)]
     waiting = iter(batches)
@@ -82,22 +83,22 @@ def play(page: Page, address: str, texts: list[str]) -> tuple[dict[str, int], li
     page.route(events, lambda route: answer(route) if answering else opened.append(route))
     page.goto(f"{address}/")
     expect(page.locator("#board[data-ready=true]")).to_be_attached()
-    fits = page.evaluate(WATCH)
+    page.evaluate(WATCH)
     while not opened:
         page.wait_for_timeout(20)
     answering.append(True)
     answer(opened[-1])
     last = page.locator(f'#board[data-position="{len(texts)}"]')
     expect(last).to_be_attached(timeout=90_000)
-    return fits, json.loads(page.evaluate("JSON.stringify(window.found)"))
+    found: list[Any] = json.loads(page.evaluate("JSON.stringify(window.found)"))
+    return found
 
 
 def hints(text: str) -> list[list[str]]:
     """What one more win adds to each derived road, by playing it."""
-    everything = dict.fromkeys(ROADS, 1_000)
 
     def marks(shoe: str) -> list[str]:
-        board = board_of(shoe, everything)
+        board = board_of(shoe, WHOLE)
         return ["".join(mark for _, _, mark, _ in board[road]) for road in DERIVED]
 
     now = marks(text)
@@ -114,11 +115,11 @@ def test_the_roads_on_the_page_are_the_oracles() -> None:
         page = browser.new_page(viewport={"width": 1920, "height": 1080})
         said: list[str] = []
         page.on("pageerror", lambda error: said.append(str(error)))
-        fits, found = play(page, screens.address, texts)
+        found = play(page, screens.address, texts)
         assert said == []
     assert [each["position"] for each in found] == list(range(1, len(texts) + 1))
     for text, each in zip(texts, found, strict=True):
-        expected = board_of(text, fits)
+        expected = board_of(text, WHOLE)
         for road in ROADS:
             read = [tuple(mark) for mark in each["roads"][road]]
             assert read == expected[road], (SEED, road, text)
@@ -132,6 +133,6 @@ def test_the_roads_on_the_page_are_the_oracles() -> None:
 
 @pytest.mark.parametrize("case", VECTORS, ids=[case["seq"] or "nothing" for case in VECTORS])
 def test_the_oracle_agrees_with_what_was_computed_elsewhere(case: dict[str, Any]) -> None:
-    board = board_of(case["seq"], dict.fromkeys(ROADS, 1_000))
+    board = board_of(case["seq"], WHOLE)
     for road, key in DERIVED.items():
         assert "".join(mark for _, _, mark, _ in board[road]) == case[key]

@@ -232,11 +232,17 @@ def test_limits_are_set_between_coups_and_an_amount_that_is_none_is_not_sent(
     assert (sent["patron_maximum"], sent["seat_maximum"]) == (900_000, None)
     assert table.events("limits_set") == 1
     until_blocking(lambda: _opens_with(limits, "banker-minimum", "10.00"), "they are in force")
-    expect(page.locator("dialog [name=table_maximum]")).to_have_value("20000.00")
+    expect(page.locator("dialog [name=table_maximum]")).to_have_value("20,000.00")
     expect(page.locator("dialog [name=banker-per]")).to_have_value("seat")
     pit.fill(**{"banker-minimum": "9000"})
     page.locator("dialog .go").click()
-    expect(page.locator("dialog p.said")).to_contain_text("These limits cannot hold")
+    expect(page.locator("dialog .changes")).to_have_text("Banker: Minimum: 10.00 → 9,000.00")
+    expect(page.locator("dialog p.said")).to_contain_text("(invalid_limits)")
+    faulty = page.locator("dialog [name=banker-maximum]")
+    expect(faulty).to_be_focused()
+    expect(faulty).to_have_attribute("aria-invalid", "true")
+    fault = "5,000.00 is below the minimum of 9,000.00"
+    expect(page.locator("#fault-banker-maximum")).to_have_text(fault)
     page.locator("dialog .cancel").click()
     pit.ask("set_limits")
 

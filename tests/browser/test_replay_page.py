@@ -237,6 +237,22 @@ def test_the_evidence_is_saved_and_the_command_verifies_it(
         assert main(["evidence", "verify", str(file), "--key", viewer.table.key]) == 1
 
 
+def test_a_coup_is_printed_as_the_command_prints_it(viewer: Screen, tmp_path: Path) -> None:
+    page = viewer.page
+    for number in (1, 2, 3):
+        show(page, number)
+        with page.expect_download() as saving:
+            page.locator("#save").click()
+        coup = page.locator(".told .name").inner_text().split()[-1]
+        written = tmp_path / f"{number}.html"
+        assert main(["replay", str(viewer.table.log), "--coup", coup, "--html", str(written)]) == 0
+        assert saving.value.path().read_bytes() == written.read_bytes()
+    with page.expect_popup() as opening:
+        page.locator("#print").click()
+    expect(opening.value.locator("h1")).to_be_visible()
+    opening.value.close()
+
+
 def test_a_coup_has_an_address_and_prints_alone(viewer: Screen) -> None:
     page = viewer.page
     show(page, 3)

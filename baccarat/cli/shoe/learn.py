@@ -28,9 +28,7 @@ _SEVEN: Final = 7
 
 
 @click.command()
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="write the best profile here"
-)
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="write the best profile here")
 @click.option("--deal", metavar="CARDS", help='the cards of the capture, in order: "9H,2D,8S"')
 @click.option("--json", "as_json", is_flag=True, help="one JSON document on stdout")
 @click.argument("capture")

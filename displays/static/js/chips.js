@@ -2,7 +2,8 @@
 // never a sum; the form shows the sum next to them.
 
 import { nextOfDay } from "./day_number.js";
-import { el, fill } from "./dom.js";
+import { secondSignature } from "./countersign.js";
+import { byId, el, fill } from "./dom.js";
 import { askFor } from "./forms.js";
 import { money, parseMoney, typed } from "./money.js";
 import { betName } from "./wagers.js";
@@ -48,7 +49,9 @@ export function askForChips(station, command) {
     fields: [
       ...FIELDS[command](station),
       pieces(state.rulebook, word),
-      { name: "signed", kind: "text", read: (text) => text.split(/[\s,;]+/).filter(Boolean) },
+      byId("station").dataset.countersign === "yes"
+        ? secondSignature(word)
+        : { name: "signed", kind: "text", read: (text) => text.split(/[\s,;]+/).filter(Boolean) },
     ],
     build: (values) => (command === "open_float" ? { currency, ...values } : values),
   });

@@ -25,9 +25,10 @@ const READERS = {
  * @param {(values: object) => object} [form.build] returns the command's body from the values.
  * @param {(answer: object) => (Node|string)} [form.preview] draws what the table would do.
  * @param {(answer: object) => void} [form.onDone] called when the table has accepted the command.
+ * @param {(answer: object) => void} [form.onRefused] called when the table has refused it.
  * @param {string} [form.about] a line that explains the command.
  */
-export function askFor(station, { command, fields, build = (v) => v, preview, onDone, about }) {
+export function askFor(station, { command, fields, build = (v) => v, preview, onDone, onRefused, about }) {
   const { word } = station;
   const controls = fields.map((field) => control(field, word));
   const shown = el("div.preview", { role: "status" });
@@ -85,6 +86,7 @@ export function askFor(station, { command, fields, build = (v) => v, preview, on
           onDone?.(answer);
         } else {
           said.textContent = station.told(answer);
+          onRefused?.(answer);
           if (answer.code === "preview_outdated") showPreview();
         }
       });

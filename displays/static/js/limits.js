@@ -2,7 +2,7 @@
 
 import { el } from "./dom.js";
 import { askFor } from "./forms.js";
-import { parseMoney, typed } from "./money.js";
+import { money, parseMoney } from "./money.js";
 import { betName } from "./wagers.js";
 
 const OF_A_BET = ["minimum", "maximum", "step", "table_maximum"];
@@ -17,7 +17,22 @@ const PER = ["patron", "seat", "spot", "wager"];
 export function askForLimits(station) {
   const { word, state } = station;
   const { currency, decimals, bets } = state.rulebook;
-  const amount = (name, label, value) => moneyInput({ name, label, value, decimals, word });
+  const inputs = new Map();
+  const amount = (name, label, value) => {
+    const input = moneyInput({ name, label, value, decimals, word });
+    inputs.set(name, { input, label, was: value });
+    return input;
+  };
+  const changes = el("ul.changes", { aria: { live: "polite" } });
+  const review = () => {
+    const shown = (minor) => (minor === null ? "–" : money(minor, decimals));
+    const changed = [...inputs.values()].map(({ input, label, was }) => ({ label, was, now: parseMoney(input.value, decimals) }));
+    const lines = changed.filter(({ was, now }) => was !== now);
+    changes.replaceChildren(
+      ...lines.map(({ label, was, now }) => el("li", {}, `${label}: ${shown(was)} → ${shown(now)}`)),
+      ...(lines.length ? [] : [el("li", {}, word("limits.no_change"))]),
+    );
+  };
   const rows = bets.map((bet) => ({
     bet: bet.id,
     inputs: OF_A_BET.map((name) =>
@@ -29,23 +44,27 @@ export function askForLimits(station) {
     name,
     input: amount(name, word(`field.${name}`), state.rulebook[name]),
   }));
+  review();
   askFor(station, {
     command: "set_limits",
+    onRefused: ({ text }) => showFaults(text ?? "", inputs, { decimals, word }),
     about: `${word("limits.about")} (${currency})`,
     fields: [
       {
         name: "bets",
         kind: "own",
-        element: betTable(rows, word),
+        element: el("div", { on: { input: review } }, betTable(rows, word)),
         read: () => rows.map((row) => limitsOf(row, decimals)),
       },
       ...whole.map(({ name, input }) => ({
         name,
         kind: "own",
-        element: el("label", {}, el("span", {}, word(`field.${name}`)), input),
+        element: el("label", { on: { input: review } }, el("span", {}, word(`field.${name}`)), el("span.entry", {}, input)),
         read: () => parseMoney(input.value, decimals),
       })),
+      { name: "review", kind: "own", element: el("section.review", {}, el("h3", {}, word("limits.review")), changes), read: () => undefined },
     ],
+    build: ({ review: _, ...limits }) => limits,
   });
 }
 
@@ -55,6 +74,34 @@ const LABELS = {
   step: "field.step",
   table_maximum: "limits.of_table",
 };
+
+// How the table says what is wrong with a limit, and what a person reads at its field.
+const FAULTS = [
+  [/^maximum (?<most>\d+) is below minimum (?<least>\d+)/, "limits.fault.below", "maximum"],
+  [/^step \d+ is no multiple of (?<unit>\d+)/, "limits.fault.unit", "step"],
+  [/^no multiple of step (?<step>\d+) lies/, "limits.fault.reach", "step"],
+  [/^table_maximum \d+ is below (?<least>\d+)/, "limits.fault.least", "table_maximum"],
+  [/^\d+ is below (?<least>\d+)/, "limits.fault.least", ""],
+];
+
+/** Show each fault of a refusal at the field that it is about; the first such field gets the focus. */
+function showFaults(text, inputs, { decimals, word }) {
+  for (const each of document.querySelectorAll("dialog .fault")) each.remove();
+  for (const { input } of inputs.values()) input.removeAttribute("aria-invalid");
+  const faulty = text.split("; ").flatMap((line) => {
+    const [, name, fault] = /^'?(\w+)'?: (.*)$/.exec(line) ?? [];
+    const [form, key, field] = FAULTS.find(([each]) => each.test(fault ?? "")) ?? [/^/, "", "minimum"];
+    const found = inputs.get(name) ?? inputs.get(`${name}-${field}`);
+    if (!found) return [];
+    const amounts = Object.entries(form.exec(fault).groups ?? {}).map(([each, minor]) => [each, money(Number(minor), decimals)]);
+    const id = `fault-${found.input.name}`;
+    found.input.setAttribute("aria-invalid", "true");
+    found.input.setAttribute("aria-describedby", id);
+    found.input.after(el("span.fault", { id }, key ? word(key, Object.fromEntries(amounts)) : fault));
+    return [found.input];
+  });
+  faulty[0]?.focus();
+}
 
 function betTable(rows, word) {
   const heads = ["field.bet", ...OF_A_BET.map((name) => LABELS[name]), "field.per"];
@@ -96,13 +143,19 @@ function perInput({ id, per }, word) {
 function moneyInput({ name, label, value, decimals, word }) {
   const input = el("input", {
     name,
-    value: value === null ? "" : typed(value, decimals),
+    value: value === null ? "" : money(value, decimals),
     autocomplete: "off",
     inputMode: "decimal",
     maxLength: 16,
     aria: { label },
   });
+  input.addEventListener("change", () => {
+    const minor = parseMoney(input.value, decimals);
+    if (minor !== null) input.value = money(minor, decimals);
+  });
   input.addEventListener("input", () => {
+    input.removeAttribute("aria-invalid");
+    document.getElementById(`fault-${name}`)?.remove();
     const wrong = input.value.trim() !== "" && parseMoney(input.value, decimals) === null;
     input.setCustomValidity(wrong ? word("limits.not_money") : "");
   });

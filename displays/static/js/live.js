@@ -32,10 +32,16 @@ const LOG_IN = 401;
  *     with every beat, and when the watchdog fires (`reason` "server").
  * @param {(build: string) => void} [to.onBuild] the build of the server's files.
  * @param {() => void} [to.onBye] the server ended the stream because the login is over.
+ * @param {(left: ?{left_s: number, renewable: boolean}) => void} [to.onLogin] the login is about to
+ *     end; null when it goes on after all.
  * @param {string} [session] the login whose pages share one stream; without it the page has its own.
  * @returns {() => () => void} closes the stream to free a connection; its result opens it again.
  */
-export function watch(url, { onState, onHealth, onBuild = () => {}, onBye = () => {} }, session = "") {
+export function watch(
+  url,
+  { onState, onHealth, onBuild = () => {}, onBye = () => {}, onLogin = () => {} },
+  session = "",
+) {
   let lines = []; // those that may speak, the newest last; one once it has
   let heard = performance.now(); // when the server last said something
   let awake = Date.now(); // when this page last ran; this clock goes on in a machine that sleeps
@@ -70,6 +76,7 @@ export function watch(url, { onState, onHealth, onBuild = () => {}, onBye = () =
       setClock(health.clock_ms);
       onHealth(health);
     });
+    on("login", ({ data }) => onLogin(JSON.parse(data)));
     on("bye", end);
   };
 

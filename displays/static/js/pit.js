@@ -7,6 +7,8 @@ import { byId, el, fill } from "./dom.js";
 import { askFor } from "./forms.js";
 import { listenForShortcuts } from "./key_presses.js";
 import { money, parseMoney, typed } from "./money.js";
+import { bead, big, drawRoad } from "./roads/draw.js";
+import { beadPlate, bigRoad, columnsOf } from "./roads/grid.js";
 import { Station } from "./station.js";
 import { alarmName, drawHands, drawNext, drawStrip } from "./table_strip.js";
 import { payerOf, refundLines } from "./wagers.js";
@@ -16,6 +18,8 @@ const STANDING = {
   false: { kind: "not", mark: "✗" },
   null: { kind: "unknown", mark: "·" },
 };
+const LEAST = { bead_plate: 14, big_road: 24 };
+const COUPS_SHOWN = 8;
 const DISK = ["log_unwritable", "log_unsound"];
 
 const station = await Station.open();
@@ -40,12 +44,33 @@ function render(state) {
   drawStrip(state, word);
   drawHands(state, word);
   drawNext(state, word);
+  drawRoads(state);
   drawAlarms(state);
   drawHealth(state);
   drawCommission(state);
   drawPayable(byId("payable"), state.rulebook, word);
   drawFloat(byId("float"), state, word);
   record.offer(state);
+}
+
+/** Draw the roads of the shoe, and its last coups, each of which opens on record. */
+function drawRoads({ shoe }) {
+  const beads = shoe?.roads.bead_plate ?? [];
+  const roads = { bead_plate: beadPlate(beads), big_road: bigRoad(shoe?.roads.big_road ?? [], beads) };
+  const shapes = { bead_plate: (cell) => bead(cell, word), big_road: big };
+  for (const [id, cells] of Object.entries(roads)) {
+    byId(id).dataset.columns = columnsOf(cells, LEAST[id], null);
+    drawRoad(byId(id), cells, shapes[id]);
+  }
+  const coups = Array.from({ length: Math.min(COUPS_SHOWN, shoe?.coups ?? 0) }, (_, back) => shoe.coups - back);
+  fill(
+    byId("last-coups"),
+    coups.length ? el("span", {}, word("pit.last_coups")) : null,
+    ...coups.map((number) => {
+      const open = () => record.show(`${shoe.id}/${number}`);
+      return el("button.coup-number", { type: "button", data: { key: `coup-${number}` }, on: { click: open } }, String(number));
+    }),
+  );
 }
 
 /** Draw an open alarm, its meaning and its remedy. The table decides if it can be acknowledged. */
@@ -107,11 +132,18 @@ function drawHealth(state) {
     ["disk", !disk, disk?.text ?? ""],
     ...cageRows(state),
   ];
+  // One line, until something is bad.
+  byId("health").dataset.well = rows.some(([, ok]) => ok === false) ? "no" : "yes";
   fill(
     byId("health"),
     ...rows.flatMap(([name, ok, text]) => [
       el("dt", {}, word(`health.${name}`)),
-      el(`dd.${STANDING[ok].kind}`, { data: { health: name } }, `${STANDING[ok].mark} ${[word(`health.${STANDING[ok].kind}`), text].filter(Boolean).join(": ")}`),
+      el(
+        `dd.${STANDING[ok].kind}`,
+        { data: { health: name } },
+        `${STANDING[ok].mark} `,
+        el("span", {}, [word(`health.${STANDING[ok].kind}`), text].filter(Boolean).join(": ")),
+      ),
     ]),
   );
 }

@@ -9,6 +9,7 @@ import { byId, el } from "./dom.js";
 import { watch } from "./live.js";
 import { Queue } from "./command_queue.js";
 import { describe, limitOf } from "./command_text.js";
+import { goToLogin, showEnding } from "./login.js";
 import { loadWords } from "./words.js";
 
 const SAID_MOST = 8;
@@ -59,7 +60,8 @@ export class Station {
         const busy = document.querySelector("dialog[open]") || !this.queue.idle;
         if (now !== build && !busy) location.reload();
       },
-      onBye: () => location.assign("/login"),
+      onBye: goToLogin,
+      onLogin: showEnding(this.word),
     }, document.querySelector('meta[name="csrf"]').content);
   }
 
@@ -226,6 +228,6 @@ export class Station {
     const list = byId("said");
     list.prepend(said);
     while (list.children.length > SAID_MOST) list.lastChild.remove();
-    if (answer.result === "login") location.assign("/login");
+    if (answer.result === "login") goToLogin();
   }
 }

@@ -76,12 +76,16 @@ async def test_a_coup_of_an_earlier_shoe_is_shown_previewed_and_corrected(
         events = (await one.must("supervisor", preview)).shown["events"]
         [voided] = [each for each in events if each["type"] == "coup_settled"]
         assert voided["data"]["settlement"]["difference"][0]["paid"] == -1000
-        answer = await one.must("supervisor", VoidCoup(**body))
+        answer = await one.must(
+            "supervisor", VoidCoup(transaction="p", coup=COUP, reason="misdeal")
+        )
         newest = answer.position or 0
         await until(lambda: one.events[-1].position >= newest, "it is not published")
         made = [e.type for e in one.events if newest - len(events) < e.position <= newest]
         assert made == [each["type"] for each in events]
-        assert (await one.ask("supervisor", VoidCoup(**body))).result == "exists"
+        assert (
+            await one.ask("supervisor", VoidCoup(transaction="p", coup=COUP, reason="misdeal"))
+        ).result == "exists"
         gone = await one.ask("supervisor", ShowCoup(transaction="g", coup=f"{SHOE}/9"))
         assert gone.code == "unknown_coup"
         assert {question.name for question in past.asked} == {"recall"}

@@ -60,6 +60,7 @@ class Site:
         *,
         secure: bool = False,
         consoles: bool = True,
+        countersign: bool = False,
         clock: FakeClock | None = None,
         login_rules: LoginRules | None = None,
     ) -> None:
@@ -86,6 +87,7 @@ class Site:
             idle_s=IDLE_S,
             names=NAMES,
             login_rules=self.login_rules,
+            countersign=countersign,
         )
 
     def _post(self, post: Post) -> bool:

@@ -220,9 +220,7 @@ def _codes(dice: random.Random, *, text: bool) -> dict[str, bytes]:
     return made
 
 
-def capture(
-    device: MadeUp, cards: Sequence[str], seed: int | str, *, noise: float = 0.01
-) -> bytes:
+def capture(device: MadeUp, cards: Sequence[str], seed: int | str, *, noise: float = 0.01) -> bytes:
     """What a reader sees of these cards: one byte in a hundred is wrong, gone, or too many."""
     dice = random.Random(seed)
     sent = []

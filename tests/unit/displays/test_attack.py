@@ -25,6 +25,9 @@ BY_ROLE = {role: name for name, role in PEOPLE.items()}
 # does not end, so it is asked for its head.
 ENDPOINTS: dict[str, dict[str, dict[str, int]]] = {
     "/": {"GET": ANYBODY, "HEAD": ANYBODY},
+    "/kiosk": {"GET": ANYBODY, "HEAD": ANYBODY},
+    "/site.css": {"GET": ANYBODY, "HEAD": ANYBODY},
+    "/site-logo": {"GET": dict.fromkeys(WHO, 404), "HEAD": dict.fromkeys(WHO, 404)},
     "/events": {"HEAD": ANYBODY},
     "/health": {"GET": dict.fromkeys(WHO, 503), "HEAD": dict.fromkeys(WHO, 503)},
     "/rules": {"GET": dict.fromkeys(WHO, 503), "HEAD": dict.fromkeys(WHO, 503)},
@@ -34,6 +37,8 @@ ENDPOINTS: dict[str, dict[str, dict[str, int]]] = {
         "HEAD": {NOBODY: 200, "dealer": AWAY, "supervisor": AWAY, "technician": AWAY},
         "POST": dict.fromkeys(WHO, 415),  # no form
     },
+    "/countersign": {"POST": {NOBODY: ENDED, **dict.fromkeys(sorted(CONSOLE_ROLES), FORBIDDEN)}},
+    "/stay": {"POST": {NOBODY: ENDED, **dict.fromkeys(sorted(CONSOLE_ROLES), FORBIDDEN)}},
     "/logout": {"POST": {NOBODY: AWAY, "dealer": 415, "supervisor": 415, "technician": 415}},
     "/console": {
         "GET": {NOBODY: AWAY, "dealer": AWAY, "supervisor": AWAY, "technician": AWAY},
@@ -45,6 +50,10 @@ ENDPOINTS: dict[str, dict[str, dict[str, int]]] = {
     # The table that answers here proves nothing.
     "/replay/evidence/20261127-01/1": {
         method: {NOBODY: ENDED, "dealer": FORBIDDEN, "supervisor": 502, "technician": 502}
+        for method in ("GET", "HEAD")
+    },
+    "/replay/print/20261127-01/1": {
+        method: {NOBODY: ENDED, "dealer": FORBIDDEN, "supervisor": 404, "technician": 404}
         for method in ("GET", "HEAD")
     },
     "/command/open_betting": {

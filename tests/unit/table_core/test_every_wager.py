@@ -2,7 +2,7 @@
 
 A house's rulebook that offers all of them is played: a kind that is added has to hold here without
 a line of these tests. The auditor's part is in `simulators/world/test_auditor.py`, the screens' in
-`displays/test_words.py` and `tests/browser/test_board_fits.py`, the odds' in `odds/test_exact.py`.
+`displays/test_words.py` and `tests/browser/test_geometry.py`, the odds' in `odds/test_exact.py`.
 """
 
 from collections.abc import Iterator

@@ -1,5 +1,7 @@
 // Saves the evidence for a coup as the exact file from the server.
 
+import { goToLogin } from "../login.js";
+
 const AGAIN_MS = 700;
 // The server waits for the table for 3 s; the file of a coup comes at once.
 const GIVE_UP_MS = 15_000;
@@ -23,7 +25,7 @@ export async function saveEvidence(station, coup, button, said) {
 async function save(station, coup) {
   for (let tries = 0; tries < TRIES; tries += 1) {
     const answer = await fetch(`/replay/evidence/${coup}`, { signal: AbortSignal.timeout(GIVE_UP_MS) });
-    if (answer.status === 401) location.assign("/login");
+    if (answer.status === 401) goToLogin();
     const file = /filename="([^"]+)"/.exec(answer.headers.get("content-disposition") ?? "");
     if (answer.ok && file) {
       const address = URL.createObjectURL(await answer.blob());

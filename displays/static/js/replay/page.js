@@ -1,5 +1,6 @@
 // The replay viewer: finds a coup on the left, and shows its narrative on the right. Read-only.
 
+import { goToLogin } from "../login.js";
 import { byId, el, fill } from "../dom.js";
 import { listenForShortcuts } from "../key_presses.js";
 import { Finder } from "./find.js";
@@ -20,7 +21,7 @@ let wanted = null;
 async function ask(command, fields, said) {
   for (let tries = 0; ; tries += 1) {
     const answer = await station.look(command, fields);
-    if (answer.result === "login") location.assign("/login");
+    if (answer.result === "login") goToLogin();
     if (answer.result === "accepted") {
       said.textContent = "";
       return answer.shown;

@@ -93,7 +93,14 @@ export class Told {
     ];
     const evidence = el("button", { type: "button", id: "evidence", title: word("replay.evidence_hint") }, word("replay.evidence"));
     evidence.addEventListener("click", () => saveEvidence(this.station, story.coup, evidence, this.said));
-    const print = el("button", { type: "button", id: "print", on: { click: () => window.print() } }, word("replay.print"));
+    // The document that the command line prints: site, currency, zone, persons, reasons and hashes.
+    const document_ = `/replay/print/${story.coup}`;
+    const show = () => {
+      const page = window.open(document_);
+      page?.addEventListener("load", () => page.print());
+    };
+    const print = el("button", { type: "button", id: "print", on: { click: show } }, word("replay.print"));
+    const save = el("a.save", { id: "save", href: `${document_}?save` }, word("replay.save"));
     return [
       el(
         "section.head",
@@ -101,7 +108,7 @@ export class Told {
         el("h2.name", {}, `${word("station.coup")} ${story.coup}`),
         el("p", {}, heads.filter(Boolean).join(" · ")),
         story.reason ? el("p.detail", {}, story.reason) : null,
-        el("div.tools", {}, evidence, print),
+        el("div.tools", {}, evidence, print, save),
         this.said,
       ),
       el("section.stage", {}, this.hands, this.#scrubber(), this.now, this.rules),

@@ -48,7 +48,7 @@ export const DERIVED = {
 const drawn = new WeakMap(); // a road's element -> its columns, and what it shows, cell by cell
 
 function lines(columns) {
-  const paths = [];
+  const paths = [`M0 0H${columns}V${ROWS}H0Z`];
   for (let n = 0; n <= columns; n += 1) paths.push(`M${n} 0V${ROWS}`);
   for (let n = 0; n <= ROWS; n += 1) paths.push(`M0 ${n}H${columns}`);
   return svg("path", { d: paths.join(""), class: "lines" });

@@ -83,6 +83,19 @@ export function beadPlate(beads) {
 }
 
 /**
+ * Return how many columns a road is drawn with: all that it has, and what fits beside them.
+ *
+ * @param {{column: number}[]} cells of a road.
+ * @param {number} least that it has always.
+ * @param {?{width: number, height: number}} box that it fills; null where its width decides.
+ */
+export function columnsOf(cells, least, box) {
+  const needed = cells.reduce((most, cell) => Math.max(most, cell.column + 1), 0);
+  const fits = box?.height ? Math.floor((ROWS * box.width) / box.height) : 0;
+  return Math.max(needed, fits || least);
+}
+
+/**
  * Return the visible cells of a road: the newest columns that fit, moved to the left.
  *
  * @template {{column: number}} Cell

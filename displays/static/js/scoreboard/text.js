@@ -96,16 +96,60 @@ export function tableLimits(bets) {
 }
 
 /**
- * Return the odds of a bet.
+ * Return the odds of a bet; pushes are left out.
  *
  * @param {{pays: Object<string, string>}} bet
- * @returns {{category: string, odds: string}[]} "8 : 1"; pushes are left out.
+ * @returns {{category: string, num: string, den: string}[]} to be said as "8 to 1".
  */
 export function pays(bet) {
   return Object.entries(bet.pays)
     .filter(([, odds]) => odds !== "push")
-    .map(([category, odds]) => ({ category, odds: odds.replace("/", ":") }));
+    .map(([category, odds]) => {
+      const [num, den = "1"] = odds.split(/[/:]/);
+      return { category, num, den };
+    });
 }
+
+const bounds = ({ minimum, maximum }) => JSON.stringify([minimum, maximum]);
+
+/**
+ * Return the rows of the pay table: wagers with the same schedule of several odds share one.
+ *
+ * @param {object[]} bets of the rulebook.
+ * @returns {{bets: object[], scale: object[], less: ?string}[]} in the rulebook's order.
+ */
+export function payRows(bets) {
+  const rows = new Map();
+  for (const bet of bets) {
+    const scale = pays(bet);
+    const shared = scale.length > 2;
+    const key = shared ? JSON.stringify([bet.pays, bet.less ?? null, bounds(bet)]) : bet.id;
+    if (rows.has(key)) rows.get(key).bets.push(bet);
+    else rows.set(key, { bets: [bet], scale, less: bet.less ?? null });
+  }
+  return [...rows.values()];
+}
+
+/**
+ * Return the limits that most side wagers share, to be written once.
+ *
+ * @param {object[]} bets of the rulebook.
+ * @returns {?object} a bet that has them; null where there is no side wager.
+ */
+export function sideLimits(bets) {
+  const side = bets.filter((bet) => !MAIN.includes(bet.id));
+  const often = (bet) => side.filter((other) => bounds(other) === bounds(bet)).length;
+  return side.reduce((best, bet) => (best === null || often(bet) > often(best) ? bet : best), null);
+}
+
+/** Return whether a row needs its own limits: they are not those written once for its kind. */
+export function differs(bet, bets) {
+  if (!MAIN.includes(bet.id)) return bounds(bet) !== bounds(sideLimits(bets));
+  return bounds(bet) !== bounds(tableLimits(bets));
+}
+
+/** Return whether two bets have the same limits. */
+export const sameLimits = (one, other) => bounds(one) === bounds(other);
 
 /** Return the dealt share of the shoe, 0 to 1. */
 export function dealt(shoe) {

@@ -1,0 +1,127 @@
+"""What pages do by themselves: they get their states from the test, and no table is there."""
+
+from collections.abc import Iterator
+from typing import Final
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from displays.http.words import load_words
+from table_core.rulebooks.shipped import load_rulebook
+from tests.support.service.fed_pages import FedPage, fed_page
+from tests.support.service.geometry import SPILLS
+from tests.support.table.every_wager import every_wager
+from tests.support.table.shown_states import shown_state
+
+BOOK: Final = load_rulebook("au-commission")
+
+
+@pytest.fixture
+def screen(browser: Browser) -> Iterator[FedPage]:
+    with fed_page(browser) as opened:
+        yield opened
+        assert opened.said == []
+
+
+def test_a_pay_table_that_turns_shows_every_wager_and_stops_at_a_press(screen: FedPage) -> None:
+    rulebook, page = every_wager(), screen.page
+    page.clock.install()
+    screen.open("/")
+    screen.show(shown_state("betting", rulebook))
+    number, seen = page.locator("#page"), set()
+    pages = int(number.inner_text().split()[-1])
+    assert pages > 1
+    for at in range(1, pages + 1):
+        expect(number).to_have_text(f"Page {at} of {pages}")
+        rows = page.locator("#bets tr:visible").evaluate_all("all => all.map(e => e.dataset.bet)")
+        seen |= {bet for row in rows for bet in row.split()}
+        page.clock.run_for(10_000)
+    assert seen == {bet.id for bet in rulebook.bets.values() if bet.offered}
+    expect(number).to_have_text(f"Page 1 of {pages}")
+    number.click()
+    page.clock.run_for(60_000)
+    expect(number).to_have_text(f"Page 2 of {pages}")
+
+
+@pytest.mark.parametrize(("left_ms", "key"), [(14_000, "status.open"), (4_900, "status.last")])
+def test_the_last_seconds_of_betting_are_told(screen: FedPage, left_ms: int, key: str) -> None:
+    screen.open("/", "zh-Hans")
+    screen.show(shown_state("betting", BOOK), betting_ms=left_ms)
+    expect(screen.page.locator("#status")).to_have_text(load_words("zh-Hans")[key])
+
+
+def test_odds_are_in_words_and_the_commission_is_named(screen: FedPage) -> None:
+    screen.open("/")
+    screen.show(shown_state("betting", load_rulebook("extras")))
+    rows = screen.page.locator("#bets")
+    expect(rows.locator("[data-bet=big]")).to_have_text("Big27 to 50")
+    expect(rows.locator("[data-bet=banker]")).to_have_text("Banker1 to 1less 5 % commission")
+    expect(rows.locator("[data-bet~=dragon_bonus_banker]")).to_contain_text("Dragon Bonus P")
+
+
+def test_a_second_language_stands_below_the_first(screen: FedPage) -> None:
+    screen.open("/kiosk", "en", "&also=zh-Hant")
+    screen.show(shown_state("settled", BOOK))
+    also = screen.page.locator("#status .also")
+    expect(also).to_have_text(load_words("zh-Hant")["status.banker"])
+    expect(also).to_have_attribute("lang", "zh-Hant")
+    assert screen.page.evaluate(SPILLS, False) == []
+
+
+def test_a_kiosk_has_no_way_out(screen: FedPage) -> None:
+    screen.open("/kiosk")
+    screen.show(shown_state("betting", BOOK))
+    expect(screen.page.locator("a")).to_have_count(0)
+    screen.open("/")
+    expect(screen.page.locator("a[href='/rules']")).to_have_count(1)
+
+
+def test_letters_press_nothing_where_they_are_switched_off(screen: FedPage) -> None:
+    page = screen.page
+    screen.open("/pit")
+    for pressed in ("true", "false"):
+        screen.show(shown_state("settled", BOOK))
+        expect(page.locator("#keys")).to_have_attribute("aria-pressed", pressed)
+        page.keyboard.press("d")
+        expect(page.locator("dialog")).to_have_count(1 if pressed == "true" else 0)
+        if pressed == "true":
+            page.keyboard.press("Escape")
+            page.locator("#keys").click()
+            screen.open("/pit")
+
+
+def test_the_end_of_a_login_is_told_and_put_off(screen: FedPage) -> None:
+    page = screen.page
+    screen.open("/pit")
+    screen.show(shown_state("settled", BOOK))
+    expect(page.locator("#ending")).to_be_hidden()
+    screen.tell("login", {"left_s": 90, "renewable": True})
+    expect(page.locator("#ending-says")).to_have_text("You will be logged out in 90 s.")
+    with page.expect_response("**/stay"):
+        page.locator("#stay").click()
+    assert screen.stayed == 1
+    screen.tell("login", None)
+    expect(page.locator("#ending")).to_be_hidden()
+    screen.tell("login", {"left_s": 60, "renewable": False})
+    expect(page.locator("#stay")).to_be_hidden()
+
+
+@pytest.mark.parametrize(
+    "style",
+    [
+        "#status { position: relative; inset-inline-start: -80rem }",
+        "#bets { font-size: 4rem }",
+        ".hand .total { translate: -16rem }",
+        ".counts { inline-size: 4rem }",
+    ],
+)
+def test_the_check_of_geometry_finds_what_is_wrong(screen: FedPage, style: str) -> None:
+    screen.open("/")
+    screen.show(shown_state("settled", BOOK))
+    assert screen.page.evaluate(SPILLS, False) == []
+    screen.page.evaluate(
+        "(text) => { const sheet = new CSSStyleSheet(); sheet.replaceSync(text);"
+        " document.adoptedStyleSheets = [sheet]; }",
+        style,
+    )
+    assert screen.page.evaluate(SPILLS, False) != []

@@ -1,0 +1,75 @@
+"""A page's geometry: text that is cut off, lies over other text or leaves its box.
+
+Nothing is compared with a picture. `SPILLS` is evaluated in the page and returns a line a fault.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from playwright.sync_api import Browser
+
+from displays.http.words import LANGUAGES
+from table_core.rulebooks.shipped import shipped_sources
+from table_core.rules.rulebook_file import parse_rulebook
+from tests.support.service.fed_pages import fed_page
+from tests.support.table.every_wager import every_wager
+from tests.support.table.shown_states import STATES, shown_state
+
+__all__ = ["PAGES", "SIZES", "Shown", "every_screen", "faults"]
+
+SIZES: Final = {
+    "1080p": (1920, 1080),
+    "4K": (3840, 2160),
+    "laptop": (1280, 800),
+    "upright tablet": (768, 1024),
+    "phone": (390, 844),
+    "zoom 200 %": (640, 400),  # of the laptop: a browser that zooms lays out for half the width
+}
+PAGES: Final = ("/", "/pit")
+_BETTING_MS: Final = 14_000
+_RULEBOOKS: Final = [
+    *(parse_rulebook(f"{number}.toml", source) for number, source in enumerate(shipped_sources())),
+    every_wager(),
+]
+
+
+class Shown(NamedTuple):
+    """One picture: a state of the table on a page of some size, by a rulebook's number."""
+
+    page: str
+    size: str
+    language: str
+    rulebook: int
+    state: str
+
+
+def every_screen() -> Iterator[Shown]:
+    """Yield all pictures, those of one page, size and language in a row."""
+    for page in PAGES:
+        for size in SIZES:
+            for language in LANGUAGES:
+                for rulebook in range(len(_RULEBOOKS)):
+                    yield from (Shown(page, size, language, rulebook, state) for state in STATES)
+
+
+def faults(browser: Browser, wanted: Iterable[Shown]) -> Iterator[str]:
+    """Show each picture in a browser, and yield what is wrong with its geometry."""
+    groups: dict[tuple[str, str, str], list[Shown]] = {}
+    for each in wanted:
+        groups.setdefault(each[:3], []).append(each)
+    for (path, size, language), shown in groups.items():
+        width, height = SIZES[size]
+        scrolls = path not in {"/", "/kiosk"} or width <= height or size.startswith("zoom")
+        with fed_page(browser, width, height) as screen:
+            screen.open(path, language)
+            for each in shown:
+                state = shown_state(each.state, _RULEBOOKS[each.rulebook])
+                betting_ms = _BETTING_MS if each.state == "betting" else None
+                screen.show(state, betting_ms=betting_ms)
+                found = screen.page.evaluate(SPILLS, scrolls)
+                yield from (f"{', '.join(map(str, each))}: {fault}" for fault in found)
+            yield from screen.said
+
+
+SPILLS: Final = Path(__file__).with_name("spills.js").read_text().partition("\n")[2]
