@@ -3,6 +3,9 @@
 A decoder that has read nothing else knows no numbering, no copies and no errors that stand. So one
 frame may mean a little more than it meant in its place, and what a record says of it must be among
 that.
+
+The broker carries report and bytes alike, and somebody who changes a face seldom knows how the shoe
+would have said it.
 """
 
 from functools import lru_cache
@@ -10,18 +13,43 @@ from typing import Final
 
 from events.types.shoe_reports import (
     AnyReport,
+    BurnCard,
+    CardCarriedOver,
+    CardDrawn,
+    CardOutOfGame,
+    CardRevealed,
+    CardUnreadable,
     CopyConflict,
+    CutCardReported,
+    DeviceResult,
     ErrorCleared,
+    FirstCard,
     FrameRejected,
     ModeChanged,
     ReportLost,
+    RoundForcedEnd,
     ShoeBooted,
     ShoeEvent,
 )
 from shoe_driver.decode import STALE, Decoder
 from shoe_driver.profiles.profile import Profile
 
-__all__ = ["RawReader"]
+__all__ = ["IN_A_FRAME", "RawReader"]
+
+IN_A_FRAME: Final = (
+    BurnCard,
+    CardCarriedOver,
+    CardDrawn,
+    CardOutOfGame,
+    CardRevealed,
+    CardUnreadable,
+    CutCardReported,
+    DeviceResult,
+    FirstCard,
+    RoundForcedEnd,
+)
+"""The reports that decide about cards and results, each of which is in one frame. All others can
+stop a coup, and never settle one."""
 
 # Findings about a device's reports, restarts and ends of errors: no single frame shows them.
 _OF_SEVERAL: Final = (ReportLost, CopyConflict, ErrorCleared, ShoeBooted)
@@ -49,6 +77,18 @@ class RawReader:
         if isinstance(report, ModeChanged):
             return report.mode.encode("ascii", "replace") in bytes.fromhex(event.raw)
         return report in meanings
+
+    def contradiction(self, event: ShoeEvent) -> str | None:
+        """Return how the bytes of an event contradict its report, for a person; else None.
+
+        Only a report of `IN_A_FRAME` is judged.
+        """
+        if not isinstance(event.report, IN_A_FRAME):
+            return None
+        kind = str(event.report.__struct_config__.tag)
+        if not event.raw:
+            return f"{kind}: no bytes of the shoe come with it"
+        return None if self.says(event) else f"{kind}: the shoe's own bytes do not say so"
 
     def _read(self, raw: str) -> tuple[AnyReport, ...]:
         try:

@@ -6,8 +6,8 @@ from pathlib import Path
 from baccarat.rulebooks.editions import ProfileKeeper
 from events.log.editions import PROFILES, editions_folder, read_editions
 from events.types.shoe_reports import ShoeEvent
-from shoe_driver.profiles.profile import Profile, parse_profile
-from shoe_driver.wire_check import contradiction
+from shoe_driver.profiles.profile import parse_profile
+from shoe_driver.reread import RawReader
 
 __all__ = ["WireReading"]
 
@@ -24,7 +24,7 @@ class WireReading:
 
     def __init__(self, log: Path, keeper: ProfileKeeper, is_proved: Callable[[], bool]) -> None:
         self._log, self._keeper, self._is_proved = log, keeper, is_proved
-        self._profiles: dict[str, Profile] = {}
+        self._readers: dict[str, RawReader] = {}
 
     def __call__(self, event: ShoeEvent) -> str | None:
         """Return how an event contradicts its bytes, for a person; None where it does not.
@@ -34,13 +34,13 @@ class WireReading:
         """
         digest = event.profile_hash
         self._keeper(digest)
-        profile = self._profiles.get(digest)
-        if profile is None:
+        reader = self._readers.get(digest)
+        if reader is None:
             source = read_editions(editions_folder(self._log, PROFILES)).sources.get(digest)
             if source is None:
                 return self._unknown(digest)
-            profile = self._profiles[digest] = parse_profile(source, source=digest)
-        return contradiction(event, profile)
+            reader = self._readers[digest] = RawReader(parse_profile(source, source=digest))
+        return reader.contradiction(event)
 
     def _unknown(self, digest: str) -> str | None:
         if self._is_proved():

@@ -30,7 +30,7 @@ from shoe_driver.process.driver import DriverProcess
 from shoe_driver.process.retention import JournalRetention
 from shoe_driver.profiles.catalogue import profile_text
 from shoe_driver.profiles.profile import parse_profile
-from shoe_driver.wire_check import contradiction
+from shoe_driver.reread import RawReader
 from simulators.device.profiles import GAMES
 from simulators.device.reports import Disclosure
 from simulators.device.script import FallenCard
@@ -250,7 +250,7 @@ class World:
         if self._keys:
             access = Access(roles=ROLES, bus=BusPolicy(mode="required", keys=self._keys))
             table.access = lambda: access
-            table.on_profile_cited = lambda event: contradiction(event, self._profile[1])
+            table.on_profile_cited = RawReader(self._profile[1]).contradiction
         process = TableProcess(
             table.writer,
             presence,

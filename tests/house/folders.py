@@ -35,7 +35,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("journal",),
         ("link",),
         ("decode",),
-        ("reread", "wire_check"),
+        ("reread",),
         ("transports",),
         ("process",),
         ("service",),

@@ -19,20 +19,27 @@ from events.types.shoe_reports import (
     ReportLost,
     ShoeEvent,
 )
-from shoe_driver.profiles.catalogue import load_profile, profile_names
-from shoe_driver.profiles.profile import Profile
-from shoe_driver.wire_check import IN_A_FRAME, contradiction
+from shoe_driver.profiles.catalogue import profile_names, shipped_texts
+from shoe_driver.profiles.profile import parse_profile
+from shoe_driver.reread import IN_A_FRAME, RawReader
 from tests.support.kept.stories import LOG, events_of, kept_stories, unpack
 
-PROFILES = {each.digest: each for each in map(load_profile, profile_names())}
+PROFILES = {
+    profile.digest: profile
+    for profile in (parse_profile(text, source="shipped") for text in shipped_texts())
+}
 
 
 @cache
-def spoken() -> list[tuple[ShoeEvent, Profile]]:
-    """The shoe events of all kept logs that shipped profiles read."""
+def spoken() -> list[tuple[ShoeEvent, str, RawReader]]:
+    """The shoe events of all kept logs, each with its profile's id and reader."""
+    readers = {digest: RawReader(profile) for digest, profile in PROFILES.items()}
     found = [msgspec.convert(each, ShoeEvent) for each in _kept()]
-    return [(event, PROFILES[event.profile_hash]) for event in found
-            if event.profile_hash in PROFILES]  # fmt: skip
+    return [
+        (event, PROFILES[event.profile_hash].id, readers[event.profile_hash])
+        for event in found
+        if event.profile_hash in PROFILES
+    ]
 
 
 def _kept() -> Iterator[object]:
@@ -62,26 +69,26 @@ def lies(event: ShoeEvent) -> Iterator[ShoeEvent]:
 
 
 def test_every_kept_event_agrees_with_its_bytes() -> None:
-    kinds = {type(event.report) for event, _ in spoken()}
-    assert len({profile.id for _, profile in spoken()}) == len(PROFILES)
+    kinds = {type(event.report) for event, _, _ in spoken()}
+    assert {profile for _, profile, _ in spoken()} == set(profile_names())
     assert len(kinds.intersection(IN_A_FRAME)) > 5
-    assert [(event, why) for event, profile in spoken()
-            if (why := contradiction(event, profile)) is not None] == []  # fmt: skip
+    assert [(event, why) for event, _, reader in spoken()
+            if (why := reader.contradiction(event)) is not None] == []  # fmt: skip
 
 
 def test_every_lie_about_a_card_or_a_result_is_seen() -> None:
-    several = {(event.raw, profile.id): (event, profile) for event, profile in spoken()}
+    several = {(event.raw, profile): (event, reader) for event, profile, reader in spoken()}
     told = [
-        (lie, profile)
-        for event, profile in list(several.values())[::2]
+        (lie, reader)
+        for event, reader in list(several.values())[::2]
         if isinstance(event.report, IN_A_FRAME)
         for lie in lies(event)
     ]
     assert len(told) > 1_000
-    assert [lie for lie, profile in told if contradiction(lie, profile) is None] == []
+    assert [lie for lie, reader in told if reader.contradiction(lie) is None] == []
 
 
 @pytest.mark.parametrize("report", [LinkDown(reason="gone"), ReportLost(expected="1", got="2")])
 def test_what_is_in_no_frame_is_not_judged(report: Report) -> None:
-    event, profile = spoken()[0]
-    assert contradiction(replace(event, report=report, raw=""), profile) is None
+    event, _, reader = spoken()[0]
+    assert reader.contradiction(replace(event, report=report, raw="")) is None
