@@ -105,12 +105,7 @@ def make_app(  # noqa: PLR0913 - all that a site sets of its screens
             accounts.on_change = login.record.note_changes
         routes += ConsoleRoutes(
             accounts=accounts,
-            sessions=Sessions(
-                clock,
-                idle_s,
-                1 if login.one_session else SESSIONS_EACH,
-                SessionStore(sessions, clock) if sessions else None,
-            ),
+            sessions=_sessions(clock, idle_s, login, sessions),
             desk=desk,
             live=live,
             pages=pages,
@@ -132,6 +127,11 @@ def make_app(  # noqa: PLR0913 - all that a site sets of its screens
         ],
         exception_handlers={BadBody: _bad_body, HTTPException: partial(_http_error, pages)},
     )
+
+
+def _sessions(clock: Clock, idle_s: int, login: LoginRules, file: Path | None) -> Sessions:
+    each = 1 if login.one_session else SESSIONS_EACH
+    return Sessions(clock, idle_s, each, SessionStore(file, clock) if file else None)
 
 
 class _Scoreboard:

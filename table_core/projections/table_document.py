@@ -31,7 +31,15 @@ from table_core.rules.rulebook_forms import form_1_decimals
 from table_core.rules.table_limits import apply_limits
 from table_core.state.coup import Phase
 from table_core.state.dealing import due_places
-from table_core.state.table import Alarm, Coup, MoneyTotals, SeatChips, TableFloat, TableState
+from table_core.state.table import (
+    Alarm,
+    Coup,
+    MoneyTotals,
+    SeatChips,
+    TableFloat,
+    TableState,
+    TableTotals,
+)
 from table_core.texts.advice import Advice, advise
 from table_core.texts.calls import calls
 from table_core.texts.sentences import Sentence, percent_of
@@ -400,7 +408,7 @@ def project_table(
         library: the rulebooks that this table has.
         fault: of a log that cannot be trusted.
     """
-    shoe, link, totals = state.shoe, state.link, state.totals
+    shoe, link = state.shoe, state.link
     owed, known = state.commission, (rulebook, *library)
     context = DecisionContext(
         table=table,
@@ -431,16 +439,7 @@ def project_table(
         ),
         catching_up=catching_up,
         alarms=(*active_alarms(state), *faults),
-        totals=TotalsView(
-            coups=totals.coups,
-            voids=totals.voids,
-            staked=totals.staked,
-            paid=totals.paid,
-            commission=totals.commission,
-            house=totals.house,
-            currency=totals.currency,
-            others=tuple(map(_money, totals.others)),
-        ),
+        totals=_totals(state.totals),
         commission=_project_commission(owed, known),
         floats=tuple(project_float(each, rulebook) for each in state.floats),
         refusals=refusals,
@@ -454,6 +453,19 @@ def project_table(
             for each in state.to_move
             if each.due
         ),
+    )
+
+
+def _totals(totals: TableTotals) -> TotalsView:
+    return TotalsView(
+        coups=totals.coups,
+        voids=totals.voids,
+        staked=totals.staked,
+        paid=totals.paid,
+        commission=totals.commission,
+        house=totals.house,
+        currency=totals.currency,
+        others=tuple(map(_money, totals.others)),
     )
 
 
