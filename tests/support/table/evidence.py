@@ -89,6 +89,12 @@ class SignedTable:
         self.deal()
         self.say(DeviceResult(winner="player"))
 
+    def coup_dealt(self) -> None:
+        """The rest of a coup whose wagers were placed, and its checkpoint."""
+        self.deal()
+        self.say(DeviceResult(winner="player"))
+        self.table.make_due_checkpoint()
+
     def coup(self) -> str:
         """The same, and its checkpoint."""
         self.coup_without_checkpoint()
