@@ -49,7 +49,8 @@ class DisplayProcess:
         )
         self.will = self._presence.will
         self.subscriptions: Mapping[str, Callable[[Message], Steps[None]]] = {
-            topics.state: self._on_state,
+            # Whoever shows the scoreboard alone hears no more than it shows.
+            (topics.state if requests else topics.display): self._on_state,
             topics.status(_TABLE): self._on_table,
             self._presence.topic: self._presence.on_own_status,
             **({topics.response(CONSOLE): requests.on_answer} if requests else {}),

@@ -112,6 +112,15 @@ CHANNELS: Final[dict[str, Channel]] = {
         retained=True,
         core=("send",),
     ),
+    "display": Channel(
+        topic="display",
+        what="Of the state, what anybody may see.",
+        sender="the core",
+        receivers="public displays",
+        messages=("display",),
+        retained=True,
+        core=("send",),
+    ),
     "checkpoint": Channel(
         topic="checkpoint",
         what="The newest signed checkpoint of the log. Keep those you see.",

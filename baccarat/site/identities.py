@@ -23,6 +23,7 @@ _CORE: Final = (
     "event",
     "settlement",
     "state",
+    "display",
     "checkpoint",
     "alarm",
     "response/+",
@@ -40,7 +41,7 @@ SERVICES: Final[Mapping[str, tuple[Sequence[str], Sequence[str]]]] = {
 
 # The same for a user, by role; a user with several roles may do what any of them may.
 _ROLES: Final[Mapping[str, tuple[Sequence[str], Sequence[str]]]] = {
-    "display": (("status/display",), ("state", "status/+", "checkpoint")),
+    "display": (("status/display",), ("display", "status/+", "checkpoint")),
     "console": (("status/console", *_ASKS), ("state", "status/+", "checkpoint", *_ANSWERS)),
     "cage": (("status/cage", *_ASKS), (*_SEEN, *_ANSWERS)),
     "dealer": (_ASKS, (*_SEEN, *_ANSWERS)),

@@ -171,7 +171,7 @@ GUIDE: Final = {topic: (says, hears) for topic, says, hears in guide()}
 
 def test_the_guide_speaks_of_every_login(broker: SecuredBroker) -> None:
     assert {f"{table}-{name}" for table in ("b7", "b8") for name in _NAMES} == set(broker.logins)
-    assert len(GUIDE) == 13 + 3 * len(_PEOPLE)
+    assert len(GUIDE) == 14 + 3 * len(_PEOPLE)
 
 
 # What a server itself lives by: nobody's to hear, and not within `#`.

@@ -26,6 +26,7 @@ from baccarat.contract.schemas import (
     one_message,
     unruled_fields,
 )
+from displays.scoreboard.public_view import PublicState
 from events.commands.base import Answer
 from events.commands.registry import COMMANDS
 from events.log.store import EventLog
@@ -133,6 +134,7 @@ def test_the_channels_are_the_topics() -> None:
         topics.event,
         topics.settlement,
         topics.state,
+        topics.display,
         topics.checkpoint,
         topics.alarm,
         topics.request("{user}", "{command}"),
@@ -194,6 +196,7 @@ def _nodes(node: object) -> Iterator[dict[str, Any]]:
 
 READERS: dict[str, type] = {
     "state": StateView,
+    "display": PublicState,
     "shoe.event": ShoeEvent,
     "shoe.ack": ShoeAck,
     "link.shoe": LinkStatus,
