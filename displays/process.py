@@ -53,7 +53,8 @@ class DisplayProcess:
             **({topics.response(CONSOLE): requests.on_answer} if requests else {}),
         }
         self.subscriptions: Mapping[str, Callable[[Message], Steps[None]]] = {
-            topics.state: self._on_state,
+            # Whoever shows the scoreboard alone hears no more than it shows.
+            (topics.state if requests else topics.display): self._on_state,
             topics.status(_TABLE): self._on_table,
             self._presence.topic: self._presence.on_own_status,
             **(consoles if requests else {}),

@@ -11,6 +11,7 @@ from baccarat.atomic_files import FileWrite, write_all_atomically
 from baccarat.cli.main import EXIT_DONE
 from baccarat.cli.shown import say
 from baccarat.config.form import TableConfig
+from baccarat.config.keys import CREDENTIAL
 from baccarat.config.table import load_config
 from events.errors import InputError
 from events.proof.keys import (
@@ -82,7 +83,8 @@ def _messages(config: Path, names: tuple[str, ...], out: Path | None, overlap: i
     running table takes them at once.
     """
     table = load_config(config, rules=False)
-    ring = table.beside(table.message_keys.file) if table.message_keys else None
+    given = table.message_keys.file if table.message_keys else None
+    ring = None if given is None or given.startswith(CREDENTIAL) else table.beside(given)
     if ring is None:
         ring = table.beside(f"secrets/{table.table}-core.messagekeys")
     now_ms = round(datetime.now(UTC).timestamp() * 1000)

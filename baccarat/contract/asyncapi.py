@@ -119,6 +119,13 @@ CHANNELS: Final[dict[str, Channel]] = {
         sender="the core",
         receivers="consoles, consumers",
         messages=("wagers",),
+    ),
+    "display": Channel(
+        topic="display",
+        what="Of the state, what anybody may see.",
+        sender="the core",
+        receivers="public displays",
+        messages=("display",),
         retained=True,
         core=("send",),
     ),

@@ -69,6 +69,15 @@ RULES: Final[dict[str, Schema]] = {
     # Identities.
     "shoe": _text(_SHOE, "20261127-02"),
     "ShoeStatus.id": _text(_SHOE, "20261127-02"),
+    "PublicShoe.id": _text(_SHOE, "20261127-02"),
+    "PublicCoup.id": _text(_COUP, "20261127-02/1"),
+    "PublicBet.id": _BET,
+    "PublicRulebook.id": _said("nz-scale-one"),
+    "PublicCell.winner": _words("P", "B"),
+    "PublicCoup.winner": _words("player", "banker", "tie"),
+    "PublicCard.hand": _words("player", "banker"),
+    "PublicRule.hand": _words("player", "banker"),
+    "PublicCard.card": _said("9D"),
     "coup": _text(_COUP, "20261127-02/1"),
     "during": _text(f"({_COUP})?", "20261127-02/1"),
     "CoupView.id": _text(_COUP, "20261127-02/1"),
@@ -213,7 +222,7 @@ _FREE: Final = """
     reason text detail words title hint transport dealer supervisor patron device device_seq mode
     place by kind method timing expected got lines pay_scale game pays errors rule signed reference
     occasion help_line confirmed_by less values
-    CardView.source LinkStatusView.state troubles evidence kept
+    CardView.source LinkStatusView.state PublicLink.state troubles evidence kept
 """
 FREE_TEXT: Final = frozenset(_FREE.split())
 """Fields whose text is free."""

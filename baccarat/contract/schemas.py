@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from baccarat.contract.rules import FREE_TEXT, MOST, ONE_LINE, RULES, Schema
 from baccarat.history.evidence_from_log import CoupProved
+from displays.scoreboard.public_view import PublicState
 from events.commands import shoe
 from events.commands.base import Answer
 from events.commands.registry import COMMANDS
@@ -57,6 +58,7 @@ _PUBLISHED: Final[Mapping[type[Struct], tuple[str, str]]] = {
 _DOCUMENTS: Final[dict[str, type[Struct]]] = {
     "state": StateView,
     "wagers": WagerPage,
+    "display": PublicState,
     "shoe.event": ShoeEvent,
     "shoe.ack": ShoeAck,
     "link.shoe": LinkStatus,

@@ -236,14 +236,13 @@ def _logins(config: TableConfig) -> Iterator[_Login]:
         yield _Login(section="shoe", settings=config.own_bus("shoe"), hears=hears)
     if config.displays:
         user = "console" if config.displays.users else None
+        hears = topics.state if user else topics.display
         settings = config.own_bus("displays")
         keys = _own_keys(config, config.displays.message_key)
-        yield _Login(
-            section="displays", settings=settings, hears=topics.state, user=user, keys=keys
-        )
+        yield _Login(section="displays", settings=settings, hears=hears, user=user, keys=keys)
     if config.scoreboard:
         settings = config.own_bus("scoreboard")
-        yield _Login(section="scoreboard", settings=settings, hears=topics.state)
+        yield _Login(section="scoreboard", settings=settings, hears=topics.display)
     if config.cage:
         settings, user = config.own_bus("cage"), config.cage.user
         keys = _own_keys(config, config.cage.message_key)

@@ -33,6 +33,7 @@ _CORE: Final = (
     "settlement",
     "state",
     "wagers/+",
+    "display",
     "checkpoint",
     "alarm",
     "response/+",
@@ -50,7 +51,7 @@ SERVICES: Final[Mapping[str, tuple[Sequence[str], Sequence[str]]]] = {
 
 # The same for a user, by role; a user with several roles may do what any of them may.
 _ROLES: Final[Mapping[str, tuple[Sequence[str], Sequence[str]]]] = {
-    "display": (("status/display",), ("state", "status/+", "checkpoint")),
+    "display": (("status/display",), ("display", "status/+", "checkpoint")),
     "console": (
         ("status/console", *_ASKS),
         ("state", "wagers/+", "status/+", "checkpoint", *_ANSWERS),

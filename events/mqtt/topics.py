@@ -77,6 +77,11 @@ class Topics(Struct, frozen=True):
         return f"{self.root}/wagers/+"
 
     @property
+    def display(self) -> str:
+        """The part of the state that anybody may see; retained."""
+        return f"{self.root}/display"
+
+    @property
     def checkpoint(self) -> str:
         """The newest signed checkpoint of the log, as text; retained."""
         return f"{self.root}/checkpoint"

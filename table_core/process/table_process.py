@@ -27,6 +27,7 @@ from table_core.process.log_health import LogHealth
 from table_core.process.publishers import CursorPublisher, LatestPublisher, PagesPublisher
 from table_core.process.requests import Requests
 from table_core.process.table_writer import ShoeEventResult, TableWriter
+from table_core.projections.public_document import encode_public_view
 from table_core.projections.table_document import encode_state_view, project_table
 from table_core.projections.wager_pages import pages_of
 from table_core.state.coup import Phase
@@ -293,6 +294,7 @@ class TableProcess:
             fault=self._writer.fault,
         )
         yield from self._alarms.look(document.alarms, document.position)
+        yield from Post(self._topics.display, encode_public_view(document), retain=True)
         return encode_state_view(document)
 
     def _faults(self, now: Instant) -> Iterator[Alarm]:

@@ -64,6 +64,8 @@ class _Spent:
 
     def spend(self, given: MessageMac, now_ms: int) -> bool:
         """Use a fresh code; return False where it was used before, or may have been."""
+        if self._floor_ms > now_ms + FRESH_S * 1000:  # the clock was set back
+            self._floor_ms = 0
         if given.code in self._codes or given.at_ms <= self._floor_ms:
             return False
         while self._order and (
@@ -175,6 +177,8 @@ class BusGuard:
         fault = self._fault(SHOE, message.topic, opened, now)
         proved = fault is None and opened.mac is not None and SHOE in self._proved
         if proved and newest and opened.mac is not None:
+            if self._link_ms > _ms(now) + FRESH_S * 1000:  # the clock was set back
+                self._link_ms = 0
             if opened.mac.at_ms <= self._link_ms:
                 return None
             fault = self._staleness(opened.mac, now)

@@ -107,7 +107,7 @@ class LyingBroker(FakeBroker):
 
     def _lie(self, client: FakeClient, message: Message, kind: str) -> None:
         lie = self._lying.choice(LIES)
-        if lie in {"alter", "invent"} and kind == "state":
+        if lie in {"alter", "invent"} and kind in {"display", "state"}:
             lie = "repeat"
         self.told[kind, lie] += 1
         if lie == "alter":

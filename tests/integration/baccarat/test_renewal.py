@@ -26,10 +26,12 @@ pytestmark = pytest.mark.timeout(240)  # certificates and passwords for two tabl
 _SERVICES: Final = ("shoe", "table", "displays", "metrics", "cage")
 _MORE: Final = """\
 [cage]
+message_key = "b7-cage.messagekey"
 ledger = "cage.sqlite"
 username = "b7-cage"
 password_file = "broker/secrets/b7-cage"
 [displays]
+message_key = "b7-console.messagekey"
 port = {screens}
 username = "b7-display"
 password_file = "broker/secrets/b7-display"

@@ -32,7 +32,7 @@ key = "{key}"
 username = "b7-core"
 password_file = "broker/secrets/b7-core"
 [message_keys]
-file = "b7-shoe.messagekey"
+file = "b7-core.messagekeys"
 without = ["dealer", "supervisor", "wagers"]
 {more}
 """
@@ -55,9 +55,11 @@ class SecuredTable:
         whole = _WHOLE.format(table=table, port=broker.port, key=key, more=more)
         self.config = folder / "b7-whole.toml"
         self.config.write_text(whole.replace('url = "pty:/run/shoe"\n', _SHOE.format(url=port.url)))
-        key_file = folder / "b7-shoe.messagekey"
-        key_file.touch(0o600)
-        key_file.write_text(make_message_key("harbour/b7", "shoe").line)
+        keys = [make_message_key("harbour/b7", owner) for owner in ("shoe", "cage", "console")]
+        for name, held in {"core": keys, **{key.owner: [key] for key in keys}}.items():
+            path = folder / f"b7-{name}.messagekey{'s' * (name == 'core')}"
+            path.touch(0o600)
+            path.write_text("".join(key.line for key in held))
         self.people: dict[str, Login] = {}
         self.services: dict[str, Child] = {}
         self._sent = 0

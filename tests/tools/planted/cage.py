@@ -103,7 +103,7 @@ MISTAKES: Final = (
     (
         "show no state",  # 1
         _DISPLAY,
-        "            topics.state: self._on_state,\n",
+        "            (topics.state if requests else topics.display): self._on_state,\n",
         "",
     ),
 )

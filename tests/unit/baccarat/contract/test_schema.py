@@ -26,6 +26,7 @@ from baccarat.contract.schemas import (
     one_message,
     unruled_fields,
 )
+from displays.scoreboard.public_view import PublicState
 from events.commands.base import Answer
 from events.commands.registry import COMMANDS
 from events.log.store import EventLog
@@ -136,6 +137,7 @@ def test_the_channels_are_the_topics() -> None:
         topics.settlement,
         topics.state,
         topics.wager_pages.replace("+", "{page}"),
+        topics.display,
         topics.checkpoint,
         topics.alarm,
         topics.request("{user}", "{command}"),
@@ -198,6 +200,7 @@ def _nodes(node: object) -> Iterator[dict[str, Any]]:
 READERS: dict[str, type] = {
     "state": StateView,
     "wagers": WagerPage,
+    "display": PublicState,
     "shoe.event": ShoeEvent,
     "shoe.ack": ShoeAck,
     "link.shoe": LinkStatus,

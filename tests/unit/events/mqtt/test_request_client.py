@@ -7,20 +7,25 @@ import pytest
 from events.commands.base import Answer
 from events.commands.coup import CloseBetting
 from events.mqtt.messages import Message
+from events.mqtt.peer_keys import PeerKeys
 from events.mqtt.process import LogLine, Publish, Steps
 from events.mqtt.request_client import RequestClient, Retry
 from events.mqtt.topics import Topics
+from events.proof.message_mac import MessageKey, add_mac, split_mac
 from tests.support.service.scripted import Scripted
 
 TOPICS = Topics("site", "t1")
+NEW, OLD, STRANGER = (
+    MessageKey(origin="site/t1", owner="dealer", secret=byte * 32) for byte in (b"1", b"2", b"3")
+)
 CLOSE = CloseBetting(transaction="c-1")
 
 
 class Desk:
     """A client that asks, and the answers it got."""
 
-    def __init__(self) -> None:
-        self.client = RequestClient(TOPICS)
+    def __init__(self, keys: PeerKeys | None = None) -> None:
+        self.client = RequestClient(TOPICS, keys)
         self.shell = Scripted({})
         self.answers: list[Answer] = []
 
@@ -75,6 +80,22 @@ def test_what_is_no_answer_to_it_answers_nothing(answer: bytes) -> None:
     desk.hear(said(), user="supervisor")
     assert desk.answers == []
     assert len(desk.shell.of(LogLine)) == (answer != said("c-2"))
+
+
+def test_with_a_key_each_sending_is_proved_anew_and_an_answer_must_be() -> None:
+    desk = Desk(PeerKeys([NEW, OLD]))
+    desk.ask()
+    desk.shell.passes(1.5)
+    messages = [split_mac(sent.payload) for sent in desk.shell.of(Publish)]
+    topic, there = TOPICS.request("dealer", "close_betting"), TOPICS.response("dealer")
+    assert all(each.key_among(topic, [NEW], 0) for each in messages)
+    assert len({each.mac and each.mac.at_ms for each in messages}) == 2
+    for forged in (said(), add_mac(NEW, topic, said(), 0), add_mac(STRANGER, there, said(), 0)):
+        desk.hear(forged)
+        assert desk.answers == []
+    assert [line.event for line in desk.shell.of(LogLine)] == ["answer.forged"] * 3
+    desk.hear(add_mac(OLD, there, said(), 0))  # of a table that has not learned the new key
+    assert [answer.result for answer in desk.answers] == ["accepted"]
 
 
 def test_without_a_broker_the_pause_doubles_to_its_most() -> None:

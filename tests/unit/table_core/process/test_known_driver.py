@@ -135,3 +135,14 @@ def test_a_driver_whose_clock_differs_is_told_and_nothing_waits_for_it(told: Tol
     )
     told.say(*["online 7"] * 5)
     assert told.alarms == []
+
+
+def test_where_the_driver_must_prove_itself_a_status_alone_does_not_show_it(told: Told) -> None:
+    told.driver.must_prove = True
+    told.say(*["online 7"] * 10)
+    assert told.alarms == []  # the link of the beginning is ten seconds old
+    told.say("online 7")
+    assert (told.alarms, told.driver.is_covered_by(HAS)) == (["driver_offline"], False)
+    told.link(link_up(9))
+    told.say("online 7")
+    assert (told.alarms, told.driver.is_covered_by(HAS)) == ([], True)

@@ -363,7 +363,8 @@ def test_an_alarm_is_told_when_it_is_raised_and_when_it_is_cleared(bench: Bench)
     for number, report in enumerate(said, start=1):
         bench.say(shoe_event(number, report))
         bench.publishes("state")
-        rung += [msgspec.json.decode(post.payload, type=AlarmNotice) for post in bench.log.posted]
+        posted = [post.payload for post in bench.log.posted if post.topic == TOPICS.alarm]
+        rung += [msgspec.json.decode(payload, type=AlarmNotice) for payload in posted]
         bench.log.posted.clear()
     states = [(each.alarm, each.state) for each in rung if each.alarm.startswith("shoe_error")]
     assert states == [("shoe_error_cannot_read", "raised"), ("shoe_error_cannot_read", "cleared")]

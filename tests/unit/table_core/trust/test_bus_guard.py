@@ -229,3 +229,15 @@ def test_roles_change_with_the_next_request() -> None:
     door.access = Access(roles={}, bus=door.access.bus)
     door.comes("request", sent("request", NOW_NS + S))
     assert door.roles == [{"dealer": frozenset({"dealer"})}, {}]
+
+
+def test_a_clock_that_is_set_back_keeps_nobody_out() -> None:
+    door, hour_ns = Door(), 3_600 * S
+    for at_ns in (NOW_NS, NOW_NS + 20 * S, NOW_NS - hour_ns):
+        door.now = Instant(at_ns, 0)
+        assert door.comes("link", sent("link", at_ns)) == BODY
+        for after in range(3):
+            assert door.comes("request", sent("request", at_ns + after * S)) == BODY
+    assert door.comes("request", sent("request", NOW_NS + 22 * S)) == b""
+    assert door.comes("link", sent("link", NOW_NS + 22 * S)) == b""
+    assert door.guard.refused == 2
