@@ -92,6 +92,8 @@ ROWS: Final = (
         needs="Node.js, npm and its registry",
     ),
     BenchRow("odds", "benchmarks.table.odds:measure", ("odds",)),
+    BenchRow("stored", "benchmarks.table.stored:measure", ("stored", "stored_packed")),
+    BenchRow("growth", "benchmarks.table.growth:measure", ("growth", "state_bytes")),
     BenchRow("start", "benchmarks.table.starting:measure", ("start_empty", "start_long")),
     BenchRow("open", "benchmarks.table.opening:measure", ("open",)),
     BenchRow(

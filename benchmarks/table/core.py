@@ -15,8 +15,7 @@ import msgspec
 
 from benchmarks.instruments.figures import Figure, percentiles, side_by_side
 from benchmarks.rows import BenchOptions
-from benchmarks.table.coups import COUPS_A_SHOE, Dealt, deal_coups, numbered, wagers_of
-from events.cards import Hand, total
+from benchmarks.table.coups import COUPS_A_SHOE, deal_coups, numbered, result_of, wagers_of
 from events.commands.base import Command, Refusal
 from events.commands.coup import CloseBetting, OpenBetting
 from events.commands.shoe import EndShoe, LoadShoe
@@ -25,7 +24,6 @@ from events.errors import OurBug
 from events.types.shoe_reports import (
     AnyReport,
     CardDrawn,
-    DeviceResult,
     LinkOpen,
     LinkUp,
     ShoeEvent,
@@ -140,7 +138,7 @@ def inputs_of(coups: int) -> Iterator[Input]:
         dealt = next(cards)
         for hand, place, face in dealt:
             yield from script.say(CardDrawn(hand=hand, number=place, face=face))
-        yield from script.say(_result(dealt))
+        yield from script.say(result_of(dealt))
 
 
 class _Script:
@@ -163,14 +161,3 @@ class _Script:
         for report in reports:
             self._said += 1
             yield numbered(self._said, report)
-
-
-def _result(dealt: Dealt) -> DeviceResult:
-    """Return the shoe's own result."""
-    player, banker = ([face for whose, _, face in dealt if whose is hand] for hand in Hand)
-    ahead = total(player) - total(banker)
-    return DeviceResult(
-        winner="tie" if ahead == 0 else "player" if ahead > 0 else "banker",
-        player_pair=player[0].rank == player[1].rank,
-        banker_pair=banker[0].rank == banker[1].rank,
-    )

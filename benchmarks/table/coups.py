@@ -9,25 +9,38 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Final
 
-from events.cards import Card, Hand
+from events.cards import Card, Hand, total
 from events.clock import SystemClock
 from events.commands.base import ANSWER_ACCEPTED, Command
 from events.commands.wagers import WagerRequest
 from events.errors import OurBug
 from events.log.store import EventLog
 from events.mqtt.topics import Topics
-from events.types.shoe_reports import AnyReport, LinkOpen, LinkUp, ShoeEvent
+from events.proof.note import SigningKey
+from events.types.shoe_reports import AnyReport, DeviceResult, LinkOpen, LinkUp, ShoeEvent
+from table_core.process.checkpoints import CheckpointKeys
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.rules.draw import hand_due
 from table_core.service.table import Table
+from table_core.state.table import TableState
 
-__all__ = ["COUPS_A_SHOE", "SEED", "BenchTable", "Dealt", "deal_coups", "numbered", "wagers_of"]
+__all__ = [
+    "COUPS_A_SHOE",
+    "SEED",
+    "BenchTable",
+    "Dealt",
+    "deal_coups",
+    "numbered",
+    "result_of",
+    "wagers_of",
+]
 
 SEED: Final = 20261128
 COUPS_A_SHOE: Final = 60
 _DECKS: Final = 8
 _AT: Final = "2026-11-28T00:00:00.000000000Z"
 _SEATS: Final = 7
+_EVERY_S: Final = 300
 _STAKES: Final = (500, 1_000, 2_500, 10_000)
 _MAIN: Final = ("player", "banker")
 _SIDES: Final = ("tie", "player_pair", "banker_pair")
@@ -56,6 +69,17 @@ def _dealt(shoe: Iterator[Card]) -> Dealt:
             return dealt
         hands[hand].append(next(shoe))
         dealt.append((hand, len(hands[hand]), hands[hand][-1]))
+
+
+def result_of(dealt: Dealt) -> DeviceResult:
+    """Return the shoe's own result."""
+    player, banker = ([face for whose, _, face in dealt if whose is hand] for hand in Hand)
+    ahead = total(player) - total(banker)
+    return DeviceResult(
+        winner="tie" if ahead == 0 else "player" if ahead > 0 else "banker",
+        player_pair=player[0].rank == player[1].rank,
+        banker_pair=banker[0].rank == banker[1].rank,
+    )
 
 
 def wagers_of() -> Iterator[tuple[WagerRequest, ...]]:
@@ -107,6 +131,11 @@ class BenchTable:
         self._asked = self._said = 0
         self.say(LinkOpen(transport="bench"), LinkUp())
 
+    @property
+    def state(self) -> TableState:
+        """The table's state."""
+        return self._table.state
+
     def transaction(self) -> str:
         """Return the next transaction's id."""
         self._asked += 1
@@ -117,6 +146,18 @@ class BenchTable:
         answer = self._table.ask("all", command, caught_up=True)
         if answer.result != ANSWER_ACCEPTED:
             raise OurBug(f"the bench's table refuses: {answer.text}")
+
+    def sign_checkpoints(self, key: SigningKey) -> None:
+        """Sign the log's checkpoints from now on; the log announces the key."""
+        self._table.sign_checkpoints(CheckpointKeys(key, None, _EVERY_S))
+
+    def make_due_checkpoint(self) -> None:
+        """Store a checkpoint, where a settlement or the like has come since the last one."""
+        self._table.make_due_checkpoint()
+
+    def close_books(self) -> None:
+        """Append the snapshot anchor of a shoe that has ended."""
+        self._table.close_books()
 
     def say(self, *reports: AnyReport) -> None:
         """Hand the shoe's reports over, numbered."""

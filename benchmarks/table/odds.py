@@ -20,7 +20,7 @@ from table_core.rules.rulebook_file import full_shoe
 
 __all__ = ["SECONDS_MOST", "measure"]
 
-SECONDS_MOST: Final = 1.0
+SECONDS_MOST: Final = 0.6
 _PASSES: Final = 5
 
 

@@ -42,7 +42,7 @@ from events.types.irregularities import IrregularityRecorded
 from events.types.table import CoupSettled, CoupVoided, Settlement, TableEvent, Wager
 from table_core.decide.coup_resolution import judge_cards, settle_first_phase
 from table_core.decide.decision import DecisionBuilder, DecisionContext, Handlers, Hands, Offers
-from table_core.fold.corrections import find_past_coup
+from table_core.fold.corrections import find_past_coup, find_whole_coup
 from table_core.refusals import Decision, first_refusal, refuse
 from table_core.rules.commission_owed import (
     ByPayer,
@@ -149,10 +149,10 @@ def find_case(
     """
     if not reason.strip():
         return refuse("reason_required", "say why")
-    coup, shoe = find_past_coup(state, name), state.shoe
+    coup, shoe = find_whole_coup(state, name), state.shoe
     if coup is None and context.recalled is not None:
         then = context.recalled
-        coup, shoe = find_past_coup(then, name), then.shoe
+        coup, shoe = find_whole_coup(then, name), then.shoe
         if coup is None and then.coup is not None and then.coup.id == name and then.phase in OVER:
             coup = then.coup
     if coup is None:

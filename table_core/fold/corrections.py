@@ -5,7 +5,7 @@ roads and the shoe's order follow a correction. Of an earlier shoe's coup, only 
 changes: a settlement's `difference`, and the hands before and after.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -23,11 +23,12 @@ from table_core.state.corrected_coup import in_dealing_order
 from table_core.state.coup import OVER, Phase
 from table_core.state.coup_projection import changed_coup, coup_after
 from table_core.state.shoe_of_card import lay_cards
-from table_core.state.table import Coup, TableState
+from table_core.state.table import KEPT_WAGERS, Coup, TableState
 
 __all__ = [
     "PAST_COUP_EVENTS",
     "find_past_coup",
+    "find_whole_coup",
     "fold_past_coup",
     "is_about_past_coup",
     "on_hands_corrected",
@@ -56,12 +57,43 @@ def past_with_ended_coup(state: TableState) -> PersistentList[Coup]:
     coup = current_coup(state)
     if coup.id.rpartition("/")[0] != current_shoe(state).id:
         return state.past
-    return state.past.append(_lean(coup))
+    return _within_bounds(state.past.append(_lean(coup)))
+
+
+def _within_bounds(past: PersistentList[Coup]) -> PersistentList[Coup]:
+    """Return the coups, the oldest slim where they hold too many wagers besides the last's."""
+    coups = list(past)
+    held = sum(len(coup.wagers) for coup in coups)
+    if held <= KEPT_WAGERS:
+        return past
+    for number, coup in enumerate(coups[:-1]):
+        if held > KEPT_WAGERS and not coup.slim:
+            coups[number], held = _slim(coup), held - len(coup.wagers)
+    return _listed(coups)
+
+
+def _slim(coup: Coup) -> Coup:
+    """Return a coup without its wagers and the lines of its settlements."""
+    settlements = tuple(replace(each, lines=(), difference=()) for each in coup.settlements)
+    return replace(coup, wagers=(), settlements=settlements, slim=True)
+
+
+def _listed(coups: Iterable[Coup]) -> PersistentList[Coup]:
+    listed: PersistentList[Coup] = PersistentList()
+    for coup in coups:
+        listed = listed.append(coup)
+    return listed
 
 
 def find_past_coup(state: TableState, coup: str) -> Coup | None:
     """Return a coup of the shoe on the table that is over, with its corrections; else None."""
     return next((each for each in state.past if each.id == coup), None)
+
+
+def find_whole_coup(state: TableState, coup: str) -> Coup | None:
+    """Return the coup as `find_past_coup` does; None where the state holds it without wagers."""
+    found = find_past_coup(state, coup)
+    return None if found is None or found.slim else found
 
 
 def is_about_past_coup(state: TableState, event: TableEvent) -> bool:
@@ -82,9 +114,8 @@ def fold_past_coup(state: TableState, event: TableEvent, position: int) -> Table
     state = _PAST[type(event)](state, event)
     if coup is not None:
         after = coup_after(coup, event)
-        past: PersistentList[Coup] = PersistentList()
-        for each in state.past:
-            past = past.append(after if each.id == coup.id else each)
+        after = _slim(after) if coup.slim else after
+        past = _listed(after if each.id == coup.id else each for each in state.past)
         state = replace(state, past=past)
         if isinstance(event, DealCompleted | CoupVoided):
             state = replace(state, shoe=replace(current_shoe(state), roads=_roads(past)))

@@ -9,7 +9,9 @@ aggregate maximum, rounding to the payable unit, and commission by the block.
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from functools import lru_cache
 from math import perm
+from typing import Final
 
 from msgspec import Struct
 
@@ -30,6 +32,7 @@ from table_core.rules.wagers import BET_KINDS, JudgeScope
 __all__ = ["BetOdds", "CategoryOdds", "exact_odds"]
 
 _LOSE = "lose"
+_SPLITS_KEPT: Final = 8  # of two or three shoes
 
 
 class CategoryOdds(Struct, frozen=True):
@@ -72,18 +75,33 @@ def exact_odds(rulebook: Rulebook, shoe: Mapping[Card, int]) -> dict[str, BetOdd
     bets: dict[JudgeScope, list[str]] = {"totals": [], "pairs": [], "suits": []}
     for bet in rulebook.bets:
         bets[BET_KINDS[bet].looks].append(bet)
-    pairs = list(classes_by_pairs(shoe))
-    deals = _count(rulebook, bets["totals"], merged_by_totals(pairs))
-    if bets["pairs"]:
-        deals |= _count(rulebook, bets["pairs"], pairs)
-    if bets["suits"]:
-        deals |= _count(rulebook, bets["suits"], classes_by_suits(shoe))
+    composition = tuple(shoe.get(card, 0) for card in Card)
+    deals: dict[str, Counter[str]] = {}
+    for looks, names in bets.items():
+        if names:
+            deals |= _count(rulebook, names, _classes(looks, composition))
     if any(counter.total() != perm(cards, MAX_DEAL_CARDS) for counter in deals.values()):
         raise OurBug("the classes of deals do not add up to all deals")
     return {
         name: _bet_odds(rulebook, bet, deals[name], perm(cards, MAX_DEAL_CARDS))
         for name, bet in rulebook.bets.items()
     }
+
+
+@lru_cache(maxsize=_SPLITS_KEPT)
+def _classes(looks: JudgeScope, composition: tuple[int, ...]) -> tuple[DealClass, ...]:
+    """Return the deals of a shoe, split as finely as judges of a scope look.
+
+    They are the same for every rulebook, so those of the newest shoes are kept.
+
+    Args:
+        looks: of the judges.
+        composition: the number of copies left of each face, in the order of `Card`.
+    """
+    shoe = dict(zip(Card, composition, strict=True))
+    if looks == "totals":
+        return tuple(merged_by_totals(_classes("pairs", composition)))
+    return tuple(classes_by_pairs(shoe) if looks == "pairs" else classes_by_suits(shoe))
 
 
 def _count(

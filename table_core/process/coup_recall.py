@@ -17,11 +17,12 @@ from events.types.chips import ChipEvent
 from events.types.commission import CommissionEvent
 from events.types.envelope import decode_data, decode_envelope
 from events.types.stored import Stored
-from events.types.table import ShoeLoaded
+from events.types.table import BettingOpened, ShoeLoaded
 from table_core.fold.corrections import find_past_coup
 from table_core.fold.dispatch import fold
 from table_core.history.index import HistoryIndex, ReadRows
 from table_core.persistent_list import PersistentList
+from table_core.state.coup_projection import coup_after
 from table_core.state.table import Coup, TableState
 
 __all__ = ["RecalledCoup", "recall_coup", "recall_coup_indexed"]
@@ -68,7 +69,7 @@ def recall_coup(
     begun = _loaded(read, newest, found[1]) if found else None
     if found is None or begun is None:
         return None
-    return _left((each.stored for each in read(begun, newest)), found[1])
+    return _left((each.stored for each in read(begun, newest)), coup)
 
 
 def recall_coup_indexed(index: HistoryIndex, read: ReadRows, coup: str) -> TableState | None:
@@ -82,7 +83,7 @@ def recall_coup_indexed(index: HistoryIndex, read: ReadRows, coup: str) -> Table
     if coup not in index.lines:
         return None
     shoe = coup.rpartition("/")[0]
-    state = _left((stored for _, stored, _ in index.rows_of_shoe(shoe, read)), shoe)
+    state = _left((stored for _, stored, _ in index.rows_of_shoe(shoe, read)), coup)
     own = find_past_coup(state, coup)
     return replace(state, past=PersistentList[Coup]().append(own) if own else PersistentList())
 
@@ -92,19 +93,35 @@ def _own(shoe: str) -> bytes:
     return f'"correlation":"{shoe}/'.encode()
 
 
-def _left(rows: Iterable[bytes], shoe: str) -> TableState:
-    """Return the state at the end of a shoe; `rows` begin with its loading."""
-    own, state, there = _own(shoe), TableState(), True
+def _left(rows: Iterable[bytes], coup: str) -> TableState:
+    """Return the state at the end of a coup's shoe, which holds the coup whole.
+
+    `rows` begin with the loading of the shoe.
+    """
+    own, state, there = _own(coup.rpartition("/")[0]), TableState(), True
+    asked: Coup | None = None
     for index, stored in enumerate(rows):
         if index and _LOADED in stored:
             there = False
         # Besides its own coups, within its life, only events of no coup: its reports, its end.
         if own in stored or (there and b'"correlation":""' in stored):
-            event = decode_data(decode_envelope(stored))
+            envelope = decode_envelope(stored)
+            event = decode_data(envelope)
             # A float may be older than the shoe, and debts of the shoe be paid long after it.
             if not isinstance(event, ChipEvent | CommissionEvent):
                 state = fold(state, event)
-    return state
+                if envelope.correlation == coup and (asked or isinstance(event, BettingOpened)):
+                    asked = coup_after(asked, event)
+    return state if asked is None else _with_whole(state, asked)
+
+
+def _with_whole(state: TableState, coup: Coup) -> TableState:
+    """Return the state with the wagers of a past coup that the fold left out."""
+    past: PersistentList[Coup] = PersistentList()
+    for each in state.past:
+        whole = replace(each, wagers=coup.wagers, settlements=coup.settlements, slim=False)
+        past = past.append(whole if each.slim and each.id == coup.id else each)
+    return replace(state, past=past)
 
 
 def _loaded(read: Callable[[int, int], Iterator[Stored]], newest: int, shoe: str) -> int | None:

@@ -20,7 +20,7 @@ from events.commands.registry import COMMAND_NAMES
 from events.errors import UnreadableEvent
 from events.mqtt.process import Effect, Steps
 from table_core.decide.authority import authorise
-from table_core.fold.corrections import find_past_coup
+from table_core.fold.corrections import find_whole_coup
 from table_core.fold.snapshot import decode_state
 from table_core.process.coup_recall import RecalledCoup
 from table_core.process.log_effects import ReadLog
@@ -157,7 +157,7 @@ class HistoryClient:
             return None
         state = self._writer.state
         last = state.coup is not None and state.coup.id == command.coup
-        if find_past_coup(state, command.coup) or (
+        if find_whole_coup(state, command.coup) or (
             last and (state.in_progress or isinstance(command, ShowCoup))
         ):
             return None

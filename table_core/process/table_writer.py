@@ -40,7 +40,7 @@ from table_core.decide.authority import authorise
 from table_core.decide.decision import DecisionContext
 from table_core.decide.dispatch import adopt_rulebook, decide, result_overdue
 from table_core.decide.shoe_reports import decide_on_report
-from table_core.fold.corrections import find_past_coup
+from table_core.fold.corrections import find_whole_coup
 from table_core.fold.dispatch import fold_all
 from table_core.fold.snapshot import encode_state, snapshot_anchor
 from table_core.process.clock_watch import ClockWatch
@@ -283,11 +283,11 @@ class TableWriter:
 
     def coup_on_record(self, coup: str, recalled: RecalledCoup | None = None) -> Steps[Coup | None]:
         """Return a coup of any shoe in the log, with its corrections; None for an unknown id."""
-        found = find_past_coup(self.state, coup)
+        found = find_whole_coup(self.state, coup)
         if found is None and self.state.coup and self.state.coup.id == coup:
             found = self.state.coup
         then = (yield from self._recall(coup, recalled)) if found is None else None
-        return find_past_coup(then, coup) if then else found
+        return find_whole_coup(then, coup) if then else found
 
     def _decide(
         self, user: str, command: Command, recalled: RecalledCoup | None, *, caught_up: bool
@@ -307,7 +307,7 @@ class TableWriter:
     def _recall(self, coup: str, recalled: RecalledCoup | None) -> Steps[TableState | None]:
         """Return the recalled state for a coup that the state does not hold, given or read now."""
         last = self.state.coup
-        if find_past_coup(self.state, coup) or (
+        if find_whole_coup(self.state, coup) or (
             last and last.id == coup and self.state.in_progress
         ):
             return None

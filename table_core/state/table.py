@@ -20,6 +20,7 @@ __all__ = [
     "KEPT_CORRECTIONS",
     "KEPT_FLOATS",
     "KEPT_JOURNALS",
+    "KEPT_WAGERS",
     "MORE_ERRORS",
     "MOST_ERRORS",
     "MOST_SLIPS",
@@ -49,6 +50,8 @@ MOST_SLIPS: Final = 100
 
 KEPT_JOURNALS: Final = 256
 """A driver begins a journal when its disk has lost events: a table sees a few in its life."""
+KEPT_WAGERS: Final = 10_000
+"""Wagers of the shoe's past coups that the state holds: the log has those of the older coups."""
 MOST_ERRORS: Final = 32
 """Error codes that a device may hold active at once: no device has so many that say something."""
 MORE_ERRORS: Final = "more_errors"
@@ -142,6 +145,7 @@ class Coup(Struct, frozen=True, gc=False, kw_only=True):
             `several` of them, `taken_out` of play by the shoe itself; and in the end `carried`,
             `dummy` or `burned`. Empty where there was none.
         device_result: the shoe's own result, once it has reported it.
+        slim: its wagers and the lines of its settlements are left out; the log has them.
     """
 
     id: str
@@ -158,6 +162,7 @@ class Coup(Struct, frozen=True, gc=False, kw_only=True):
     round_over: bool = False
     excess: str = ""
     device_result: DeviceResult | None = None
+    slim: bool = False
 
     @property
     def excess_open(self) -> bool:
@@ -325,7 +330,8 @@ class TableState(Struct, frozen=True, gc=False, kw_only=True):
         held: shoes that a person must release before another is loaded.
         link: the shoe link.
         coup: in progress, or the last one.
-        past: the coups that ended since the shoe was loaded, with their corrections.
+        past: the coups that ended since the shoe was loaded, with their corrections; the older of
+            many wagers are slim.
         limits: the table's own, where it has set some.
         dealer: the dealer, an opaque reference.
         supervisor: the supervisor in charge, an opaque reference.

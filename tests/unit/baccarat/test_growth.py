@@ -3,17 +3,28 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from events.commands.wagers import WithdrawWager
+from events.commands.corrections import CorrectHands
+from events.commands.coup import OpenBetting
+from events.commands.wagers import PlaceWager, WagerRequest, WithdrawWager
 from events.log.segments import Segment, Segments, find_segments, segment_name
-from events.types.shoe_reports import ErrorRaised
+from events.types.shoe_reports import DeviceResult, ErrorRaised
 from events.types.table import ShoeReported
+from table_core.fold.dispatch import fold_all
 from table_core.fold.snapshot import encode_state
 from table_core.projections.table_document import encode_state_view, project_table
 from table_core.projections.wager_pages import encode_page, pages_of
 from table_core.state.coup import Phase
-from table_core.state.table import KEPT_JOURNALS, MORE_ERRORS, MOST_ERRORS
+from table_core.state.table import KEPT_JOURNALS, MORE_ERRORS, MOST_ERRORS, TableState
 from tests.support.growth import SIZES, steps_of
-from tests.support.table.coups import World, shoe_event, world_in
+from tests.support.table.coups import (
+    NATURAL_NINE,
+    ORDER,
+    World,
+    cards,
+    drawn,
+    shoe_event,
+    world_in,
+)
 from tests.support.table.large_coups import place, placed
 
 # How much more than in proportion a curve may grow from one size to the next: a tree's logarithm.
@@ -114,3 +125,40 @@ def test_the_state_message_is_bounded_and_its_pages_hold_the_wagers() -> None:
 
     stays(message, (100, 600, 2_000))
     grows_in_proportion(pages, (600, 1_200, 2_400))
+
+
+def whole_coup(count: int) -> int:
+    """The steps of a coup of so many wagers: placed, one withdrawn, settled, corrected, folded."""
+    world = world_in(Phase.NONE)
+
+    def play() -> None:
+        world.must(OpenBetting(transaction="o"))
+        for first in range(0, count, 10):
+            wagers = tuple(
+                WagerRequest(seat=number % 99 + 1, bet="player", stake=500, patron=f"p{number}")
+                for number in range(first, first + 10)
+            )
+            world.must(PlaceWager(transaction=f"w-{first}", wagers=wagers))
+        coup = world.state.coup
+        assert coup is not None
+        world.must(WithdrawWager(transaction="x", wagers=(coup.wagers[count // 2].id,)))
+        world.say(*(drawn(*at, face) for at, face in zip(ORDER, NATURAL_NINE, strict=True)))
+        world.say(DeviceResult(winner="player"))
+        world.must(
+            CorrectHands(
+                transaction="c",
+                coup=coup.id,
+                player=cards("2S KH"),
+                banker=cards("8D KC"),
+                reason="misread",
+            )
+        )
+        assert fold_all(TableState(), world.log) == world.state
+
+    steps = steps_of(play)
+    assert world.state.totals.paid == 0
+    return steps
+
+
+def test_a_coup_grows_with_its_wagers_from_the_first_to_its_correction() -> None:
+    grows_in_proportion(whole_coup)

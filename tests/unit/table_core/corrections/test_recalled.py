@@ -15,9 +15,10 @@ from events.commands.shoe import EndShoe, LoadShoe, ReplaceShoe
 from events.commands.wagers import PlaceWager, WagerRequest
 from events.log.store import EventLog
 from events.types.chips import Pieces
-from events.types.envelope import decode_envelope
-from events.types.shoe_reports import DeviceResult, LinkOpen, LinkUp
+from events.types.envelope import decode_data, decode_envelope
+from events.types.shoe_reports import AnyReport, DeviceResult, LinkOpen, LinkUp
 from table_core.fold.dispatch import fold_all
+from table_core.fold.snapshot import encode_state
 from table_core.process.coup_recall import recall_coup
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.service.table import Table
@@ -221,3 +222,56 @@ def test_a_coup_that_went_on_from_another_shoe_is_recalled_by_its_own(log: Event
     world.must(correct)
     assert world.state.totals.paid == 0
     assert fold_all(TableState(), world.log) == world.state
+
+
+def test_a_coup_whose_wagers_the_state_no_longer_holds_is_corrected(log: EventLog) -> None:
+    table = table_on(log)
+    hear = iter(range(1, 100))
+
+    def say(*reports: AnyReport) -> None:
+        for report in reports:
+            table.hear(shoe_event(next(hear), report))
+
+    def ask(command: Command, user: str = "dealer") -> None:
+        answer = table.ask(user, command, caught_up=True)
+        assert answer.result == "accepted", answer
+
+    say(LinkOpen(transport="pty:x"), LinkUp())
+    ask(LoadShoe(transaction="l", shoe=SHOE))
+    for coup in range(3):
+        ask(OpenBetting(transaction=f"o-{coup}"))
+        for first in range(0, 4_000, 500):
+            wagers = tuple(
+                WagerRequest(seat=1, bet="player", stake=1000, patron=f"p-{number}")
+                for number in range(first, first + 500)
+            )
+            ask(PlaceWager(transaction=f"w-{coup}-{first}", wagers=wagers))
+        say(*(drawn(*place, face) for place, face in zip(ORDER, NATURAL_NINE, strict=True)))
+        say(DeviceResult(winner="player"))
+    before = table.state
+    assert [(len(coup.wagers), coup.slim) for coup in before.past] == [
+        (0, True),
+        (4_000, False),
+        (4_000, False),
+    ]
+    assert len(encode_state(before)) < 16 * 1024 * 1024
+    found = recall_coup(log.read, log.position, COUP)
+    assert found is not None
+    whole, others = next(iter(found.past)), list(found.past)[1:]
+    assert (len(whole.wagers), len(whole.settlements[0].lines), whole.slim) == (4_000, 4_000, False)
+    assert others == list(before.past)[1:]
+
+    lost = CorrectHands(
+        transaction="c", coup=COUP, player=cards("2S KH"), banker=cards("8D KC"), reason="misread"
+    )
+    ask(lost, "supervisor")
+    slim = next(iter(table.state.past))
+    assert (slim.slim, slim.wagers, slim.settlements[0].lines) == (True, (), ())
+    assert slim.settlements[0].revision == 2
+    # Each of 4,000 wagers of 1,000 had been paid 2,000, and now loses.
+    assert before.totals.paid - table.state.totals.paid == 4_000 * 2_000
+    ask(VoidCoup(transaction="v", coup=COUP, reason="dealt out of turn"), "supervisor")
+    # A void gives each stake back.
+    assert before.totals.paid - table.state.totals.paid == 4_000 * (2_000 - 1_000)
+    events = [decode_data(decode_envelope(stored.stored)) for stored in log.read()]
+    assert fold_all(TableState(), events) == table.state
