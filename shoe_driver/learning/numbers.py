@@ -10,9 +10,10 @@ from typing import Final
 
 from msgspec import Struct
 
+from shoe_driver.framing.checks import number_digits, number_in
 from shoe_driver.framing.grammar import BINARY, DECIMAL, NumberSpec, Order
 
-__all__ = ["NumberFound", "search_number"]
+__all__ = ["NumberFound", "missing_before", "search_number"]
 
 _AGREE: Final = 0.85  # of the pairs count up
 _FEWEST: Final = 8
@@ -241,3 +242,26 @@ def _decimal(content: bytes, separator: int, field: int) -> int | None:
     return int(text) if text.isdigit() and len(text) < _WIDEST and text[:1] != b"+" else None
 
 
+
+
+def missing_before(contents: Sequence[bytes], spec: NumberSpec) -> list[int | None]:
+    """Return how many numbers are missing before each frame; None where it cannot be said."""
+    missing: list[int | None] = []
+    before: int | None = None
+    around = spec.greatest - spec.first + 1
+    for content in contents:
+        text = number_in(content, spec)
+        value = None if text is None else _value_of(text, spec)
+        known = value is not None and before is not None
+        missing.append((value - before - 1) % around if known else None)  # type: ignore[operator] # known
+        before = value
+    return missing
+
+
+def _value_of(text: str, spec: NumberSpec) -> int:
+    if spec.base == BINARY:
+        return int(text)
+    value, digits = 0, number_digits(spec)
+    for digit in text:
+        value = value * spec.base + digits.index(digit)
+    return value
