@@ -143,7 +143,7 @@ class Session:
         if repeat is not None and self._decoder.short_copies:
             told = ", ".join(f"{count} in {n}" for n, count in enumerate(copies, start=1) if count)
             text = f"{self._decoder.short_copies} reports came in fewer than {repeat.copies} copies"
-            yield Fault(rule="copies", at=0, text=f"{text} (reports by copies: {told})")
+            yield Fault(rule="copies", at=self._decoder.offset, text=f"{text} (reports by copies: {told})")
 
     def _missing(self) -> Iterator[str]:
         can = _can_say(self._profile)
