@@ -35,7 +35,6 @@ from events.types.shoe_reports import (
     ShoeReady,
     UnknownReport,
 )
-from shoe_driver.codes.fields import FieldTable
 from shoe_driver.link.numbering import Numbering
 from shoe_driver.profiles.profile import Profile
 from table_core.rules.draw import hand_due, judge_hands
@@ -333,7 +332,7 @@ class ShoeAudit:
             strict=True,
         ):
             pair = cards[0].rank == cards[1].rank
-            if pair != told and not isinstance(self._profile.codes, _NO_PAIRS):
+            if pair != told:
                 self._fault("result", f"the shoe says {told} of a {hand} pair; the cards say {pair}")
 
     def _winner(self, winner: Winner) -> None:
@@ -392,7 +391,6 @@ class ShoeAudit:
         self._done, self._result_due, self._unsure = True, False, False
 
 
-_NO_PAIRS: Final = FieldTable  # whose results say nothing of pairs
 _JUDGES: Final[dict[type, Any]] = {
     ShoeBooted: ShoeAudit.judge_boot_up,
     UnknownReport: ShoeAudit.judge_unknown,

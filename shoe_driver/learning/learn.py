@@ -266,9 +266,11 @@ def _doubts(
         and other.explained > each.explained - _AS_MUCH
         and (other.guess.framer.kind != "length" or other.guess.varies or other.guess.natural)
     } - {mine}
-    shown = each.guess.varies or mine in ("cobs", "line")
+    shown = each.guess.varies
     if mine == "slip" and not each.guess.natural:
         yield "framer: no escape of SLIP seen; a capture in which a body holds C0 or DB shows it"
+    elif mine in ("line", "cobs"):
+        pass  # text with line ends, and chunks that all unstuff, are no accident
     elif as_good and not (shown and as_good <= {"fixed"}):
         names = ", ".join(sorted(as_good))
         yield f"framer: {names} explains as much; a capture with frames of several lengths decides"
