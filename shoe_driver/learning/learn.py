@@ -23,7 +23,7 @@ __all__ = ["Candidate", "SerialGuess", "guess_serial", "learn"]
 
 _CANDIDATES: Final = 5
 _AS_MUCH: Final = 0.12  # of the bytes: noise costs a framer that may wait for a rest more
-_EXPLAINED: Final = 0.75  # of the bytes, at least, by what is sure
+_EXPLAINED: Final = 0.82  # of the bytes, at least, by what is sure
 _CERTAIN: Final = -25.0  # logarithm of the chance that a wrong check passes
 _PARITY: Final = 0.96  # of the bytes have it
 _CARDS: Final = 60  # bodies that a device without a check may say, card by card

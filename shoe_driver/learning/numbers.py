@@ -147,7 +147,8 @@ def _carried(every: Pairs, start: int, end: int, alphabet: str) -> tuple[bool, b
         if low is not None and high is not None and high < low and start
     ]
     on = sum(a >= 0 and (b - a) % len(alphabet) == 1 for a, b in rolled)
-    return bool(rolled), on * 2 > len(rolled)
+    stays = sum(a[start - 1] == b[start - 1] for a, b in every)
+    return bool(rolled), on * 2 > len(rolled) and stays + len(rolled) > _AGREE * len(every)
 
 
 def _binary_numbers(pairs: Pairs, every: Pairs) -> Iterator[NumberFound]:
@@ -187,6 +188,8 @@ def _binary_width(pairs: Pairs, every: Pairs, at: int) -> tuple[Order, int, bool
             shown = bool(rolled)
             still = _constant(pairs, place)
             carried = sum((b - a) % BINARY == 1 for a, b in rolled) * 2 > len(rolled)
+            stays = sum(a[place] == b[place] for a, b in every)
+            carried = carried and stays + len(rolled) > _AGREE * len(every)
             # One byte that never changes may be the kind of report; of two, the nearer is a digit.
             guessed = not rolled and (still == 0 or (width == 1 and constants > 1))
             if not carried and not (guessed and still is not None):
