@@ -38,8 +38,9 @@ IDLE: Final = "idle"
 WITHHELD: Final = "withheld"
 """In the table of faces: the card's face is not told yet."""
 
-FieldName: TypeAlias = Literal["kind", "hand", "number", "card", "left", "result", "error"]
+FieldName: TypeAlias = Literal["kind", "hand", "number", "card", "left", "result", "pairs", "error"]
 _LAST_NUMBER: Final = 3
+_PAIRS: Final = 4  # bit 0 is a Player pair, bit 1 a Banker pair
 _REMEMBERED: Final = 4096  # bodies whose meaning is cached
 
 
@@ -81,6 +82,7 @@ class _Unreadable(Exception):  # noqa: N818 - an inner signal, it never leaves t
     """A value is in no table."""
 
 
+_PLACED: Final = frozenset({"card_drawn", "card_revealed", "card_carried_over"})
 # By report that is made of fields: those that it needs.
 _NEEDS: Final[Mapping[str, frozenset[str]]] = {
     "card_drawn": frozenset({"card"}),
@@ -89,7 +91,7 @@ _NEEDS: Final[Mapping[str, frozenset[str]]] = {
     "card_out_of_game": frozenset({"card"}),
     "first_card": frozenset({"card"}),
     "burn_card": frozenset({"card"}),
-    "device_result": frozenset({"result"}),
+    "device_result": frozenset({"result", "pairs"}),
     "error_raised": frozenset({"error"}),
     "error_cleared": frozenset({"error"}),
 }
@@ -145,14 +147,15 @@ class FieldCodes:
     def _made(self, spec: FixedReport, body: bytes) -> AnyReport:
         report = spec.report
         if report == "device_result":
-            return _result(_look_up(self._table.results, self._key("result", body)))
+            winner = _look_up(self._table.results, self._key("result", body))
+            return _result(winner, self._number("pairs", body) or 0)
         if report in ("error_raised", "error_cleared"):
             key = self._key("error", body)
             code = self._table.errors.get(key, f"error_{key.lower()}")
             if report == "error_cleared":
                 return ErrorCleared(code=code)
             return ErrorRaised(code=code, latched=bool(spec.fields.get("latched", False)))
-        hand, number = self._place(body)
+        hand, number = self._place(body) if report in _PLACED else (None, None)
         code = self._key("card", body)
         if code not in self._faces:
             return CardUnreadable(hand=hand, number=number)
@@ -222,11 +225,18 @@ def _look_up(table: Mapping[str, Any], key: str) -> str:
     return str(table[key])
 
 
-def _result(winner: str) -> AnyReport:
+def _result(winner: str, pairs: int) -> AnyReport:
     if winner == "forced_end":
         return RoundForcedEnd()
+    if pairs not in range(_PAIRS):
+        raise _Unreadable
     six = winner == "banker_six"
-    return DeviceResult(winner="banker" if six else winner, banker_six=six)
+    return DeviceResult(
+        winner="banker" if six else winner,
+        player_pair=bool(pairs & 1),
+        banker_pair=bool(pairs & 2),
+        banker_six=six,
+    )
 
 
 def _faces(table: FieldTable) -> dict[str, Card | None]:

@@ -16,7 +16,7 @@ from shoe_driver.framing.grammar import (
     WireForm,
 )
 
-__all__ = ["FrameLayout", "check_function", "number_digits"]
+__all__ = ["FrameLayout", "check_function", "number_digits", "number_in"]
 
 CheckFunction = Callable[[bytes], int]
 _REMEMBERED: Final = 4096  # frames whose parts are cached; a shoe repeats some hundred
@@ -106,7 +106,7 @@ class FrameLayout:
         content = frame[self._lead : len(frame) - self._content_end]
         if self._number is None:
             return "", content
-        seq = _number_in(content, self._number)
+        seq = number_in(content, self._number)
         return "bad_number" if seq is None else (seq, content[self._taken :])
 
     def _holds(self, frame: bytes) -> bool:
@@ -119,7 +119,7 @@ class FrameLayout:
         return int.from_bytes(frame[at:end], self._check.order) == value
 
 
-def _number_in(content: bytes, spec: NumberSpec) -> str | None:
+def number_in(content: bytes, spec: NumberSpec) -> str | None:
     """Return a content's number as text; None if there is none."""
     if spec.field is not None:
         fields = content.split(spec.separator.encode())

@@ -8,19 +8,24 @@ apart in the code.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from events.cards import RANKS, Card
+from events.cards import RANKS, SUITS, Card
+from shoe_driver.codes.reports import face_of
 
-__all__ = ["CardCodes", "find_card_codes"]
+__all__ = ["CardCodes", "find_card_codes", "printed_codes"]
 
 _WIDEST: Final = 4  # bytes of a code
 _CODES: Final = 56  # a deck, and some that damage made
-_ROUNDS: Final = 4
-_WINDOW: Final = 2  # cards by which a first guess may be off
+_ROUNDS: Final = 5
+_ALIGNED: Final = 6  # guesses that are aligned, which takes long
+_OPEN_END: Final = 3  # cards after the last frame that was whole
+_WINDOW: Final = 5  # cards by which a first guess may be off
 _AGREE: Final = 0.85
+_PRINTED: Final = 0.75  # of the frames are cards that a person can read ...
+_PRINTED_LEAST: Final = 6  # ... of so many different codes
 _SKIP: Final = -1.0  # what it costs to leave a frame or a card out
 _WRONG: Final = -2.0
 
@@ -58,32 +63,103 @@ def find_card_codes(
         deal: the cards, in the order in which they were dealt.
         counted: positions of the number, which names no card.
     """
-    best: CardCodes | None = None
+    tries: list[_Try] = []
     for kind_at, kind, group in _groups(contents, len(deal)):
         chosen = [contents[number] for number in group]
         places = _places(group, gaps)
         shortest = min(map(len, chosen))
         for width in range(1, _WIDEST + 1):
             for at in range(shortest - width + 1):
-                if set(range(at, at + width)) & set(counted):
-                    continue
-                found = _aligned([content[at : at + width] for content in chosen], places, deal)
-                if found is None or (best is not None and found[1] <= best.agree + 0.01):
-                    continue
-                faces = _filled(found[0])
-                best = CardCodes(
-                    kind_at=kind_at,
-                    kind=kind,
-                    at=at,
-                    width=width,
-                    faces=faces,
-                    dealt=frozenset(found[0]),
-                    agree=round(found[1], 3),
-                )
+                if not set(range(at, at + width)) & set(counted):
+                    codes = [content[at : at + width] for content in chosen]
+                    tries.append(_Try(kind_at, kind, at, width, codes, places))
+    found = _best(tries, deal)
+    if found is None:
+        return None
+    each, seen, agree = found
+    return CardCodes(
+        kind_at=each.kind_at,
+        kind=each.kind,
+        at=each.at,
+        width=each.width,
+        faces=_filled(seen),
+        dealt=frozenset(seen),
+        agree=round(agree, 3),
+    )
+
+
+def printed_codes(contents: Sequence[bytes], counted: range) -> CardCodes | None:
+    """Return the codes of a device that writes rank and suit as people do, or None."""
+    shortest = min(map(len, contents), default=0)
+    for at in range(shortest - 1):
+        if {at, at + 1} & set(counted):
+            continue
+        codes = Counter(content[at : at + 2] for content in contents)
+        faces = {code: face_of(code.decode("latin-1")) for code in codes}
+        read = sum(count for code, count in codes.items() if faces[code] is not None)
+        if read < _PRINTED * len(contents) or len(codes) < _PRINTED_LEAST:
+            continue
+        suit_first = Counter(chr(code[0]) in SUITS for code in codes).most_common(1)[0][0]
+        every = {(c.suit + c.rank if suit_first else c.rank + c.suit).encode(): c for c in Card}
+        seen = frozenset(code for code in codes if code in every)
+        return CardCodes(
+            kind_at=None, kind=b"", at=at, width=2, faces=every, dealt=seen, agree=1.0
+        )
+    return None
+
+
+class _Try(NamedTuple):
+    """One guess where the code stands."""
+
+    kind_at: int | None
+    kind: bytes
+    at: int
+    width: int
+    codes: list[bytes]
+    places: list[int]
+
+
+def _best(
+    tries: Sequence[_Try], deal: Sequence[Card]
+) -> tuple[_Try, dict[bytes, Card], float] | None:
+    """Return the guess that agrees best: by position, else by an alignment."""
+    faces = len(set(deal))
+    likely = []
+    for each in tries:
+        different = len(set(each.codes))
+        if min(faces, 2) <= different <= max(_CODES, faces + 4):
+            direct = _by_place(each, deal)
+            likely.append((direct[1] if direct else 0.0, min(different, faces), each, direct))
+    likely.sort(key=lambda item: (item[0], item[1], -item[2].width), reverse=True)
+    best: tuple[_Try, dict[bytes, Card], float] | None = None
+    for agree, _, each, direct in likely:
+        if direct is not None and (best is None or agree > best[2] + 0.01):
+            best = (each, direct[0], agree)
+    if best is not None or max(Counter(deal).values()) == 1:
+        # Where no face comes twice, nothing but its position says which card a frame is.
+        return best
+    by_codes = sorted(likely, key=lambda item: (-item[1], item[2].width))
+    for _, _, each, _ in by_codes[:_ALIGNED]:
+        found = _aligned(each.codes, each.places, deal)
+        if found is not None and (best is None or found[1] > best[2] + 0.01):
+            best = (each, *found)
     return best
 
 
-def _groups(contents: Sequence[bytes], cards: int) -> Iterator[tuple[int | None, bytes, list[int]]]:
+def _by_place(each: _Try, deal: Sequence[Card]) -> tuple[dict[bytes, Card], float] | None:
+    """Return the codes if every frame is the card whose turn it is."""
+    if each.places[-1] >= len(deal) or each.places[-1] < len(deal) - 1 - _OPEN_END:
+        return None
+    once = max(Counter(deal).values()) == 1
+    if once and each.places[-1] != len(deal) - 1 and len(each.codes) != len(deal):
+        return None
+    pairs = [(code, deal[place]) for code, place in zip(each.codes, each.places, strict=True)]
+    return _mapped(pairs, each.codes, len(set(deal)))
+
+
+def _groups(
+    contents: Sequence[bytes], cards: int
+) -> Iterator[tuple[int | None, bytes, list[int]]]:
     """Yield the frames that may be the cards: all, those of one length, those with one byte."""
     few, many = cards * 0.6, cards * 1.15 + 2
     if few <= len(contents) <= many:
@@ -114,35 +190,43 @@ def _places(group: Sequence[int], gaps: Sequence[int]) -> list[int]:
 def _aligned(
     codes: Sequence[bytes], places: Sequence[int], deal: Sequence[Card]
 ) -> tuple[dict[bytes, Card], float] | None:
-    different = Counter(codes)
-    faces = len(set(deal))
-    if not min(faces, 2) <= len(different) <= max(_CODES, faces + 4):
-        return None
-    if len(codes) == len(deal):
-        votes = _votes(zip(codes, deal, strict=True))
-    else:
-        near = (
-            (code, deal[place + off])
-            for code, place in zip(codes, places, strict=True)
-            for off in range(-_WINDOW, _WINDOW + 1)
-            if 0 <= place + off < len(deal)
-        )
-        votes = _votes(near)
+    votes = _votes(
+        (code, deal[place + off])
+        for code, place in zip(codes, places, strict=True)
+        for off in range(-_WINDOW, _WINDOW + 1)
+        if 0 <= place + off < len(deal)
+    )
+    pairs: list[tuple[int, int]] = []
     for _ in range(_ROUNDS):
         pairs = _alignment(codes, deal, votes)
         votes = _votes((codes[a], deal[b]) for a, b in pairs)
-    mapping = {code: told.most_common(1)[0][0] for code, told in votes.items() if told}
-    agree = sum(mapping.get(codes[a]) == deal[b] for a, b in pairs) / max(len(codes), 1)
+    named = [(codes[a], deal[b]) for a, b in pairs]
+    return _mapped(named, codes, len(set(deal)))
+
+
+def _mapped(
+    pairs: Sequence[tuple[bytes, Card]], codes: Sequence[bytes], faces: int
+) -> tuple[dict[bytes, Card], float] | None:
+    """Return the face of each code, and the part of the frames that agree."""
+    votes = _votes(iter(pairs))
+    mapping = {code: told.most_common(1)[0][0] for code, told in votes.items()}
+    agree = sum(mapping[code] == face for code, face in pairs) / max(len(codes), 1)
     # A code that came once, where another one has its face, is damage.
+    different = Counter(codes)
     owners: dict[Card, bytes] = {}
     for code, face in mapping.items():
         if face not in owners or different[code] > different[owners[face]]:
             owners[face] = code
-    kept = {code: face for face, code in owners.items()}
+    kept = {code: face for face, code in owners.items() if _outvoted(votes[code])}
     stray = sum(count for code, count in different.items() if code not in kept)
     if agree < _AGREE or stray > len(codes) * (1 - _AGREE) or len(kept) < faces * _AGREE:
         return None
     return kept, agree - stray / len(codes)
+
+
+def _outvoted(told: Counter[Card]) -> bool:
+    """Report whether one face has more votes than all others."""
+    return told.most_common(1)[0][1] * 2 > sum(told.values())
 
 
 def _votes(pairs: Iterator[tuple[bytes, Card]]) -> dict[bytes, Counter[Card]]:
@@ -214,3 +298,5 @@ def _function(pairs: Iterator[tuple[str, str]]) -> dict[str, str] | None:
         if table.setdefault(first, second) != second:
             return None
     return table
+
+

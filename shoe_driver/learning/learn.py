@@ -16,19 +16,20 @@ from shoe_driver.framing.frames import Frame, Piece, Rejected
 from shoe_driver.framing.grammar import CheckSpec, FramerSpec, NumberSpec, WireForm
 from shoe_driver.framing.registry import make_framer
 from shoe_driver.learning.checks import CheckFound, search_checks
-from shoe_driver.learning.numbers import search_number
+from shoe_driver.learning.numbers import missing_before, search_number
 from shoe_driver.learning.segments import Segmentation, is_bare, segmentations
 
 __all__ = ["Candidate", "SerialGuess", "guess_serial", "learn"]
 
 _CANDIDATES: Final = 5
 _AS_MUCH: Final = 0.12  # of the bytes: noise costs a framer that may wait for a rest more
-_EXPLAINED: Final = 0.75  # of the bytes, at least, by what is sure
+_EXPLAINED: Final = 0.82  # of the bytes, at least, by what is sure
 _CERTAIN: Final = -25.0  # logarithm of the chance that a wrong check passes
 _PARITY: Final = 0.96  # of the bytes have it
 _CARDS: Final = 60  # bodies that a device without a check may say, card by card
 _COPIES: Final = 0.7  # of the reports came so often
 _MOST_COPIES: Final = 5
+_MOST_LOST: Final = 20  # reports in a row; a larger jump is a new beginning
 # Of two that explain as much, the more special one: whose delimiters could not be there by chance.
 _RANK: Final = {"line": 0, "cobs": 1, "slip": 2, "length": 3, "delimited": 4, "fixed": 6}
 
@@ -196,6 +197,12 @@ def _candidate(each: _Judged, others: Sequence[_Judged]) -> Candidate:
         notes.append(f"framer: {1 - each.explained:.0%} of the bytes are in no frame")
     missing = [sum(gaps[kept[number - 1] + 1 : at + 1]) if number else gaps[0]
                for number, at in enumerate(kept)]  # fmt: skip
+    if number is not None:
+        told = missing_before(contents, number)
+        missing = [
+            gap if known is None or known > _MOST_LOST else known
+            for gap, known in zip(missing, told, strict=True)
+        ]
     return Candidate(
         wire=wire,
         explained=round(each.explained, 4),
@@ -213,10 +220,11 @@ def _in_order(each: _Judged) -> tuple[list[Frame], list[bool], list[int]]:
     gaps: list[int] = []
     lost = 0
     sizes = [len(piece.raw) for piece in each.pieces if isinstance(piece, Frame)]
-    usual = max(1, sum(sizes) // max(1, len(sizes)))
+    around = {"line": 1.5, "cobs": 1, "slip": 2}.get(each.guess.framer.kind, 0)
+    usual = sum(sizes) / max(1, len(sizes)) + around
     for piece in each.pieces:
         if isinstance(piece, Rejected):
-            lost += max(1, round(piece.length / (usual + 1)))
+            lost += max(1, round(piece.length / usual))
             continue
         frames.append(piece)
         adjacent.append(lost == 0)
@@ -256,9 +264,11 @@ def _doubts(
         and other.explained > each.explained - _AS_MUCH
         and (other.guess.framer.kind != "length" or other.guess.varies or other.guess.natural)
     } - {mine}
-    shown = each.guess.varies or mine in ("cobs", "line")
+    shown = each.guess.varies
     if mine == "slip" and not each.guess.natural:
         yield "framer: no escape of SLIP seen; a capture in which a body holds C0 or DB shows it"
+    elif mine in ("line", "cobs"):
+        pass  # text with line ends, and chunks that all unstuff, are no accident
     elif as_good and not (shown and as_good <= {"fixed"}):
         names = ", ".join(sorted(as_good))
         yield f"framer: {names} explains as much; a capture with frames of several lengths decides"

@@ -10,9 +10,10 @@ from typing import Final
 
 from msgspec import Struct
 
+from shoe_driver.framing.checks import number_digits, number_in
 from shoe_driver.framing.grammar import BINARY, DECIMAL, NumberSpec, Order
 
-__all__ = ["NumberFound", "search_number"]
+__all__ = ["NumberFound", "missing_before", "search_number"]
 
 _AGREE: Final = 0.85  # of the pairs count up
 _FEWEST: Final = 8
@@ -52,11 +53,12 @@ def search_number(contents: Sequence[bytes], adjacent: Sequence[bool]) -> Number
     # A length that is rare is a frame that was damaged, where there is no check to tell.
     sizes = Counter(len(content) for pair in pairs for content in pair)
     rare = {size for size, count in sizes.items() if count < len(pairs) / 16}
-    every = [(a, b) for a, b in pairwise(contents) if not {len(a), len(b)} & rare]
     pairs = [(a, b) for a, b in pairs if not {len(a), len(b)} & rare]
     if len(pairs) < _FEWEST:
         return None
-    found = [*_text_numbers(pairs), *_fields(pairs)] or [*_binary_numbers(pairs, every)]
+    least = _shortest(pairs)
+    every = [(a, b) for a, b in pairwise(contents) if min(len(a), len(b)) >= least]
+    found = [*_text_numbers(pairs, every), *_fields(pairs)] or [*_binary_numbers(pairs, every)]
     return max(found, key=lambda each: (each.spec.width, each.agree), default=None)
 
 
@@ -74,75 +76,79 @@ def _agree(pairs: Sequence[tuple[int | None, int | None]]) -> tuple[float, int, 
     return (len(up) + wraps) / len(pairs), first, last, bool(wraps)
 
 
-def _text_numbers(pairs: Pairs) -> Iterator[NumberFound]:
+def _text_numbers(pairs: Pairs, every: Pairs) -> Iterator[NumberFound]:
     for at in range(_shortest(pairs)):
         seen = Counter(content[at] for content, _ in pairs)
-        usual = {chr(byte) for byte, count in seen.items() if count >= max(2, len(pairs) // 60)}
+        usual = {chr(byte) for byte, count in seen.items() if count >= max(2, len(pairs) // 25)}
         for digits in (_LETTERS, _LETTERS.lower()):
             if len(usual) > 1 and usual <= set(digits):
-                yield from _text_number(pairs, at, digits, max(map(digits.index, usual)))
+                found = _text_number(pairs, every, at, digits, max(map(digits.index, usual)))
+                if found is not None:
+                    yield found
                 break
 
 
-def _text_number(pairs: Pairs, at: int, digits: str, most: int) -> Iterator[NumberFound]:
+def _text_number(
+    pairs: Pairs, every: Pairs, at: int, digits: str, most: int
+) -> NumberFound | None:
     base = next((usual for usual in (10, 16, 36) if most < usual), 36)
+    # Digits that never come are none of the base, if the next digit goes on where they would.
+    if most + 1 not in (10, 16, 36) and at and _carried(every, at, at, digits[: most + 1])[1]:
+        base = most + 1
     alphabet = digits[:base]
-
-    def value(content: bytes, width: int) -> int | None:
-        text = content[at - width + 1 : at + 1].decode("latin-1")
-        if len(text) != width or any(each not in alphabet for each in text):
-            return None
-        return int(text, base)
-
-    agree, first, last, wraps = _agree([(value(a, 1), value(b, 1)) for a, b in pairs])
-    low_wraps = wraps
-    # Digits that never come on are no part of the base: an octal counter wraps after 7 with a carry.
-    if wraps and agree >= _AGREE and first == 0 and last + 1 not in (base,):
-        carried = _carries(pairs, at, last)
-        if carried:
-            base, alphabet = last + 1, digits[: last + 1]
+    agree, first, last, wraps = _agree(_valued(pairs, at, at, alphabet))
     if agree < _AGREE:
-        return
+        return None
     width, sure = 1, False
     while width < _WIDEST and at - width >= 0:
-        wider, wide_first, wide_last, wide_wraps = _agree(
-            [(value(a, width + 1), value(b, width + 1)) for a, b in pairs]
-        )
-        column = {content[at - width] for content, _ in pairs}
-        moves = len(Counter(content[at - width] for content, _ in pairs)) > 1
-        leading = chr(_constant(pairs, at - width) or 0) in DECIMAL  # a letter may be a kind
-        if low_wraps and last == base**width - 1 and _constant(pairs, at - width) is not None:
-            sure = True  # it went round, and the byte before did not go on
+        rolled, carried = _carried(every, at - width + 1, at, alphabet)
+        sure = rolled
+        still = chr(_constant(pairs, at - width) or 0)
+        # Where nothing went round, a digit that never changes belongs to it; a letter may be a kind.
+        if not carried and (rolled or still not in DECIMAL):
             break
-        if wider < _AGREE or wider < agree - 0.02 or not (leading or (moves and column)):
-            sure = low_wraps
-            break
-        width, first, last, low_wraps = width + 1, wide_first, wide_last, wide_wraps
-        agree = min(agree, wider) if wider < agree else wider
-    else:
-        sure = True
-    plain = alphabet == _LETTERS[:base]
-    greatest = base**width - 1
+        width += 1
+    if width > 1:
+        agree, first, last, wraps = _agree(_valued(pairs, at - width + 1, at, alphabet))
+    whole = not wraps or last == base**width - 1
     spec = NumberSpec(
         base=base,
         width=width,
         at=at - width + 1,
-        digits="" if plain else alphabet,
-        first=first if low_wraps and last != greatest else min(first, 1) if low_wraps else 0,
-        last=last if low_wraps and last != greatest else None,
+        digits="" if alphabet == _LETTERS[:base] else alphabet,
+        first=first if wraps else 0,
+        last=None if whole else last,
     )
-    yield NumberFound(spec=spec, agree=agree, sure=sure)
+    return NumberFound(spec=spec, agree=agree, sure=sure)
 
 
-def _carries(pairs: Pairs, at: int, last: int) -> bool:
-    """Report whether the digit before goes on when this one wraps."""
-    if at == 0:
-        return False
-    wrapped = [
-        (a[at - 1], b[at - 1]) for a, b in pairs if a[at : at + 1].decode("latin-1").isalnum()
-        and int(chr(a[at]), 36) == last and b[at : at + 1] == b"0"
-    ]  # fmt: skip
-    return bool(wrapped) and sum(b == a + 1 for a, b in wrapped) > len(wrapped) / 2
+def _valued(
+    pairs: Pairs, start: int, end: int, alphabet: str
+) -> list[tuple[int | None, int | None]]:
+    """Return the values of the digits at these places."""
+
+    def value(content: bytes) -> int | None:
+        text = content[start : end + 1].decode("latin-1")
+        if len(text) != end + 1 - start or any(each not in alphabet for each in text):
+            return None
+        number = 0
+        for digit in text:
+            number = number * len(alphabet) + alphabet.index(digit)
+        return number
+
+    return [(value(a), value(b)) for a, b in pairs]
+
+
+def _carried(every: Pairs, start: int, end: int, alphabet: str) -> tuple[bool, bool]:
+    """Return whether the digits at these places went round, and whether the one before went on."""
+    rolled = [
+        (alphabet.find(chr(a[start - 1])), alphabet.find(chr(b[start - 1])))
+        for (a, b), (low, high) in zip(every, _valued(every, start, end, alphabet), strict=True)
+        if low is not None and high is not None and high < low and start
+    ]
+    on = sum(a >= 0 and (b - a) % len(alphabet) == 1 for a, b in rolled)
+    stays = sum(a[start - 1] == b[start - 1] for a, b in every)
+    return bool(rolled), on * 2 > len(rolled) and stays + len(rolled) > _AGREE * len(every)
 
 
 def _binary_numbers(pairs: Pairs, every: Pairs) -> Iterator[NumberFound]:
@@ -182,6 +188,8 @@ def _binary_width(pairs: Pairs, every: Pairs, at: int) -> tuple[Order, int, bool
             shown = bool(rolled)
             still = _constant(pairs, place)
             carried = sum((b - a) % BINARY == 1 for a, b in rolled) * 2 > len(rolled)
+            stays = sum(a[place] == b[place] for a, b in every)
+            carried = carried and stays + len(rolled) > _AGREE * len(every)
             # One byte that never changes may be the kind of report; of two, the nearer is a digit.
             guessed = not rolled and (still == 0 or (width == 1 and constants > 1))
             if not carried and not (guessed and still is not None):
@@ -218,9 +226,7 @@ def _fields(pairs: Pairs) -> Iterator[NumberFound]:
                 tuple(_decimal(content, separator, field) for content in pair) for pair in pairs
             ]
             agree, first, last, wraps = _agree(values)  # type: ignore[arg-type] # pairs of two
-            texts = [
-                a.split(bytes([separator]))[field] for a, _ in pairs if a.count(separator) >= field
-            ]
+            texts = [a.split(bytes([separator]))[field] for a, _ in pairs if a.count(separator) >= field]
             lengths = Counter(map(len, texts))
             usual = [size for size, count in lengths.items() if count > len(texts) / 50]
             if agree < _AGREE or len(usual) < 2:  # noqa: PLR2004 - lengths
@@ -241,3 +247,28 @@ def _decimal(content: bytes, separator: int, field: int) -> int | None:
     fields = content.split(bytes([separator]))
     text = fields[field] if field < len(fields) else b""
     return int(text) if text.isdigit() and len(text) < _WIDEST and text[:1] != b"+" else None
+
+
+
+
+def missing_before(contents: Sequence[bytes], spec: NumberSpec) -> list[int | None]:
+    """Return how many numbers are missing before each frame; None where it cannot be said."""
+    missing: list[int | None] = []
+    before: int | None = None
+    around = spec.greatest - spec.first + 1
+    for content in contents:
+        text = number_in(content, spec)
+        value = None if text is None else _value_of(text, spec)
+        known = value is not None and before is not None
+        missing.append((value - before - 1) % around if known else None)  # type: ignore[operator] # known
+        before = value
+    return missing
+
+
+def _value_of(text: str, spec: NumberSpec) -> int:
+    if spec.base == BINARY:
+        return int(text)
+    value, digits = 0, number_digits(spec)
+    for digit in text:
+        value = value * spec.base + digits.index(digit)
+    return value

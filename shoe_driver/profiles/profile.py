@@ -19,7 +19,7 @@ read as what it always meant, and brought into form 2 here.
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct, structs
 
@@ -70,6 +70,7 @@ not depend on their delay. Five seconds are longer than such a delay, and shorte
 which a table deals the same place of two coups.
 """
 
+_T = TypeVar("_T", bound=Struct)
 AnyTable: TypeAlias = EnqTable | BracketTable | ScanTable | RefTable | FieldTable
 
 
@@ -282,6 +283,8 @@ def _read(text: bytes, complain: Callable[[str], None]) -> Profile | None:
     file = read_table(_File, table, "", complain)
     codes = _read_codes(table, complain)
     if file is None or codes is None:
+        for complaint in _of_the_rest(table, codes):
+            complain(complaint)
         return None
     sections = structs.asdict(file)
     wire = WireForm(framer=file.framer, check=file.check, number=file.number)
@@ -292,6 +295,34 @@ def _read(text: bytes, complain: Callable[[str], None]) -> Profile | None:
     for complaint in (*_wrong_keys(file.framer, set(given)), *_profile_faults(profile)):
         complain(complaint)
     return profile
+
+
+def _of_the_rest(table: dict[str, Any], codes: AnyTable | None) -> Iterator[str]:
+    """Yield what is wrong with the sections that could be read, where others could not."""
+
+    def section(kind: type[_T], key: str, otherwise: _T) -> _T:
+        unheard: list[str] = []
+        found = read_table(kind, table.get(key, {}), key, unheard.append)
+        return otherwise if found is None else found
+
+    framer = section(FramerSpec, "framer", FramerSpec(kind="line", most=1))
+    check = section(CheckSpec, "check", CheckSpec())
+    number = section(NumberSpec, "number", NumberSpec(base=10, width=1))
+    yield from check_wire_form(WireForm(framer=framer, check=check, number=number))
+    given = table.get("framer")
+    if isinstance(given, dict) and "kind" in given and framer.most > 1:
+        yield from _wrong_keys(framer, set(given))
+    if codes is not None:
+        yield from _wrong_codes(codes)
+
+
+def _wrong_codes(codes: AnyTable) -> Iterator[str]:
+    for key, what in find_forbidden(codes, "codes", _WORDS):
+        yield f"{key}: {what}"
+    try:
+        _TRIED[type(codes)](codes)
+    except ConfigError as error:
+        yield str(error)
 
 
 def _read_first_form(
@@ -369,12 +400,7 @@ def _profile_faults(profile: Profile) -> Iterator[str]:
     yield from _wrong_numbers(profile)
     yield from _wrong_links(profile)
     yield from _wrong_promises(profile)
-    for key, what in find_forbidden(profile.codes, "codes", _WORDS):
-        yield f"{key}: {what}"
-    try:
-        _TRIED[type(profile.codes)](profile.codes)
-    except ConfigError as error:
-        yield str(error)
+    yield from _wrong_codes(profile.codes)
 
 
 # Of a device's words, which alarms and screens show.

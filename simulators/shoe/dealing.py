@@ -16,7 +16,7 @@ from events.cards import Card
 from events.errors import InputError, OurBug
 from simulators.device.deck import CUT_CARD_FROM_END, BurnedCards, Deck, shuffled
 from simulators.device.printed_rules import PrintedOutcome, next_place, outcome
-from simulators.device.profiles import simulated_profile
+from simulators.device.profiles import SimulatedProfile, simulated_profile
 from simulators.device.reports import Copies, Disclosure
 from simulators.device.script import (
     Act,
@@ -118,7 +118,7 @@ class DealingShoe:
         decks: 4, 6 or 8.
         disclosure: whether a card's face is sent as it is drawn, or all just before the result.
         cut_card: the number of cards after the cut card; a large number makes short shoes.
-        profile: the wire profile of the device.
+        profile: the wire profile of the device, by name, or another device.
 
     Raises:
         InputError: the device does not support that profile, or not with that disclosure.
@@ -135,12 +135,12 @@ class DealingShoe:
         decks: int = 8,
         disclosure: Disclosure = "immediate",
         cut_card: int = CUT_CARD_FROM_END,
-        profile: str = "enq-bcc",
+        profile: str | SimulatedProfile = "enq-bcc",
     ) -> None:
         self._seed = seed
         self._decks = decks
         self._cut_card = cut_card
-        self.profile = simulated_profile(profile)
+        self.profile = simulated_profile(profile) if isinstance(profile, str) else profile
         self._device = self.profile.device(disclosure)
         self._whims = random.Random(seed)
         self._deck: Deck | None = None

@@ -11,6 +11,7 @@ _COMMANDS: Final = {
         "baccarat.cli.shoe.capture:capture",
         "record what a shoe says, with its times",
     ),
+    "conform": ("baccarat.cli.shoe.conform:conform", "hold a shoe to its profile, step by step"),
     "decode": ("baccarat.cli.shoe.decode:decode", "what captures and journals say"),
     "learn": ("baccarat.cli.shoe.learn:learn", "propose a profile for an unknown shoe"),
     "list": ("baccarat.cli.shoe.list:list_ports", "serial ports by their stable names"),

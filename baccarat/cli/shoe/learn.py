@@ -13,7 +13,7 @@ from baccarat.cli.shown import say
 from events.cards import Card
 from events.errors import InputError
 from shoe_driver.journal.records import RecordKind, parse_header
-from shoe_driver.learning.card_codes import CardCodes, find_card_codes
+from shoe_driver.learning.card_codes import CardCodes, find_card_codes, printed_codes
 from shoe_driver.learning.learn import Candidate, SerialGuess, guess_serial
 from shoe_driver.learning.learn import learn as candidates_of
 from shoe_driver.learning.proposal import counted_bytes, profile_file, profile_tree
@@ -67,9 +67,9 @@ def learned(source: CaptureInput, deal: list[Card] | None) -> dict[str, Any]:
     baud = _baud(source)
     shown, files, notes = [], [], []
     for candidate in candidates_of(data):
-        codes = None
-        if deal:
-            counted = counted_bytes(candidate.wire.number)
+        counted = counted_bytes(candidate.wire.number)
+        codes = printed_codes(candidate.bodies, counted)
+        if deal and codes is None:
             codes = find_card_codes(candidate.bodies, candidate.gaps, deal, counted)
         tree = profile_tree(candidate, serial, codes, baud=baud)
         shown.append(_shown(candidate, serial, tree, baud))
@@ -102,9 +102,9 @@ def _shown(
 
 
 def _of_cards(deal: list[Card] | None, codes: CardCodes | None) -> tuple[str, ...]:
-    if not deal:
-        return ()
     if codes is None:
+        if not deal:
+            return ("cards: capture a deal of known cards, and name them by --deal",)
         return ("cards: no bytes agree with the deal; were these cards dealt in this order?",)
     return (f"cards: {len(codes.faces)} of 52 faces, {len(codes.dealt)} of them dealt",)
 

@@ -30,7 +30,7 @@ from events.types.table import (
     Settlement,
     ShoeReported,
 )
-from simulators.device.profiles import simulated_form
+from simulators.device.profiles import SimulatedProfile, simulated_form
 from simulators.device.pty_port import PtyPort
 from simulators.device.reports import Disclosure
 from simulators.faults.registry import FaultPlan
@@ -149,6 +149,7 @@ def play_faults(
     silence_s: float = 3.5,
     clean_between: bool = True,
     repairs: bool = False,
+    device: SimulatedProfile | None = None,
 ) -> FaultGame:
     """Play a coup with each of the faults.
 
@@ -161,6 +162,7 @@ def play_faults(
         silence_s: how long a silent device is silent.
         clean_between: a coup in which nothing is to go wrong follows each.
         repairs: a supervisor puts right what can be.
+        device: the shoe, where it is none that ships.
     """
     options = DemoOptions(
         rounds=None,
@@ -174,14 +176,15 @@ def play_faults(
     )
     plan = InOrder(faults, clean_between=clean_between)
     with Machine(options) as machine:
-        played = asyncio.run(_play(machine, options, plan, silence_s, repairs=repairs))
+        played = asyncio.run(_play(machine, options, plan, silence_s, repairs=repairs, device=device))
         machine.stop_services()
         events = events_in(machine.table.log_path)
     return _sorted_out(played, _by_coup(events))
 
 
 async def _play(
-    machine: Machine, options: DemoOptions, plan: InOrder, silence_s: float, *, repairs: bool
+    machine: Machine, options: DemoOptions, plan: InOrder, silence_s: float, *, repairs: bool,
+    device: SimulatedProfile | None,
 ) -> list[PlayedCoup]:
     played: list[PlayedCoup] = []
     port = PtyPort(machine.link)
@@ -191,7 +194,7 @@ async def _play(
     dealing = DealingShoe(
         seed=options.seed,
         disclosure=options.disclosure,  # type: ignore[arg-type] # it is one of the two
-        profile=simulated_form(options.profile),
+        profile=device or simulated_form(options.profile),
     )
     shoe = ShoeSimulator(port, dealing, first_shoe=SHOE, speed=0, silence_s=silence_s)
     croupier = Croupier(

@@ -1,0 +1,127 @@
+"""`baccarat shoe conform`: hold a shoe to its profile, and write a page to sign and keep."""
+
+import asyncio
+from pathlib import Path
+
+import click
+import msgspec
+
+from baccarat.cli.main import EXIT_DONE, EXIT_NO
+from baccarat.cli.number_options import FiniteFloatRange
+from baccarat.cli.shoe.input import read_capture
+from baccarat.cli.shoe.line import endpoint_of, line_records, stop_event
+from baccarat.cli.shown import say
+from baccarat.conformance.rules import RULES
+from baccarat.conformance.session import Conformance, Session
+from baccarat.pages.printed import page_template
+from events.clock import Clock, SystemClock, rfc3339
+from events.errors import InputError
+from shoe_driver.journal.files import Journal
+from shoe_driver.profiles.catalogue import load_profile, profile_text
+from shoe_driver.profiles.profile import Profile
+
+__all__ = ["conform", "conform_page"]
+
+_FEW = 3  # of what is still to do, shown at a time
+
+
+@click.command()
+@click.option("--profile", required=True, metavar="P", help="wire profile, such as enq-bcc")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="write the page to sign here"
+)
+@click.option("--seconds", type=FiniteFloatRange(min=0, min_open=True), help="end after so long")
+@click.option("--json", "as_json", is_flag=True, help="one JSON document on stdout")
+@click.argument("source", metavar="PORT|CAPTURE")
+def conform(
+    source: str, profile: str, output: Path | None, seconds: float | None, *, as_json: bool
+) -> int:
+    """Audit a shoe on PORT, or a CAPTURE of one, by its profile.
+
+    Of a port the command says what to do next (power, burn, deal, squeeze, jam, unplug), until
+    Ctrl-C. With -o it keeps the journal too, as FILE.journal next to the page. Exit code 0: no rule
+    was broken; 1: one was.
+    """
+    loaded = load_profile(profile)
+    session = Session(loaded)
+    if source == "-" or Path(source).is_file():
+        capture = read_capture(source)
+        if capture.records:
+            session.feed(capture.records)
+        else:
+            session.feed_bare(capture.data)
+    else:
+        asyncio.run(_walk(source, profile, loaded, session, output, seconds))
+    outcome = session.finish()
+    if output is not None:
+        _write(output, conform_page(outcome, loaded, source, rfc3339(SystemClock().utc_ns())))
+    if as_json:
+        click.echo(msgspec.json.encode(outcome.document()))
+    else:
+        _tell(outcome, output)
+    return EXIT_DONE if outcome.ok else EXIT_NO
+
+
+def conform_page(outcome: Conformance, profile: Profile, source: str, written: str) -> str:
+    """Return the page to sign.
+
+    Args:
+        outcome: of the session.
+        profile: the shoe's.
+        source: the port's or the capture's name.
+        written: when, RFC 3339.
+    """
+    template = page_template("conform.html", {})
+    return template.render(
+        outcome=outcome, profile=profile, source=source, written=written, rules=RULES
+    )
+
+
+async def _walk(  # noqa: PLR0913 - all of one command's options
+    port: str,
+    name: str,
+    profile: Profile,
+    session: Session,
+    output: Path | None,
+    seconds: float | None,
+) -> None:
+    """Follow a port, store what comes where a page is kept, and say what to do next."""
+    clock: Clock = SystemClock()
+    endpoint = endpoint_of(port, profile.serial)
+    journal = None
+    if output is not None:
+        kept = output.with_name(f"{output.name}.journal")
+        if kept.exists():
+            raise InputError(f"{kept}: exists already; a journal never replaces a file")
+        journal = Journal.create_file(kept, output.stem, profile_text(name), clock)
+    asked: tuple[str, ...] = ()
+    try:
+        with stop_event(seconds) as stop:
+            async for records in line_records(endpoint, clock, stop):
+                if journal is not None and records:
+                    journal.append(records)
+                session.feed(records)
+                if (waiting := session.waiting[:_FEW]) != asked:
+                    asked = waiting
+                    say(f"next: {'; '.join(asked) or 'nothing more; end with Ctrl-C'}", err=True)
+    finally:
+        if journal is not None:
+            journal.close()
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}; name a file that can be written") from error
+
+
+def _tell(outcome: Conformance, output: Path | None) -> None:
+    for fault in outcome.faults:
+        say(f"{fault.rule} at byte {fault.at}: {fault.text}")
+    say(f"seen: {', '.join(outcome.seen) or 'nothing'}")
+    say(f"never seen: {', '.join(outcome.never_seen) or 'nothing that the profile can show'}")
+    verdict = "no rule was broken" if outcome.ok else f"{len(outcome.faults)} faults"
+    say(f"{outcome.events} events: {verdict}")
+    if output is not None:
+        say(f"{output}: written, to print and sign")

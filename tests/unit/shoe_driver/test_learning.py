@@ -1,0 +1,104 @@
+"""Made-up devices, drawn from the grammar: `learn` finds what they are, or says that it guesses."""
+
+import random
+
+import msgspec
+import pytest
+
+from baccarat.cli.shoe.input import CaptureInput
+from baccarat.cli.shoe.learn import learned
+from events.cards import Card
+from events.types.shoe_reports import CardDrawn
+from shoe_driver.decode import Decoder
+from shoe_driver.learning.learn import guess_serial, learn
+from shoe_driver.profiles.profile import parse_profile
+from tests.support.shoe.foreign import FOREIGN, EvenDevice
+from tests.support.shoe.made_up import capture, drawn, shoe, wanted
+from tests.support.shoe.shoe_bytes import stream
+
+DEVICES = 40
+SEED = 20261129
+
+
+def found(data: bytes) -> tuple[dict[str, object] | None, bool]:
+    candidates = learn(data)
+    if not candidates:
+        return None, False
+    best = candidates[0]
+    number = best.wire.number
+    told = {
+        "framer": best.wire.framer.kind,
+        "check": best.wire.check.kind,
+        "hex": best.wire.check.hex,
+        "numbering": number and {"base": number.base, "width": number.width},
+    }
+    return told, best.sure
+
+
+def test_what_is_learned_of_made_up_devices() -> None:
+    right, certain, wrong = 0, 0, []
+    for number in range(DEVICES):
+        device = drawn(SEED + number)
+        told, sure = found(capture(device, shoe(number), number))
+        good = told == wanted(device)
+        right += good
+        certain += sure
+        wrong += [SEED + number] if sure and not good else []
+    assert wrong == []
+    assert right >= 36
+    assert certain >= DEVICES // 4
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_faces_of_a_deal_that_is_known(number: int) -> None:
+    device = drawn(f"deal {number}")
+    cards = shoe(f"deal {number}")
+    data = capture(device, cards, number, noise=0.0)
+    told = learned(CaptureInput(data=data), [Card(card) for card in cards])
+    profile = parse_profile(told["files"][0].encode(), source="learned")
+    decoder = Decoder(profile)
+    events = [*decoder.feed_bare(data), *decoder.finish()]
+    faces = [e.report.face for e in events if isinstance(e.report, CardDrawn) and e.report.face]
+    assert [face.value for face in faces] == cards
+
+
+def test_a_proposal_is_the_profile_that_its_file_holds() -> None:
+    data = capture(drawn(1), shoe(1), 1)
+    told = learned(CaptureInput(data=data), None)
+    best = told["candidates"][0]
+    assert msgspec.json.decode(msgspec.json.encode(best))["profile"]["form"] == 2
+    assert {"framer", "check", "hex", "numbering", "serial", "explained", "sure"} <= best.keys()
+    profile = parse_profile(told["files"][0].encode(), source="learned")
+    assert (profile.framer, profile.check) == (best["framer"], best["check"])
+
+
+def test_copies_and_the_shipped_shoe() -> None:
+    faces = shoe("enq", 60)
+    places = ("P1", "B1", "P2", "B2")
+    text = ", ".join(f"D {places[n % 4]} {face}" for n, face in enumerate(faces))
+    best = learn(stream(text))[0]
+    number = best.wire.number
+    assert (best.wire.framer.kind, best.wire.check.kind, best.wire.check.hex) == (
+        "delimited",
+        "xor8",
+        True,
+    )
+    assert best.copies == 3
+    assert number is not None
+    assert (number.base, number.width, number.first) == (10, 1, 1)
+
+
+def test_parity_is_told_from_the_eighth_bit() -> None:
+    device = EvenDevice()
+    data = b"".join(device.unknown()[0] for _ in range(60))
+    assert (guess_serial(data).data_bits, guess_serial(data).parity) == (7, "E")
+    odd = bytes(byte ^ 0x80 for byte in data)
+    assert (guess_serial(odd).data_bits, guess_serial(odd).parity) == (7, "O")
+    assert guess_serial(random.Random(1).randbytes(500)).parity == "N"
+
+
+def test_nothing_is_sure_of_noise() -> None:
+    for seed in range(2):
+        assert not any(each.sure for each in learn(random.Random(seed).randbytes(1_500)))
+    assert learn(b"") == []
+    assert FOREIGN.keys() == {"length", "even", "comma"}
