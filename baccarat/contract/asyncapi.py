@@ -119,6 +119,8 @@ CHANNELS: Final[dict[str, Channel]] = {
         sender="the core",
         receivers="consoles, consumers",
         messages=("wagers",),
+        retained=True,
+        core=("send",),
     ),
     "display": Channel(
         topic="display",
