@@ -9,6 +9,7 @@ for an impossible replay; only the refusal matters.
 import asyncio
 import os
 import pwd
+import re
 import secrets
 import socket
 import sqlite3
@@ -642,7 +643,10 @@ def _seconds(at: str) -> float:
 def _backups(config: TableConfig, folder: Path) -> Iterator[DoctorFinding]:
     if not folder.is_dir():
         return
-    copies = sorted(folder.glob(f"{config.table}-*.sqlite"), key=lambda each: each.stat().st_mtime)
+    # Of this table alone: another one's name may begin with it.
+    named = re.compile(rf"{re.escape(config.table)}-[0-9]{{8}}T[0-9]{{6}}Z\.sqlite")
+    found = [each for each in folder.iterdir() if named.fullmatch(each.name)]
+    copies = sorted(found, key=lambda each: each.stat().st_mtime)
     remedy = f"systemctl status baccarat-backup@{config.table}.timer"
     if not copies:
         yield fails("backup", f"{folder} holds no copy of {config.table}'s log", remedy)
