@@ -33,6 +33,7 @@ handlers.
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -45,7 +46,7 @@ from events.mqtt.backoff import Backoff
 from events.mqtt.connection import BusConnection
 from events.mqtt.messages import Message, Publication
 from events.structured_log import structlog
-from events.tls import ClientTls
+from events.tls import ClientTls, tls_refusal
 
 __all__ = [
     "INBOX_BYTES",
@@ -68,6 +69,7 @@ INBOX_BYTES: Final = 32 * 1024 * 1024
 # A connection shorter than this does not reset the pause: two services with one client id
 # disconnect each other for ever, and should do so slowly.
 STEADY_SECONDS: Final = 5.0
+_TLS_SAYS_S: Final = 1.0  # after the handshake, a refusal of our certificate comes at once
 
 
 Handler = Callable[[Message], Awaitable[None]]
@@ -243,13 +245,23 @@ class Bus:
                 raise
             reason = str(error)
             if reason not in self._troubles:  # may refuse once it is up
-                self._log.warning("bus_unreachable", at=repr(self._settings), reason=reason)
+                said = await self._explained(reason)
+                self._log.warning("bus_unreachable", at=repr(self._settings), reason=said)
             self._troubles.add(reason)
             return False
         self._proved = True
         self._troubles.clear()
         self._log.info("bus_connected", at=repr(self._settings))
         return True
+
+    async def _explained(self, reason: str) -> str:
+        """Return what TLS says, which is left out of MQTT's reason; else that reason."""
+        with suppress(ConfigError, OSError):
+            if context := await self._tls.settled():
+                at = (self._settings.host, self._settings.port)
+                said = await asyncio.to_thread(tls_refusal, *at, context, _TLS_SAYS_S)
+                return f"TLS: {said}" if said else reason
+        return reason
 
     async def _serve(self, connection: BusConnection, inbox: "_Inbox") -> None:
         self._connection = connection

@@ -3,9 +3,11 @@
 import re
 import shlex
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 from click.shell_completion import ShellComplete, get_completion_class
 
 from baccarat.cli.main import cli, main
@@ -102,6 +104,13 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     (folder / "text").write_text("hello", "utf-8")
     names = {"LOG": "table.sqlite", "TEXT": "text", "NONE": "none"}
     return {word: str(folder / name) for word, name in names.items()}
+
+
+@pytest.fixture(autouse=True)
+def _logging() -> Iterator[None]:
+    """Undo what a command has set for its own process."""
+    yield
+    structlog.reset_defaults()
 
 
 @pytest.mark.parametrize(("given", "said"), _cases())
