@@ -30,6 +30,7 @@ from baccarat.config.keys import CREDENTIAL
 from baccarat.rulebooks.library import is_file
 from baccarat.site.credentials import outdated
 from baccarat.site.findings import DoctorFinding, fails, passes, read_document, warns
+from baccarat.site.machine_metrics import SYNCHRONISED
 from baccarat.site.own_driver import running_driver
 from events.clock import SystemClock
 from events.errors import BusError, ConfigError, InputError, LinkError, TableError
@@ -393,8 +394,6 @@ _FREE_WELL: Final = 2_000 * _MEGABYTE
 _CERTIFICATE_WELL: Final = timedelta(days=30)
 # Two machines' clocks may differ, and an append is microseconds before its commit.
 _AHEAD_MOST_S: Final = 2.0
-_SYNCHRONISED: Final = Path("/run/systemd/timesync/synchronized")
-_SAID_BY_CHRONY: Final = Path("/run/chrony/chronyd.sock")
 _BACKUP_OLD_S: Final = 3 * 3600
 _OTHERS: Final = 0o077
 
@@ -653,7 +652,7 @@ def _of_clock(verdict: VerificationResult | str | None) -> DoctorFinding:
             f"the machine's clock is {behind:.0f} s behind the log's newest event",
             "set it; order in the log never depends on it, but the times that people read do",
         )
-    if _SYNCHRONISED.exists() or _SAID_BY_CHRONY.exists():
+    if any(path.exists() for path in SYNCHRONISED):
         return passes("clock", "it is kept by the network's time")
     return warns("clock", "nothing keeps the clock", "run systemd-timesyncd or chrony")
 
