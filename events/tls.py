@@ -8,6 +8,7 @@ fit, the previous pair stays in use.
 
 import asyncio
 import os
+import socket
 import ssl
 import stat
 import time
@@ -19,7 +20,7 @@ from typing import Final, NamedTuple
 from events.errors import ConfigError
 from events.structured_log import structlog
 
-__all__ = ["CertificatePair", "ClientTls", "read_first_pair", "read_pair"]
+__all__ = ["CertificatePair", "ClientTls", "read_first_pair", "read_pair", "tls_refusal"]
 
 # `baccarat pki renew` waits for no disk between its two renames.
 _FIRST_READS: Final = 4
@@ -100,6 +101,36 @@ def read_first_pair(cert: Path, key: Path, section: str = "") -> CertificatePair
         except ConfigError:
             time.sleep(_READ_AGAIN_S)
     return read_pair(cert, key, section)
+
+
+def tls_refusal(host: str, port: int, context: ssl.SSLContext, timeout_s: float) -> str | None:
+    """Connect once, and return what TLS says against it; None where it says nothing. Blocks.
+
+    A server that refuses our certificate says so after the handshake, so this waits for it.
+
+    Args:
+        host: the server's.
+        port: its TCP port.
+        context: of the client.
+        timeout_s: seconds to connect, and then to wait.
+
+    Raises:
+        OSError: it cannot be reached.
+    """
+    with socket.create_connection((host, port), timeout=timeout_s) as line:
+        try:
+            with context.wrap_socket(line, server_hostname=host) as wrapped:
+                wrapped.settimeout(timeout_s)
+                wrapped.recv(1)
+        except ssl.SSLCertVerificationError as error:
+            return f"its certificate is not believed: {error.verify_message}"
+        except ssl.SSLError as error:
+            reason = (error.reason or str(error)).lower().replace("_", " ")
+            said = reason.partition("alert ")[2]
+            return f"it refuses our certificate: {said}" if "certificate" in said else reason
+        except (TimeoutError, ConnectionResetError):
+            return None
+    return None
 
 
 class ClientTls:

@@ -1,6 +1,7 @@
 """`baccarat doctor CONFIG`: examine a table's machine, and print a remedy for each fault."""
 
 import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -33,36 +34,34 @@ def doctor(config: Path, backups: Path, *, as_json: bool) -> int:
     Exit code 0: it can go on as it is; 1: something fails, and what to do stands beside it.
     """
     configure_logging("doctor", quiet=True)
-    found = list(_findings(config, backups))
+    found = []
+    for each in _findings(config, backups):
+        found.append(each)
+        if not as_json:
+            remedy = f" -> {each.remedy}" if each.remedy else ""
+            say(f"{_SIGN[each.verdict]}{each.check}: {each.says}{remedy}")
     failed = any(each.verdict == "fail" for each in found)
     if as_json:
         document = {"ok": not failed, "checks": [each._asdict() for each in found]}
         click.echo(msgspec.json.encode(document))
-    else:
-        for each in found:
-            remedy = f" -> {each.remedy}" if each.remedy else ""
-            say(f"{_SIGN[each.verdict]}{each.check}: {each.says}{remedy}")
     return EXIT_NO if failed else EXIT_DONE
 
 
-def _findings(path: Path, backups: Path) -> list[DoctorFinding]:
+def _findings(path: Path, backups: Path) -> Iterator[DoctorFinding]:
+    """Yield each finding as it is made: the broker's take ten seconds."""
     try:
         config = load_config(path)
     except ConfigFaults as error:
-        return [
-            fails(
-                f"configuration: {fault.key}",
-                fault.reason,
-                f"for example {fault.example}" if fault.example else "change it",
-            )
-            for fault in error.faults
-        ]
+        for fault in error.faults:
+            remedy = f"for example {fault.example}" if fault.example else "change it"
+            yield fails(f"configuration: {fault.key}", fault.reason, remedy)
+        return
     config = with_sources(config)
-    found = [passes("configuration", f"{path} is in order")]
-    found += [warns(each.key, each.text, each.remedy) for each in advice(config)]
-    found += examine(config, backups)
+    yield passes("configuration", f"{path} is in order")
+    for each in advice(config):
+        yield warns(each.key, each.text, each.remedy)
+    yield from examine(config, backups)
     of_broker, has_driver = asyncio.run(examine_broker(config))
-    found += of_broker
+    yield from of_broker
     if not has_driver:
-        found.append(examine_port(config))
-    return found
+        yield examine_port(config)

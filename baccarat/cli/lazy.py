@@ -9,6 +9,8 @@ import click
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
+    from click.shell_completion import CompletionItem
+
 __all__ = ["LazyGroup"]
 
 
@@ -47,6 +49,37 @@ class LazyGroup(click.Group):
             return None
         assert isinstance(command, click.Command)  # noqa: S101 - the tables are ours
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return name, command and further arguments; an unknown name gets the nearest."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.exceptions.NoSuchCommand as error:
+            name, message = error.command_name, None
+            if inner := [group for group in self._groups(ctx) if group.get_command(ctx, name)]:
+                full = " or ".join(f"`{ctx.command_path} {group.name} {name}`" for group in inner)
+                message = f"No such command {name!r}. Did you mean {full}?"
+            raise click.exceptions.NoSuchCommand(
+                name, message, None if message else self.list_commands(ctx), ctx
+            ) from error
+
+    def _groups(self, ctx: click.Context) -> list[click.Group]:
+        """Return the groups among the commands, which imports them all."""
+        commands = [self.get_command(ctx, name) for name in self._lazy]
+        return [command for command in commands if isinstance(command, click.Group)]
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+        """Return the names that begin so, with their help lines; no command is imported for it."""
+        from click.shell_completion import CompletionItem  # noqa: PLC0415 - for a shell alone
+
+        found = [
+            CompletionItem(name, help=self._lazy.get(name, ("", ""))[1])
+            for name in self.list_commands(ctx)
+            if name.startswith(incomplete)
+        ]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write names and help lines; only commands of other packages are imported for this."""

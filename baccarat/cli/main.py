@@ -65,13 +65,20 @@ _COMMANDS: Final = {
 }
 
 
+# What click says of a value, and what it means.
+_PLAIN: Final = {
+    "is not a valid integer range": "is not a whole number",
+    "is not a valid float range": "is not a number",
+}
+
+
 @click.group(
     cls=LazyGroup,
     lazy=_COMMANDS,
     plugins="baccarat.commands",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.version_option(package_name="baccarat-table", prog_name="baccarat")
+@click.version_option(None, "-V", "--version", package_name="baccarat-table", prog_name="baccarat")
 def cli() -> None:
     """A live baccarat table: shoe driver, event-sourced core, settlements that can be proved."""
 
@@ -91,6 +98,9 @@ def main(args: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _silence_stdout()  # the reader of our output is gone, and nobody would see a message
         return EXIT_NO
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return EXIT_BAD_INPUT
     except (click.ClickException, TableError, OSError, sqlite3.Error) as error:
         print_error(*_lines(error))
         return EXIT_NO if isinstance(error, RestartableError) else EXIT_BAD_INPUT
@@ -103,6 +113,12 @@ def _lines(error: Exception) -> tuple[str, ...]:
 
 
 def _in_one_line(error: Exception) -> str:
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        said = error.format_message()
+        for words, plain in _PLAIN.items():
+            said = said.replace(words, plain)
+        stop = "" if said.endswith((".", "?")) else "."
+        return f"{said}{stop} `{error.ctx.command_path} -h` lists what there is."
     if isinstance(error, click.ClickException):
         return error.format_message()
     if isinstance(error, OSError):

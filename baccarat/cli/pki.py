@@ -32,7 +32,7 @@ def pki() -> None:
 @click.option("--days", type=_days(CA_DAYS * 2), default=CA_DAYS, show_default=True)
 def init(folder: Path, site: str, days: int) -> None:
     """Make an authority in FOLDER."""
-    made = _pki(folder).begin(site, days)
+    made = _pki(folder, begun=False).begin(site, days)
     say(f"{made}: give it to whoever must trust the site", err=True)
     say(f"{folder / 'ca.key'}: keep it away from the tables' network", err=True)
 
@@ -68,6 +68,8 @@ def renew(folder: Path, names: tuple[str, ...], within: int, days: int) -> None:
             for name, each in authority.certificates().items()
             if name != "ca" and (each.not_valid_after_utc - now).days < within
         )
+        if not names:
+            say(f"nothing to renew: no certificate ends within {within} days", err=True)
     for name in names:
         say(str(authority.renew(name, days)))
 
@@ -88,5 +90,7 @@ def show(folder: Path, *, as_json: bool) -> None:
         say(f"{until[:10]}  {name}")
 
 
-def _pki(folder: Path) -> Pki:
+def _pki(folder: Path, *, begun: bool = True) -> Pki:
+    if begun and not (folder / "ca.pem").exists():
+        raise InputError(f"{folder}: no authority; make one with `baccarat pki init`")
     return Pki(folder, datetime.now(UTC))

@@ -104,6 +104,7 @@ def _print_coup(
     story = narrate_coup(record, origin=source.origin, rulebooks=books)
     if html is not None:
         write_whole(html, coup_page(story, found).encode(), "--html")
+        shown.say(f"{html}: the page of coup {record.coup.id}", err=True)
     told = coup_calls(record)
     if as_json:
         _print(msgspec.json.encode(found or _Told(**asdict(story), calls=told)))

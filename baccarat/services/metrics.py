@@ -27,5 +27,9 @@ async def serve(
     if given is None:
         raise ConfigError("metrics: the configuration has no [metrics]")
     disks = {"log": config.log_path.parent, "journal": config.journal_path}
-    health = TableHealth(config.table, disks, SystemClock())
+    screens = {name: getattr(config, name) for name in ("displays", "scoreboard")}
+    named = {"bus.ca": config.bus.ca, "bus.cert": config.bus.cert}
+    named |= {f"{name}.cert": section.cert for name, section in screens.items() if section}
+    certificates = {key: path for key, it in named.items() if (path := config.beside(it))}
+    health = TableHealth(config.table, disks, SystemClock(), certificates=certificates)
     await serve_page(health, config.topics, config.own_bus("metrics"), given.port, stop)

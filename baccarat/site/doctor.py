@@ -9,10 +9,10 @@ for an impossible replay; only the refusal matters.
 import asyncio
 import os
 import pwd
+import re
 import secrets
 import socket
 import sqlite3
-import ssl
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
@@ -32,6 +32,8 @@ from baccarat.history.log_judging import Judging
 from baccarat.rulebooks.library import is_file
 from baccarat.site.credentials import outdated
 from baccarat.site.findings import DoctorFinding, fails, passes, read_document, warns
+from baccarat.site.machine_metrics import SYNCHRONISED
+from baccarat.site.own_driver import running_driver
 from displays.auth.login_record import read_record
 from events.clock import SystemClock
 from events.errors import BusError, ConfigError, InputError, LinkError, TableError
@@ -43,7 +45,7 @@ from events.mqtt.presence import Presence, read_status
 from events.mqtt.topics import Topics
 from events.proof.keys import load_message_keys, load_signing_key
 from events.proof.message_mac import MessageKey, add_mac
-from events.tls import ClientTls, read_pair
+from events.tls import ClientTls, read_pair, tls_refusal
 from shoe_driver.profiles.catalogue import load_profile
 from shoe_driver.transports.endpoint import parse_url
 from shoe_driver.transports.port import try_port
@@ -116,6 +118,13 @@ def _may(place: Path, reader: SystemUser, what: int) -> bool:
 
 
 _CONNECT_S: Final = 5.0
+_TLS_SAYS_S: Final = 1.0
+_BROKER_GONE: Final = (
+    "start the broker (`systemctl status mosquitto` or `nats-server` where it runs), or change "
+    "bus.host and bus.port; leave the table's services running, they wait for it"
+)
+# The section and the unit of a service that tells of itself by another name.
+_UNITS: Final = {"console": "displays", "display": "displays"}
 # The table publishes its state every five seconds, and a busy machine is slow.
 _RECEIVE_S: Final = 8.0
 # A table that is just starting receives no request yet, and the broker keeps none for it.
@@ -177,7 +186,8 @@ async def examine_broker(config: TableConfig) -> tuple[list[DoctorFinding], bool
         heard |= login.heard
         services |= login.services
     found += [_of_login(config, login, services) for login in logins]
-    found += _of_services(config, services)
+    if any(login.connected for login in logins if login.section == "bus"):
+        found += _of_services(config, services)
     link = read_document(heard.get(config.topics.link_shoe, b""))
     if link:
         found.append(_of_link(link))
@@ -207,20 +217,21 @@ def _reached(config: TableConfig) -> DoctorFinding | None:
         )
         return fails("broker", f"TLS to it: {error}", remedy)
     try:
-        with socket.create_connection((bus.host, bus.port), timeout=_CONNECT_S) as line:
-            if context is None:
-                return None
-            with context.wrap_socket(line, server_hostname=bus.host):
-                return None
-    except ssl.SSLCertVerificationError as error:
-        text = f"{where}: its certificate is not believed: {error.verify_message}"
-        return fails("broker", text, "bus.ca must be the CA that issued it; look at its names")
-    except ssl.SSLError as error:
-        remedy = "is TLS spoken at that port, and is our certificate of the broker's CA?"
-        return fails("broker", f"{where}: no TLS: {error.reason or error}", remedy)
+        socket.create_connection((bus.host, bus.port), timeout=_CONNECT_S).close()
+        refusal = context and tls_refusal(bus.host, bus.port, context, _TLS_SAYS_S)
     except OSError as error:
-        text = f"{where}: {error.strerror or error}"
-        return fails("broker", text, "start the broker, or change bus.host and bus.port")
+        return fails("broker", f"{where}: {error.strerror or error}", _BROKER_GONE)
+    if not refusal:
+        return None
+    remedy = "is TLS spoken at that port, and is our certificate of the broker's CA?"
+    if refusal.startswith("its certificate"):
+        remedy = "bus.ca must be the CA that issued it; look at its names and its end"
+    elif "expired" in refusal:
+        remedy = (
+            "`baccarat pki renew`, copy certificate and key to where bus.cert and bus.key name "
+            "them; running services take them at their next connection"
+        )
+    return fails("broker", f"{where}: {refusal}", remedy)
 
 
 def _logins(config: TableConfig) -> Iterator[_Login]:
@@ -366,12 +377,14 @@ def _of_services(config: TableConfig, services: dict[str, Presence]) -> Iterator
         wanted.append("console" if config.displays.users else "display")
     for service in wanted:
         known = services.get(config.topics.status(service), Presence())
-        check = f"service {service}"
+        check, only = f"service {service}", _UNITS.get(service, service)
+        unit = f"baccarat-{only}@{config.table}"
+        start = f"`systemctl start {unit}`, or `baccarat run CONFIG --only {only}`"
         if known.status is None:
-            yield fails(check, "was never heard", f"start it: `baccarat run ... --only {service}`")
+            yield fails(check, "was never heard", start)
         elif not _online(known):
             since = f"is gone since {known.status.ts[:19]}Z"
-            yield fails(check, since, "look at its log; start it")
+            yield fails(check, since, f"look at its log, `journalctl -u {unit}`; {start}")
         elif fault := known.clock_fault():
             yield fails(check, fault, "set the clocks of both machines by one time server")
         else:
@@ -408,8 +421,6 @@ _FREE_WELL: Final = 2_000 * _MEGABYTE
 _CERTIFICATE_WELL: Final = timedelta(days=30)
 # Two machines' clocks may differ, and an append is microseconds before its commit.
 _AHEAD_MOST_S: Final = 2.0
-_SYNCHRONISED: Final = Path("/run/systemd/timesync/synchronized")
-_SAID_BY_CHRONY: Final = Path("/run/chrony/chronyd.sock")
 _BACKUP_OLD_S: Final = 3 * 3600
 _OTHERS: Final = 0o077
 
@@ -434,7 +445,20 @@ def examine(config: TableConfig, backups: Path) -> Iterator[DoctorFinding]:
         _rulebook,
     )
     for check in checks:
-        yield from check(config)
+        yield from _as_far_as_allowed(check(config))
+    yield from _as_far_as_allowed(_of_history(config, backups))
+
+
+def _as_far_as_allowed(findings: Iterator[DoctorFinding]) -> Iterator[DoctorFinding]:
+    """Yield the findings; what this user may not see is one too, and no fault of the table."""
+    try:
+        yield from findings
+    except PermissionError as error:
+        text = f"{error.filename} is not ours to look at"
+        yield warns("permission", text, "run the doctor as root for the rest of this check")
+
+
+def _of_history(config: TableConfig, backups: Path) -> Iterator[DoctorFinding]:
     # Verifying a log of a year takes a while, so it is read once.
     verdict = _verified(config)
     yield _of_log(config, verdict)
@@ -443,7 +467,9 @@ def examine(config: TableConfig, backups: Path) -> Iterator[DoctorFinding]:
 
 
 def examine_port(config: TableConfig) -> DoctorFinding:
-    """Open the shoe's port once. If the driver has the port, ask the driver instead."""
+    """Open the shoe's port once; leave it alone where the table's own driver has it."""
+    if own := running_driver(config.table, config.journal_path):
+        return passes("shoe port", f"the table's own driver has it ({own}); leave it running")
     profile = load_profile(config.profile_name)
     try:
         try_port(parse_url(config.shoe.url, baud=profile.serial.baud, line=profile.serial))
@@ -485,7 +511,7 @@ def _secrets(config: TableConfig) -> Iterator[DoctorFinding]:
         try:
             mode, said = path.stat().st_mode & 0o777, path.read_text("utf-8", "replace").strip()
         except PermissionError:
-            yield fails(check, f"{path} is not ours to read", "run the doctor as root")
+            yield warns(check, f"{path} is not ours to read", "run the doctor as root")
             continue
         except OSError as error:
             remedy = "copy it there from the broker's `secrets`, as the operator's guide says"
@@ -717,7 +743,7 @@ def _of_clock(verdict: VerificationResult | str | None) -> DoctorFinding:
             f"the machine's clock is {behind:.0f} s behind the log's newest event",
             "set it; order in the log never depends on it, but the times that people read do",
         )
-    if _SYNCHRONISED.exists() or _SAID_BY_CHRONY.exists():
+    if any(path.exists() for path in SYNCHRONISED):
         return passes("clock", "it is kept by the network's time")
     return warns("clock", "nothing keeps the clock", "run systemd-timesyncd or chrony")
 
@@ -733,7 +759,10 @@ def _seconds(at: str) -> float:
 def _backups(config: TableConfig, folder: Path) -> Iterator[DoctorFinding]:
     if not folder.is_dir():
         return
-    copies = sorted(folder.glob(f"{config.table}-*.sqlite"), key=lambda each: each.stat().st_mtime)
+    # Of this table alone: another one's name may begin with it.
+    named = re.compile(rf"{re.escape(config.table)}-[0-9]{{8}}T[0-9]{{6}}Z\.sqlite")
+    found = [each for each in folder.iterdir() if named.fullmatch(each.name)]
+    copies = sorted(found, key=lambda each: each.stat().st_mtime)
     remedy = f"systemctl status baccarat-backup@{config.table}.timer"
     if not copies:
         yield fails("backup", f"{folder} holds no copy of {config.table}'s log", remedy)

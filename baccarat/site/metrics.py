@@ -29,6 +29,7 @@ from prometheus_client.exposition import start_http_server
 from prometheus_client.registry import Collector
 
 from baccarat.site.findings import read_document
+from baccarat.site.machine_metrics import machine_metrics
 from events.clock import Clock
 from events.errors import ConfigError
 from events.free_text import show_text
@@ -93,11 +94,13 @@ class TableHealth(Struct):
         table: its id.
         disks: name to a folder on the disk to watch.
         clock: the time source.
+        certificates: PEM files by the key of the configuration that names each.
     """
 
     table: str
     disks: Mapping[str, Path]
     clock: Clock
+    certificates: Mapping[str, Path] = {}
     connected: bool = False
     state: dict[str, Any] = {}
     state_at: float | None = None
@@ -181,6 +184,7 @@ class TableHealth(Struct):
         if self.delays:
             yield from self.delays.metrics()
         yield from self._of_disks()
+        yield from machine_metrics(self.table, self.certificates, self.clock.utc_ns() / _NS)
 
     def _of_services(self, now_us: int) -> Iterator[Metric]:
         online = GaugeMetricFamily(

@@ -36,6 +36,7 @@ import asyncio
 import random
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -48,7 +49,7 @@ from events.mqtt.backoff import Backoff
 from events.mqtt.connection import BusConnection
 from events.mqtt.messages import Message, Publication
 from events.structured_log import structlog
-from events.tls import ClientTls
+from events.tls import ClientTls, tls_refusal
 
 __all__ = [
     "INBOX_BYTES",
@@ -72,6 +73,7 @@ INBOX_BYTES: Final = 32 * 1024 * 1024
 # asked ever more slowly.
 STEADY_SECONDS: Final = 5.0
 _SUFFIX_BYTES: Final = 8
+_TLS_SAYS_S: Final = 1.0  # after the handshake, a refusal of our certificate comes at once
 
 
 Handler = Callable[[Message], Awaitable[None]]
@@ -249,13 +251,23 @@ class Bus:
                 raise
             reason = str(error)
             if reason not in self._troubles:  # may refuse once it is up
-                self._log.warning("bus_unreachable", at=repr(self._settings), reason=reason)
+                said = await self._explained(reason)
+                self._log.warning("bus_unreachable", at=repr(self._settings), reason=said)
             self._troubles.add(reason)
             return False
         self._proved = True
         self._troubles.clear()
         self._log.info("bus_connected", at=repr(self._settings))
         return True
+
+    async def _explained(self, reason: str) -> str:
+        """Return what TLS says, which is left out of MQTT's reason; else that reason."""
+        with suppress(ConfigError, OSError):
+            if context := await self._tls.settled():
+                at = (self._settings.host, self._settings.port)
+                said = await asyncio.to_thread(tls_refusal, *at, context, _TLS_SAYS_S)
+                return f"TLS: {said}" if said else reason
+        return reason
 
     async def _serve(self, connection: BusConnection, inbox: "_Inbox") -> None:
         self._connection = connection

@@ -7,11 +7,11 @@ from typing import Final
 import click
 import msgspec
 from msgspec import Struct
-from rich.console import Console
 from rich.table import Table
 
 from baccarat.cli.progress import show_progress, stderr_is_terminal
 from baccarat.cli.shown import add_shown_row
+from baccarat.cli.whole_table import print_whole
 from events.log.reader import LogReader, reading
 from events.log.wal import wal_of
 from events.types.snapshot_anchor import BooksClosed
@@ -97,7 +97,7 @@ def _print(found: _Stats) -> None:
             add_shown_row(table, name, "-" if value is None else _shown(value))
     for kind, number in found.types.items():
         add_shown_row(table, f"  {kind}", _shown(number))
-    Console().print(table)
+    print_whole(table)
 
 
 def _shown(value: str | int) -> str:

@@ -7,11 +7,11 @@ from typing import Final
 import click
 import msgspec
 from msgspec import Struct
-from rich.console import Console
 from rich.table import Table
 from serial.tools import list_ports as pyserial_ports
 
 from baccarat.cli.shown import add_shown_row
+from baccarat.cli.whole_table import print_whole
 from shoe_driver.transports.serial_port import holder
 
 __all__ = ["FoundPort", "found_ports", "list_ports"]
@@ -56,7 +56,7 @@ def list_ports(as_json: bool) -> None:
     table = Table("port", "what it is", "held by", "shoe.url in the table's file")
     for port in ports:
         add_shown_row(table, port.device, port.description, port.held_by or "", port.url)
-    Console().print(table)
+    print_whole(table)
 
 
 def found_ports(by_id: Path = _BY_ID) -> list[FoundPort]:

@@ -24,6 +24,10 @@ def test_the_logs_copy_and_the_editions_beside_it(tmp_path: Path) -> None:
     write_editions(log / RULEBOOKS, [b"id = 'harbour'\n"])
     write_editions(log / PROFILES, [b"id = 'our-shoe'\n"])
     write_editions(copies / RULEBOOKS, [b"id = 'older'\n"])  # of the backup before
+    old = [f"{table}-20200101T000000Z.sqlite" for table in ("b7", "b7-vip")]
+    for name in old:
+        (copies / name).touch()
+        os.utime(copies / name, (0, 0))
     program = tmp_path / "baccarat"
     program.write_text(_PROGRAM.format(python=sys.executable))
     program.chmod(0o755)
@@ -32,8 +36,9 @@ def test_the_logs_copy_and_the_editions_beside_it(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=env)
     assert done.returncode == 0, done.stderr
     names = {each.name for each in copies.iterdir() if each.suffix != ".sqlite"}
-    assert names == {RULEBOOKS, PROFILES}
-    assert list(copies.glob("b7-*.sqlite"))
+    assert names == {RULEBOOKS, PROFILES, "b7.newest"}
+    assert len(list(copies.glob("b7-2*.sqlite"))) == 1  # the old copy is gone
+    assert (copies / old[1]).exists()  # it is another table's
     books, profiles = (
         set(read_editions(copies / kind).sources.values()) for kind in (RULEBOOKS, PROFILES)
     )

@@ -2,10 +2,13 @@
 
 import asyncio
 import shutil
+import socket
 import ssl
 import threading
 import time
-from datetime import UTC, datetime
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -17,7 +20,7 @@ from baccarat.site.pki import Pki
 from displays.http.server import Certificate
 from events.errors import BusError, ConfigError
 from events.mqtt.bus import Bus, BusSettings
-from events.tls import ClientTls, read_first_pair, read_pair
+from events.tls import ClientTls, read_first_pair, read_pair, tls_refusal
 from tests.support.brokers.certificates import Pair, certify, write_key
 
 
@@ -184,3 +187,65 @@ def shakes_hands(server: ssl.SSLContext, ca: Path) -> bool:
         if not waiting:
             return True
     return False
+
+
+# ---- what a server says against us ----
+
+NOW = datetime.now(UTC)
+LONG_AGO = NOW - timedelta(days=1000)
+
+
+def served_once(folder: Path, ask: Callable[[int], str | None]) -> str | None:
+    """Serve one connection that must show a certificate of this authority."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "broker.pem", folder / "broker.key")
+    context.load_verify_locations(folder / "ca.pem")
+    context.verify_mode = ssl.CERT_REQUIRED
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def serve() -> None:
+            line, _ = listening.accept()
+            with line, suppress(OSError), context.wrap_socket(line, server_side=True) as wrapped:
+                wrapped.recv(1)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        said = ask(listening.getsockname()[1])
+        thread.join(10)
+    return said
+
+
+@pytest.mark.parametrize(
+    ("issued", "broker", "said"),
+    [
+        (NOW, NOW, None),
+        (LONG_AGO, NOW, "it refuses our certificate: certificate expired"),
+        (NOW, LONG_AGO, "its certificate is not believed: certificate has expired"),
+    ],
+)
+def test_what_tls_says_against_us_is_found(
+    tmp_path: Path, issued: datetime, broker: datetime, said: str | None
+) -> None:
+    Pki(tmp_path, LONG_AGO).begin("harbour")
+    Pki(tmp_path, broker).issue("broker", ["127.0.0.1"], 400)
+    Pki(tmp_path, issued).issue("b7", (), 400)
+    tls = ClientTls(tmp_path / "ca.pem", tmp_path / "b7.pem", tmp_path / "b7.key").context()
+    assert tls is not None
+    assert served_once(tmp_path, lambda port: tls_refusal("127.0.0.1", port, tls, 1.0)) == said
+
+
+async def test_the_bus_says_what_tls_says(tmp_path: Path) -> None:
+    Pki(tmp_path, LONG_AGO).begin("harbour")
+    Pki(tmp_path, NOW).issue("broker", ["127.0.0.1"], 400)
+    Pki(tmp_path, LONG_AGO).issue("b7", (), 400)
+    ca, cert, key = (tmp_path / name for name in ("ca.pem", "b7.pem", "b7.key"))
+
+    async def explained(port: int) -> str:
+        settings = BusSettings("127.0.0.1", port, "b7", ca=ca, cert=cert, key=key)
+        return await Bus(settings, subscriptions={})._explained("[code:128] Unspecified error")
+
+    def ask(port: int) -> str:
+        return asyncio.run(explained(port))
+
+    said = await asyncio.to_thread(served_once, tmp_path, ask)
+    assert said == "TLS: it refuses our certificate: certificate expired"

@@ -41,7 +41,8 @@ def metrics(families: dict[str, Metric]) -> set[str]:
 
 
 def test_every_metric_of_the_source_is_among_them(families: dict[str, Metric]) -> None:
-    source = Path("baccarat/site/metrics.py").read_text("utf-8")
+    files = ("metrics.py", "machine_metrics.py")
+    source = "".join(Path("baccarat/site", file).read_text("utf-8") for file in files)
     named = set(re.findall(r'"(baccarat_[a-z_]+)"', source))
     assert len(named) > 10
     assert named <= {family.name for family in families.values()}
@@ -85,12 +86,15 @@ def test_every_alarm_has_its_page() -> None:
     assert alarms - pages == set()
 
 
-def test_every_alert_leads_to_a_page() -> None:
-    pages = set(re.findall(r"^## (.+)$", _RUNBOOK, re.MULTILINE))
+def test_every_alert_has_a_page_of_its_own_that_says_what_to_do() -> None:
     text = (_DEPLOY / "prometheus/alerts.yml").read_text("utf-8")
-    named = set(re.findall(r'runbook: "([^"]+)"', text)) - {"{{ $labels.alarm }}"}
-    assert named
-    assert named <= pages
+    alerts = re.findall(r'- alert: (\w+)\n(?:(?! +- alert).*\n)*?.*runbook: "([^"]+)"', text)
+    assert len(alerts) == text.count("- alert:") > 10
+    parts = ["Symptom", "Cause", "Steps", "Over when"]
+    pages = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", _RUNBOOK, re.MULTILINE | re.DOTALL))
+    for alert, page in alerts:
+        assert page in {alert, "{{ $labels.alarm }}"}
+        assert re.findall(r"^\*\*(.+)\.\*\* \S", pages[alert], re.MULTILINE) == parts, alert
 
 
 def test_what_leaves_for_the_property_is_what_a_cage_may_hear() -> None:

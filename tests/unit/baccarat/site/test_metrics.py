@@ -1,5 +1,7 @@
 """A table's metrics: from what its services say, in the form that Prometheus collects."""
 
+import os
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Literal
 
@@ -10,7 +12,9 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
 
+from baccarat.site.machine_metrics import machine_metrics
 from baccarat.site.metrics import TableHealth
+from baccarat.site.pki import Pki
 from events.clock import rfc3339
 from events.mqtt.messages import Message
 from events.mqtt.presence import Status, encode_status
@@ -77,7 +81,28 @@ def health(tmp_path: Path, clock: FakeClock) -> TableHealth:
 def test_nothing_is_made_up_before_anything_is_heard(health: TableHealth) -> None:
     found = collected(health)
     assert found.pop("baccarat_disk_free_bytes[('disk', 'log'), ('table', 'b7')]") > 0
+    assert found.pop("baccarat_clock_synchronized[('table', 'b7')]") in {0, 1}
     assert found == {"baccarat_bus_connected[('table', 'b7')]": 0}
+
+
+def test_the_machine_tells_of_certificates_backup_and_clock(tmp_path: Path) -> None:
+    Pki(tmp_path, datetime(2026, 1, 1, tzinfo=UTC)).begin("harbour", 100)
+    (tmp_path / "b7.newest").touch()
+    os.utime(tmp_path / "b7.newest", (1000, 1000))
+    files = {"bus.ca": tmp_path / "ca.pem", "bus.cert": tmp_path / "gone.pem"}
+
+    def found(table: str, synchronised: Path) -> dict[str, float]:
+        families = machine_metrics(table, files, 4600.0, tmp_path, (synchronised,))
+        return {sample.name: sample.value for each in families for sample in each.samples}
+
+    kept = found("b7", tmp_path)
+    ends = datetime.fromtimestamp(kept["baccarat_certificate_expires_timestamp_seconds"], UTC)
+    assert ends.date() == date(2026, 4, 11)
+    assert kept["baccarat_backup_age_seconds"] == 3600
+    assert kept["baccarat_clock_synchronized"] == 1
+    unkept = found("b8", tmp_path / "gone")
+    assert "baccarat_backup_age_seconds" not in unkept
+    assert unkept["baccarat_clock_synchronized"] == 0
 
 
 async def test_what_services_say_is_told(health: TableHealth, clock: FakeClock) -> None:
