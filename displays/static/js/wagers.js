@@ -37,7 +37,7 @@ export class Laying {
       roles: ["dealer"],
       also: () => (this.stake ? "" : word("dealer.no_chips")),
       act: () => this.#place(),
-      shut: (why) => this.#press({ standing: "not", why }),
+      shut: (why) => this.#press({ standing: "not", why, code: station.state?.refusals.place_wager?.code }),
     });
     this.#bindTyped();
     this.#bindAgain();
