@@ -13,7 +13,7 @@ __all__ = ["LESSONS", "Fact", "Lesson", "Remark", "Task", "draw_task", "judge"]
 
 _BETS: Final = ("player", "banker", "tie")
 _SEATS: Final = range(1, 10)
-_MOST_WAGERS: Final = 4
+_PATRONS: Final = 4
 
 
 class Fact(Struct, frozen=True):
@@ -83,7 +83,7 @@ def draw_task(rng: random.Random, number: int, chips: Sequence[int]) -> Task:
     """
     names = [name for name in LESSONS if name != "plain"]
     lesson = names[number // 2 % len(names)] if number % 2 else "plain"
-    seats = rng.sample(_SEATS, rng.randint(1, _MOST_WAGERS))
+    seats = rng.sample(_SEATS, rng.randint(1, _PATRONS))
     wagers = tuple((seat, rng.choice(_BETS), rng.choice(chips)) for seat in sorted(seats))
     return Task(lesson=lesson, wagers=wagers)
 

@@ -27,7 +27,7 @@ from simulators.shoe.standalone import ShoeRecord, StandaloneShoe
 __all__ = ["shoe"]
 
 _LIST: Final = "list"
-_PORT_MOST: Final = 65535
+_LAST_PORT: Final = 65535
 
 
 @click.command()
@@ -80,7 +80,7 @@ def _port_of(waits: str | None) -> int | None:
     if waits in {None, "key"}:
         return None
     kind, _, number = str(waits).partition(":")
-    if kind != "udp" or not number.isdecimal() or not 1 <= int(number) <= _PORT_MOST:
+    if kind != "udp" or not number.isdecimal() or not 1 <= int(number) <= _LAST_PORT:
         raise InputError(f"--wait {waits}: write key, or udp:PORT")
     return int(number)
 

@@ -4,7 +4,7 @@
 import { betName, wagerText } from "./command_text.js";
 import { byId, el, fill } from "./dom.js";
 import { chipsFor, money, parseMoney } from "./money.js";
-import { authorOf, drawLayout, drawSpots } from "./table_layout.js";
+import { authorOf, drawLayout, drawSpots } from "./dealer/layout.js";
 
 export { betName } from "./command_text.js";
 
