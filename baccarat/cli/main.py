@@ -46,6 +46,7 @@ _COMMANDS: Final = {
     "log": ("baccarat.cli.log.group:log", "verify, show, count, back up and restore event logs"),
     "odds": ("baccarat.cli.odds:odds", "exact odds of a rulebook's wagers"),
     "pki": ("baccarat.cli.pki:pki", "a small certificate authority for one site"),
+    "practice": ("baccarat.cli.sim.practice:practice", "deal yourself at a table, with a coach"),
     "property": (
         "baccarat.cli.property.group:property_command",
         "many tables: uplinks, archive, witness, page, questions",

@@ -4,13 +4,14 @@ import fcntl
 import secrets
 import socket
 import tempfile
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from baccarat.config.form import TableConfig
 from baccarat.config.table import load_config
@@ -68,7 +69,10 @@ console = ["console"]
 """
 _KEY: Final = "table.key"
 _USERS: Final = "users.toml"
-_PEOPLE: Final = ("dealer", "supervisor")
+_PEOPLE: Final[Mapping[str, tuple[str, ...]]] = {
+    "dealer": ("dealer",),
+    "supervisor": ("supervisor",),
+}
 # How long the simulated dealer keeps betting open, seconds at speed 1.
 _BETTING_S: Final = 10
 PUBLIC_KEY: Final = "table.pub"
@@ -99,6 +103,7 @@ class DemoOptions(Struct, frozen=True, kw_only=True):
         port: the page's port on loopback; None takes a free one.
         faults: planned faults, by name; may be empty.
         mqtt_port: the broker's port; None takes a free one.
+        people: who may log in at the consoles, each with roles.
     """
 
     rounds: int | None
@@ -111,6 +116,7 @@ class DemoOptions(Struct, frozen=True, kw_only=True):
     port: int | None
     faults: tuple[str, ...] = ()
     mqtt_port: int | None = None
+    people: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: dict(_PEOPLE))
 
 
 class Machine:
@@ -232,7 +238,11 @@ class Machine:
             self.password = secrets.token_urlsafe(9)
             account = hash_password(self.password)
             save_accounts(
-                users, {each: UserAccount(password=account, roles=(each,)) for each in _PEOPLE}
+                users,
+                {
+                    name: UserAccount(password=account, roles=roles)
+                    for name, roles in self._options.people.items()
+                },
             )
         path = self.data / "table.toml"
         path.write_text(

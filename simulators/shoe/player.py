@@ -129,6 +129,7 @@ class ShoeSimulator(ShoeInHand):
         speed: 1 is a live table's pace, 2 twice as fast, 0 as fast as the line takes it.
         silence_s: the length of the device's silence, when it falls silent.
         told: called with every step as it begins, and with each change of the cable.
+        cue: awaited before each card and before the result, in place of the pause; None deals on.
     """
 
     def __init__(
@@ -140,6 +141,7 @@ class ShoeSimulator(ShoeInHand):
         speed: float = 1.0,
         silence_s: float = _SILENCE_S,
         told: Callable[[Happening], None] = _ignore,
+        cue: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         super().__init__(dealing, first_shoe)
         self.port = port
@@ -148,6 +150,7 @@ class ShoeSimulator(ShoeInHand):
         self._silence_s = silence_s
         self._told = told
         self._speed = speed
+        self._cue = cue
 
     async def run(self) -> None:
         """Do the device's own work (resends, heartbeats), until cancelled."""
@@ -235,7 +238,9 @@ class ShoeSimulator(ShoeInHand):
 
     async def _say(self, step: ReportStep, call: Callable[[DealerCall], Awaitable[None]]) -> int:
         """Send a report; return when the last byte of its first sending was handed over."""
-        if self._speed and step.pause:
+        if self._cue is not None and (step.falls is not None or step.deciding):
+            await self._cue()
+        elif self._speed and step.pause:
             await asyncio.sleep(step.pause / self._speed)
         if step.falls is not None:
             self.lying.append(step.falls)

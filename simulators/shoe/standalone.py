@@ -1,7 +1,7 @@
 """A shoe that deals by itself to a reader that is not ours, and reports what really happened."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -47,6 +47,7 @@ class StandaloneShoe:
         speed: 1 is a live table's pace, 0 as fast as the line takes it.
         faults: the planned faults, by name.
         tell: called with everything as it happens.
+        cue: awaited before each card and before the result; None deals by itself.
 
     Raises:
         InputError: the device does not support that profile, or not with that disclosure.
@@ -62,15 +63,22 @@ class StandaloneShoe:
         speed: float,
         faults: Iterable[str],
         tell: Callable[[ShoeRecord], None],
+        cue: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._dealing = DealingShoe(seed=seed, disclosure=disclosure, profile=profile)
         pace = Pace.at_baud(self._dealing.profile.baud) if speed else INSTANT
         self._port = PtyPort(link, pace=pace)
         self._shoe = ShoeSimulator(
-            self._port, self._dealing, first_shoe=FIRST_SHOE, speed=speed, told=self._on_step
+            self._port,
+            self._dealing,
+            first_shoe=FIRST_SHOE,
+            speed=speed,
+            told=self._on_step,
+            cue=cue,
         )
         self._seed, self._speed = seed, speed
         self._faults = tuple(faults)
+        self._waits = cue is not None
         self._tell = tell
         self._id, self._number, self._fallen = "", 0, 0
 
@@ -116,7 +124,7 @@ class StandaloneShoe:
         if fault:
             plan.done(fault)
         self._tell(_coup(dealt))
-        if self._speed:
+        if self._speed and not self._waits:
             await asyncio.sleep(_BETWEEN_COUPS_S / self._speed)
 
     async def _begin(self) -> None:

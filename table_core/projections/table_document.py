@@ -31,6 +31,7 @@ from table_core.rules.rulebook_forms import form_1_decimals
 from table_core.rules.table_limits import apply_limits
 from table_core.state.coup import Phase
 from table_core.state.dealing import due_places
+from table_core.state.shoe import ShoeState
 from table_core.state.table import (
     Alarm,
     Coup,
@@ -408,7 +409,7 @@ def project_table(
         library: the rulebooks that this table has.
         fault: of a log that cannot be trusted.
     """
-    shoe, link = state.shoe, state.link
+    link = state.link
     owed, known = state.commission, (rulebook, *library)
     context = DecisionContext(
         table=table,
@@ -422,17 +423,7 @@ def project_table(
         position=state.position,
         table=table,
         rulebook=_rulebook_view(apply_limits(rulebook, state.limits)),
-        shoe=ShoeStatus(
-            id=shoe.id,
-            decks=shoe.decks,
-            coups=shoe.coups,
-            cards=shoe.cards,
-            ended=shoe.ended,
-            last_coup=shoe.last_coup,
-            roads=project_roads(shoe.roads),
-        )
-        if shoe
-        else None,
+        shoe=_shoe_status(state.shoe) if state.shoe else None,
         coup=_coup_in_state(state.coup) if state.coup else None,
         link=LinkStatusView(
             state=link.state, errors=tuple(sorted(link.errors)), locked=link.locked
@@ -476,6 +467,18 @@ def _money(totals: MoneyTotals) -> MoneyView:
         paid=totals.paid,
         commission=totals.commission,
         house=totals.house,
+    )
+
+
+def _shoe_status(shoe: ShoeState) -> ShoeStatus:
+    return ShoeStatus(
+        id=shoe.id,
+        decks=shoe.decks,
+        coups=shoe.coups,
+        cards=shoe.cards,
+        ended=shoe.ended,
+        last_coup=shoe.last_coup,
+        roads=project_roads(shoe.roads),
     )
 
 

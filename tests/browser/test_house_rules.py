@@ -96,13 +96,16 @@ def test_commission_is_collected_from_one_seat_given_up_and_recovered_at_the_pit
     expect(effect).to_contain_text("Seat 3: 5.00 of commission goes back in addition")
     expect(effect.locator("tfoot")).to_contain_text("95.00")
     both.go("void_coup")
-    # Both screens say whom to give the commission back, and why.
-    for path in ("pit", "dealer"):
-        page.goto(f"{table.address}/{path}")
-        line = page.locator("#commission .refund")
-        expect(line).to_have_text(
-            f"Hand back 5.00 of commission: Seat 3, coup {coup} (a card fell)"
-        )
+    page.goto(f"{table.address}/pit")
+    line = page.locator("#commission .refund")
+    expect(line).to_have_text(f"Hand back 5.00 of commission: Seat 3, coup {coup} (a card fell)")
+    # The dealer moves both together, and says so.
+    page.goto(f"{table.address}/dealer")
+    correction = page.locator(f"#to-move .correction[data-coup='{coup}']")
+    expect(correction.locator("li")).to_have_text("Seat 3: take back 95.00")
+    correction.locator("button:enabled").click()
+    expect(correction).to_have_count(0)
+    assert table.events("correction_acknowledged") == 1
 
 
 def test_wagers_come_while_cards_lie_face_down_and_the_first_face_ends_it(

@@ -145,7 +145,9 @@ class _Studio:
             path = "/" if name == "scoreboard" else f"/{name}"
             with self.page(path, f"-{size}" if size else "", language or "en") as shown:
                 suffix = f"-{language.lower()}" if language else ""
-                self.take(f"{page}-{state}{suffix}", shown, whole=size == "tablet-upright")
+                self.take(
+                    f"{page}-{state}{suffix}", shown, whole=size in {"tablet-upright", "phone"}
+                )
 
 
 def _photograph(studio: _Studio) -> None:
@@ -157,7 +159,8 @@ def _photograph(studio: _Studio) -> None:
         studio.play()
     studio.begin()
     studio.pictures("betting", "scoreboard", "scoreboard-4k", "scoreboard/zh-Hant", "dealer")
-    studio.pictures("betting", "dealer-tablet", "dealer-tablet-upright/zh-Hans", "pit")
+    studio.pictures("betting", "dealer-tablet", "dealer-tablet-upright/zh-Hans", "dealer-phone")
+    studio.pictures("betting", "pit")
     hand.ask("close_betting")
     cards = studio.cards()
     table.say(", ".join(cards[:3]))
@@ -206,8 +209,9 @@ def _troubles(studio: _Studio) -> None:
     hand.ask("close_betting")
     table.say("D P1 6H, D B1 7H, D P2 QC, D B2 KS, D P3 5S")
     hand.phase("held")
-    studio.pictures("held", "scoreboard", "pit")
+    studio.pictures("held", "scoreboard", "dealer", "pit")
     studio.void()
+    _correction(studio)
     with studio.page("/") as board, studio.page("/dealer", "-tablet") as dealer:
         table.fall_silent(6)
         expect(board.page.locator("#lost")).to_be_visible()
@@ -217,6 +221,15 @@ def _troubles(studio: _Studio) -> None:
     expect(hand.page.locator("body[data-live=yes]")).to_be_visible()
     hand.ask("end_shoe", reason="cards are worn")
     studio.pictures("shoe-ended", "scoreboard", "dealer")
+
+
+def _correction(studio: _Studio) -> None:
+    """A wager is put right after the settlement, and the dealer moves its chips."""
+    studio.play(wagers=True)
+    coup = f"20261128-01/{studio.hand.page.locator('#coup').inner_text().split()[-1]}"
+    wager = {"seat": 5, "bet": "banker", "stake": 10_000}
+    studio.hand.ask("correct_wager", coup=coup, to=wager, reason="left out")
+    studio.pictures("corrected", "dealer")
 
 
 def main(arguments: list[str]) -> int:

@@ -7,6 +7,7 @@ happened on stdout, so that you can compare the reader's log with it.
 import asyncio
 import secrets
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Final, cast
 
@@ -20,11 +21,13 @@ from events.errors import InputError
 from simulators.device.profiles import PROFILES, simulated_profile
 from simulators.device.reports import Disclosure
 from simulators.faults.registry import FAULTS, OF_A_TABLE, parse_faults
+from simulators.shoe.cue import Cue, key_cues, message_cues
 from simulators.shoe.standalone import ShoeRecord, StandaloneShoe
 
 __all__ = ["shoe"]
 
 _LIST: Final = "list"
+_LAST_PORT: Final = 65535
 
 
 @click.command()
@@ -41,8 +44,10 @@ _LIST: Final = "list"
               show_default=True, help="When it tells the faces.")  # fmt: skip
 @click.option("--faults", default="", metavar="LIST",
               help="What goes wrong: all, or names with commas; `list` tells them.")  # fmt: skip
+@click.option("--wait", "waits", metavar="key|udp:PORT",
+              help="Wait before each card for the Enter key, or for a datagram.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="A JSON document a line, on stdout.")
-def shoe(link: Path | None, faults: str, as_json: bool, **given: object) -> None:
+def shoe(link: Path | None, faults: str, waits: str | None, as_json: bool, **given: object) -> None:
     """Deal from a simulated shoe until Ctrl-C, or for N coups, once a reader has opened PATH."""
     form = simulated_profile(str(given["profile"]))
     if faults == _LIST:
@@ -51,7 +56,8 @@ def shoe(link: Path | None, faults: str, as_json: bool, **given: object) -> None
     if link is None:
         raise InputError("--link PATH is missing; name the path where the reader finds the port")
     require_stdout("what is dealt")
-    seed = given["seed"]
+    seed, cue = given["seed"], Cue() if waits else None
+    port = _port_of(waits)
     made = StandaloneShoe(
         link.absolute(),
         profile=form.id,
@@ -60,12 +66,32 @@ def shoe(link: Path | None, faults: str, as_json: bool, **given: object) -> None
         speed=cast(float, given["speed"]),
         faults=parse_faults(faults, form.unfit | OF_A_TABLE) if faults else (),
         tell=_print_json if as_json else _print_text,
+        cue=cue.wait if cue else None,
     )
-    asyncio.run(_deal(made, cast("int | None", given["coups"])))
+    asyncio.run(_deal(made, cast("int | None", given["coups"]), cue, port))
 
 
-async def _deal(made: StandaloneShoe, coups: int | None) -> None:
-    with stop_event() as stop:
+def _port_of(waits: str | None) -> int | None:
+    """Return the UDP port of `--wait`; None for the key, or where nothing is waited for.
+
+    Raises:
+        InputError: it is neither.
+    """
+    if waits in {None, "key"}:
+        return None
+    kind, _, number = str(waits).partition(":")
+    if kind != "udp" or not number.isdecimal() or not 1 <= int(number) <= _LAST_PORT:
+        raise InputError(f"--wait {waits}: write key, or udp:PORT")
+    return int(number)
+
+
+async def _deal(made: StandaloneShoe, coups: int | None, cue: Cue | None, port: int | None) -> None:
+    with ExitStack() as stack:
+        stop = stack.enter_context(stop_event())
+        if cue is not None and port is None:
+            stack.enter_context(key_cues(cue))
+        elif cue is not None and port is not None:
+            stack.callback((await message_cues(cue, port)).close)
         dealing = asyncio.ensure_future(made.run(coups))
         stopping = asyncio.ensure_future(stop.wait())
         try:

@@ -10,10 +10,10 @@
 // The page drops them together with their connection.
 //
 // A browser has six connections to one server for all its pages, and a stream uses one of them. A
-// hidden page therefore has none, and the pages of a login share one (shared_line.js).
+// hidden page therefore has none, and the pages of a login share one (stream/line.js).
 
-import { forgetClock, setClock } from "./server_clock.js";
-import { openLine } from "./shared_line.js";
+import { forgetClock, setClock } from "./stream/clock.js";
+import { openLine } from "./stream/line.js";
 import { parseShown } from "./shown.js";
 
 export const SILENCE_MS = 2500;

@@ -7,7 +7,7 @@
 // its transaction. This closes the transaction: the server forwards nothing that arrives later. A
 // command says when it was given, and the server refuses one that is older than this (`expired`).
 
-import { serverNow } from "./server_clock.js";
+import { serverNow } from "./stream/clock.js";
 import { parseShown } from "./shown.js";
 
 export const GIVE_UP_MS = 5000;

@@ -4,7 +4,7 @@
 import { betName, wagerText } from "./command_text.js";
 import { byId, el, fill } from "./dom.js";
 import { chipsFor, money, parseMoney } from "./money.js";
-import { authorOf, drawLayout, drawSpots } from "./table_layout.js";
+import { authorOf, drawLayout, drawSpots } from "./dealer/layout.js";
 
 export { betName } from "./command_text.js";
 
@@ -37,7 +37,7 @@ export class Laying {
       roles: ["dealer"],
       also: () => (this.stake ? "" : word("dealer.no_chips")),
       act: () => this.#place(),
-      shut: (why) => this.#press({ standing: "not", why }),
+      shut: (why) => this.#press({ standing: "not", why, code: station.state?.refusals.place_wager?.code }),
     });
     this.#bindTyped();
     this.#bindAgain();

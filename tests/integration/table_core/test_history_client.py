@@ -71,7 +71,7 @@ async def test_a_coup_of_an_earlier_shoe_is_shown_previewed_and_corrected(
     async with second_shoe(one, tmp_path) as past:
         shown = await one.must("supervisor", ShowCoup(transaction="s", coup=COUP))
         assert [each["card"] for each in shown.shown["coup"]["cards"]] == ["9S", "2D", "KH", "3C"]
-        body = {"transaction": "p", "coup": COUP, "reason": "misdeal"}
+        body: dict[str, Any] = {"transaction": "p", "coup": COUP, "reason": "misdeal"}
         preview = Preview(transaction="p", command="void_coup", body=body)
         events = (await one.must("supervisor", preview)).shown["events"]
         [voided] = [each for each in events if each["type"] == "coup_settled"]

@@ -75,6 +75,18 @@ async def test_a_command_that_its_page_has_given_up_is_not_sent_when_it_comes(si
     assert sent[1]["transaction"] == "dora.transaction-2"
 
 
+@pytest.mark.parametrize(("age_ms", "sent"), [(0, 1), (5_000, 1), (5_001, 0)])
+async def test_a_command_that_was_given_long_ago_is_not_sent(
+    site: Site, age_ms: int, sent: int
+) -> None:
+    given = {"x-given-ms": str(site.live.health().clock_ms)}
+    site.clock.now_us += age_ms * 1_000
+    async with site.person("dora") as client:
+        answer = await client.post(OPEN, json=ASK, headers=given)
+    assert len(site.sent) == sent
+    assert (answer.status_code, answer.json().get("code")) == (200, None if sent else "expired")
+
+
 async def test_the_fate_of_a_command_that_was_carried_out_is_its_position(site: Site) -> None:
     site.carried_out = 5
     async with site.person("dora") as client:

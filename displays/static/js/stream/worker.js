@@ -3,7 +3,7 @@
 // A browser has six connections to one server. Each page would use one of them for its stream: with
 // six pages open, a command would wait for ever.
 
-import { EVENTS } from "./stream_events.js";
+import { EVENTS } from "./events.js";
 
 const SILENCE_MS = 2500; // as long as a page waits before it opens its line again
 const GONE_MS = 20000; // a page says three times in this time that it is there

@@ -2,9 +2,9 @@
 //
 // It behaves as an EventSource does. A browser without shared workers gets an EventSource.
 
-import { EVENTS } from "./stream_events.js";
+import { EVENTS } from "./events.js";
 
-const WORKER = "/static/js/stream_worker.js";
+const WORKER = "/static/js/stream/worker.js";
 const ALIVE_MS = 5000;
 
 let unfit = typeof SharedWorker === "undefined"; // or it has failed to start

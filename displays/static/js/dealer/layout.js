@@ -1,8 +1,8 @@
 // The drawn layout: a column for each seat, a row for each bet, chips on the spots. Draws only.
 
-import { betName } from "./command_text.js";
-import { el, fill } from "./dom.js";
-import { money } from "./money.js";
+import { betName } from "../command_text.js";
+import { el, fill } from "../dom.js";
+import { money } from "../money.js";
 
 const LETTERS = { player: "P", banker: "B", tie: "T" };
 

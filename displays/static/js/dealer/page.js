@@ -1,13 +1,13 @@
 // The dealer's page: what is due now, the layout with its chips, and the list of what to pay.
 
-import { placeButtons } from "./command_buttons.js";
-import { byId, el, fill } from "./dom.js";
-import { listenForShortcuts } from "./key_presses.js";
-import { money } from "./money.js";
-import { say } from "./sentences.js";
-import { Station } from "./station.js";
-import { drawHands, drawNext, drawStrip } from "./table_strip.js";
-import { drawStanding, Laying, settlementTable, standingRows } from "./wagers.js";
+import { placeButtons } from "../command_buttons.js";
+import { byId, el, fill } from "../dom.js";
+import { listenForShortcuts } from "../key_presses.js";
+import { money } from "../money.js";
+import { say } from "../sentences.js";
+import { Station } from "../station.js";
+import { drawHands, drawNext, drawStrip } from "../table_strip.js";
+import { drawStanding, Laying, settlementTable, standingRows } from "../wagers.js";
 
 const OVER = ["settled", "voided"];
 const DUE_MOST = 3;
