@@ -232,7 +232,7 @@ def test_a_console_that_was_left_for_an_hour_wants_a_login(
             is_lost(page)
         clock.now_us += HOUR_US
         road.shut = False
-        page.wait_for_url("**/login")
+        page.wait_for_url("**/login?*")
 
 
 def test_logging_out_ends_the_streams_of_every_tab(page: Page, users: Path) -> None:
@@ -242,4 +242,4 @@ def test_logging_out_ends_the_streams_of_every_tab(page: Page, users: Path) -> N
         other.goto(f"{screens.address}/dealer")
         page.get_by_role("button", name="Log out").click()
         page.wait_for_url("**/login")
-        other.wait_for_url("**/login")
+        other.wait_for_url("**/login?*")

@@ -81,12 +81,12 @@ def test_letters_press_nothing_where_they_are_switched_off(screen: FedPage) -> N
     screen.open("/pit")
     for pressed in ("true", "false"):
         screen.show(shown_state("settled", BOOK))
-        expect(page.locator("#keys")).to_have_attribute("aria-pressed", pressed)
+        expect(page.locator(".shortcuts")).to_have_attribute("aria-pressed", pressed)
         page.keyboard.press("d")
         expect(page.locator("dialog")).to_have_count(1 if pressed == "true" else 0)
         if pressed == "true":
             page.keyboard.press("Escape")
-            page.locator("#keys").click()
+            page.locator(".shortcuts").click()
             screen.open("/pit")
 
 

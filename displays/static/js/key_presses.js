@@ -1,29 +1,33 @@
 // Keyboard shortcuts: a letter presses the button that shows it, but not while somebody types, and
 // not where they are switched off (WCAG 2.1.4).
 
+import { el } from "./dom.js";
 
-// A person may switch the letters off: speech input and tremor press keys that nobody means.
-const SWITCH = "keys";
-
-/** Show the page's switch for single letters, and return whether they are on. */
-function letterSwitch() {
-  const button = document.getElementById("keys");
-  const isOn = () => localStorage.getItem(SWITCH) !== "off";
-  if (!button) return isOn;
-  const show = () => {
-    button.setAttribute("aria-pressed", String(isOn()));
-    document.body.dataset.keys = isOn() ? "on" : "off";
-  };
-  button.addEventListener("click", () => {
-    localStorage.setItem(SWITCH, isOn() ? "off" : "on");
-    show();
-  });
-  button.hidden = false;
-  show();
-  return isOn;
-}
+const SWITCH = "shortcuts"; // in the browser's store: "off" where somebody has switched them off
 
 const TYPING = "input, select, textarea, dialog, [role=group].pad";
+
+/** Return whether single letters press buttons on this browser. */
+export function areOn() {
+  return localStorage.getItem(SWITCH) !== "off";
+}
+
+/** Create the button that switches the shortcuts of all pages of this browser off and on. */
+export function shortcutSwitch(word) {
+  const button = el("button.shortcuts", { type: "button" });
+  const draw = () => {
+    document.body.dataset.shortcuts = areOn() ? "on" : "off";
+    button.textContent = word(areOn() ? "shortcuts.on" : "shortcuts.off");
+    button.setAttribute("aria-pressed", String(areOn()));
+  };
+  button.addEventListener("click", () => {
+    localStorage.setItem(SWITCH, areOn() ? "off" : "on");
+    draw();
+  });
+  addEventListener("storage", draw);
+  draw();
+  return button;
+}
 
 /**
  * Press the button whose `data-shortcut` is the pressed key.
@@ -32,10 +36,8 @@ const TYPING = "input, select, textarea, dialog, [role=group].pad";
  * @param {(button: HTMLButtonElement) => void} [shut] called with a button that is disabled now.
  */
 export function listenForShortcuts(others = () => false, shut = () => {}) {
-  const isOn = letterSwitch();
   document.addEventListener("keydown", (event) => {
-    if (!isOn()) return;
-    if (event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!areOn() || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target.closest?.(TYPING) || document.querySelector("dialog[open]")) return;
     if (others(event)) {
       event.preventDefault();

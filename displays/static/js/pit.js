@@ -5,7 +5,7 @@ import { drawFloat, drawPayable } from "./chips.js";
 import { Record } from "./correct.js";
 import { byId, el, fill } from "./dom.js";
 import { askFor } from "./forms.js";
-import { listenForShortcuts } from "./key_presses.js";
+import { listenForShortcuts, shortcutSwitch } from "./key_presses.js";
 import { money, parseMoney, typed } from "./money.js";
 import { bead, big, drawRoad } from "./roads/draw.js";
 import { beadPlate, bigRoad, columnsOf } from "./roads/grid.js";
@@ -34,6 +34,7 @@ byId("acts").append(
     act: () => record.show(station.state.coup.id).then(() => byId("on-record").querySelector(".act[data-command=void_coup]")?.click()),
   }),
 );
+document.querySelector(".who form").before(shortcutSwitch(word));
 listenForShortcuts(undefined, (button) => station.shut(button));
 station.onHealth((now) => {
   health = now;

@@ -2,7 +2,7 @@
 
 import { placeButtons } from "../command_buttons.js";
 import { byId, el, fill } from "../dom.js";
-import { listenForShortcuts } from "../key_presses.js";
+import { listenForShortcuts, shortcutSwitch } from "../key_presses.js";
 import { money } from "../money.js";
 import { say } from "../sentences.js";
 import { Station } from "../station.js";
@@ -23,6 +23,7 @@ byId("more-acts").addEventListener("click", () => {
   byId("more-acts").setAttribute("aria-expanded", String(open));
   byId("acts").dataset.more = open ? "yes" : "no";
 });
+byId("switches").append(shortcutSwitch(word));
 listenForShortcuts(
   (event) => laying.key(event),
   (button) => station.shut(button),
