@@ -87,22 +87,26 @@ function hasLoneSurrogate(value) {
   return typeof value === "object" && value !== null && Object.values(value).some(hasLoneSurrogate);
 }
 
-/** @returns {Promise<import("./note.js").Checkpoint>} */
-async function checkCheckpoint(file, key) {
+/** @returns {Promise<object>} the checkpoint, and the key that signed it */
+async function checkCheckpoint(file, keys) {
   let checkpoint;
   try {
     checkpoint = parseCheckpoint(file.checkpoint);
   } catch (error) {
     throw new Fault("checkpoint", error.message);
   }
-  const signed = await isSignedBy(checkpoint.note, key);
-  if (signed === null) {
+  let signer = null;
+  for (const key of keys) {
+    const signed = await isSignedBy(checkpoint.note, key);
+    if (signed === false) throw new Fault("checkpoint", `badly signed: what it says is not what ${key.name}+${key.id} signed`);
+    if (signed) signer ??= key;
+  }
+  if (!signer) {
     const signers = checkpoint.note.signatures.map(({ name, id }) => `${name}+${id}`).join(", ");
     throw new Fault("checkpoint", `signed by ${signers}, and that key was not given`);
   }
-  if (!signed) throw new Fault("checkpoint", `badly signed: what it says is not what ${key.name}+${key.id} signed`);
   if (checkpoint.origin !== file.origin) throw new Fault("origin", `${file.origin}, but the checkpoint is of ${checkpoint.origin}`);
-  return checkpoint;
+  return { ...checkpoint, signer };
 }
 
 /** @returns {object[]} the envelopes, each proved to stand at its position */
@@ -190,30 +194,30 @@ export function sealOf(file) {
 /**
  * Verify an evidence file.
  * @param {Uint8Array} data the file
- * @param {import("./note.js").Key} key the log's
+ * @param {import("./note.js").Key[]} keys the log's
  * @returns {Promise<object>} as `baccarat evidence verify --json` prints it
  */
-export async function verifyEvidence(data, key) {
-  return (await inspectEvidence(data, key)).verdict;
+export async function verifyEvidence(data, keys) {
+  return (await inspectEvidence(data, keys)).verdict;
 }
 
 /**
  * Verify an evidence file, and say how far it was read.
  * @returns {Promise<{verdict: object, position: number|null, file: object|null, coup: Coup|null}>}
  */
-export async function inspectEvidence(data, key) {
+export async function inspectEvidence(data, keys) {
   const verdict = { ok: false, part: null, reason: null, coup: null, origin: null, size: null, key: null, events: 0, expected: null };
   const found = { verdict, position: null, file: null, coup: null };
   try {
     const file = readForm(data);
     found.file = file;
     verdict.coup = file.coup;
-    const checkpoint = await checkCheckpoint(file, key);
+    const checkpoint = await checkCheckpoint(file, keys);
     found.coup = judgeCoup(file, provedEvents(file, checkpoint));
     if (!same(found.coup.expected(), file.expected)) throw new Fault("expected", "the coup comes to another result");
     if (sealOf(file) !== file.seal) throw new Fault("seal", "the file is not as it was sealed, though all that is signed is");
-    const { origin, size } = checkpoint;
-    Object.assign(verdict, { ok: true, origin, size, key: key.text, events: file.events.length, expected: file.expected });
+    const { origin, size, signer } = checkpoint;
+    Object.assign(verdict, { ok: true, origin, size, key: signer.text, events: file.events.length, expected: file.expected });
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     Object.assign(verdict, { part: error.part, reason: error.message });

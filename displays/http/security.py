@@ -67,7 +67,7 @@ class BadBody(ValueError):  # noqa: N818 - named for what it is
 
 
 class SecurityHeaders:
-    """Middleware that adds the strict headers to every response.
+    """Middleware that adds the strict headers to every response that does not bring its own.
 
     Args:
         app: the application.
@@ -88,7 +88,7 @@ class SecurityHeaders:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in self._headers.items():
-                    headers[name] = value
+                    headers.setdefault(name, value)
                 # The browser revalidates every time, and loads a file only if it has changed.
                 headers.setdefault("cache-control", "no-cache")
             await send(message)
