@@ -174,7 +174,7 @@ def _value_changed(random: Random, root: Any) -> str:
     choice = random.randrange(4)
     if choice == 0:
         del holder[key]
-    elif choice == 1 and isinstance(holder, list):
+    elif choice == 1 and isinstance(holder, list) and isinstance(key, int):
         holder.insert(key, copy.deepcopy(value))
     else:
         holder[key] = _other(random, value)
