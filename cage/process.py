@@ -102,6 +102,7 @@ class CageProcess:
     Args:
         topics: the table's topics.
         position: of the ledger.
+        head: the hash of the log's chain there; None to believe the next event.
         utc_ns: now, nanoseconds since 1970 UTC.
         session: tells this run's transactions from an earlier run's; rises.
         user: the login's name on the bus, which the table lists as a cage.
@@ -118,6 +119,7 @@ class CageProcess:
         topics: Topics,
         *,
         position: int,
+        head: bytes | None = None,
         utc_ns: int,
         session: int,
         user: str = "cage",
@@ -125,7 +127,7 @@ class CageProcess:
     ) -> None:
         self.counts = CageCounters()
         self.booked, self.acknowledged = position, 0
-        self.inflow = ReorderBuffer(position)
+        self.inflow = ReorderBuffer(position, head)
         self._live = topics.event
         self._user, self._consumer, self._session = user, consumer, session
         self._presence = PresencePublisher(topics.status(_SERVICE), session, utc_ns)
@@ -204,7 +206,8 @@ class CageProcess:
             self.counts.replays += 1
             read = self.inflow.taken
             transaction = f"replay-{self._session}-{self.counts.replays}"
-            request = Replay(transaction=transaction, start=read + 1)
+            # With the last event that was read: its hash shows whether this is the same log.
+            request = Replay(transaction=transaction, start=max(1, read))
             answer = yield from self._requests.ask(self._user, request, _RETRY)
             head = answer.position or 0
             beyond = answer.code == "unknown_position"

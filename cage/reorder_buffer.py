@@ -9,6 +9,7 @@ from collections import deque
 from typing import Final
 
 from cage.ledger.received_event import LedgerEvent
+from events.errors import LedgerError
 
 __all__ = ["AHEAD_MOST", "READY_MOST", "ReorderBuffer"]
 
@@ -24,9 +25,10 @@ class ReorderBuffer:
 
     Args:
         taken: the position up to which events have been read already.
+        head: the hash of the log's chain there; None where nobody knows it.
     """
 
-    def __init__(self, taken: int) -> None:
+    def __init__(self, taken: int, head: bytes | None = None) -> None:
         self.ready: deque[LedgerEvent] = deque()
         self.taken = taken
         self.highest = taken
@@ -34,6 +36,7 @@ class ReorderBuffer:
         self.repeated = 0
         self.gaps = 0
         self._ahead: dict[int, LedgerEvent] = {}
+        self._hashes = {} if head is None else {taken: head}
 
     @property
     def behind(self) -> bool:
@@ -49,8 +52,18 @@ class ReorderBuffer:
         self.highest = max(position, self.taken, *self._ahead)
 
     def offer(self, fact: LedgerEvent) -> bool:
-        """Add a received event; return True if its position reveals a gap."""
+        """Add a received event; return True if its position reveals a gap.
+
+        Raises:
+            LedgerError: another event was read at its position: the log has another past. An event
+                whose bytes are sealed shows that in no other way.
+        """
         position = fact.position
+        if self._hashes.get(position, fact.hash) != fact.hash:
+            raise LedgerError(
+                f"event {position} is not the one that was read: the log was cut, restored from an "
+                "older copy, or rewritten since; nothing more is booked until a person has looked"
+            )
         if position <= self.taken or position in self._ahead:
             self.repeated += 1
             return False
@@ -73,4 +86,6 @@ class ReorderBuffer:
         while following is not None:
             self.ready.append(following)
             self.taken += 1
+            self._hashes[self.taken] = following.hash
+            self._hashes.pop(self.taken - READY_MOST, None)
             following = self._ahead.pop(self.taken + 1, None)

@@ -55,6 +55,7 @@ class CageService:
         self._process = CageProcess(
             topics,
             position=self._store.position,
+            head=self._store.head,
             utc_ns=clock.utc_ns(),
             session=clock.utc_ns() // _NS_IN_MS,
             user=user,

@@ -15,6 +15,7 @@ from events.types.shoe_reports import (
     FrameRejected,
     ModeChanged,
     ReportLost,
+    ShoeBooted,
     ShoeEvent,
 )
 from shoe_driver.decode import STALE, Decoder
@@ -22,8 +23,8 @@ from shoe_driver.profiles.profile import Profile
 
 __all__ = ["RawReader"]
 
-# Findings about a device's reports, and ends of errors: more than one frame shows them.
-_OF_SEVERAL: Final = (ReportLost, CopyConflict, ErrorCleared)
+# Findings about a device's reports, restarts and ends of errors: no single frame shows them.
+_OF_SEVERAL: Final = (ReportLost, CopyConflict, ErrorCleared, ShoeBooted)
 # What stands around a frame on the wire and is not among its recorded bytes, by kind of framer.
 _AROUND: Final = ((b"", b""), (b"", b"\r\n"), (b"\x00", b"\x00"), (b"\xc0", b"\xc0"))
 _REMEMBERED: Final = 4096

@@ -1,4 +1,4 @@
-"""`baccarat evidence LOG --coup ID -o FILE`, and `baccarat evidence verify FILE --key PUB`."""
+"""`baccarat evidence LOG --coup ID -o FILE`, and `baccarat evidence verify` and `compare`."""
 
 from pathlib import Path
 from typing import Final
@@ -17,7 +17,9 @@ from events.cards import Card
 from events.errors import InputError, LogError
 from events.free_text import show_lines, show_text
 from events.proof.keys import read_verifier_key
-from table_core.evidence.bundle import EvidenceVerdict, verify_evidence
+from table_core.evidence.bundle import EvidenceVerdict, read_evidence, verify_evidence
+from table_core.evidence.comparison import EvidenceComparison, compare_evidence
+from table_core.evidence.judge import EvidenceFault
 
 __all__ = ["evidence"]
 
@@ -36,7 +38,7 @@ class _DefaultToMake(click.Group):
 
 @click.group(cls=_DefaultToMake)
 def evidence() -> None:
-    """Make evidence for one coup, or verify it.
+    """Make evidence for one coup, verify it, or compare two files.
 
     `baccarat evidence LOG --coup ID -o FILE` makes it.
     """
@@ -98,6 +100,37 @@ def _verify(file: Path, keys: tuple[str, ...], as_json: bool) -> int:
         raise InputError(f"{file}: {error}") from error
     click.echo(msgspec.json.encode(verdict._asdict()) if as_json else _as_text(file, verdict))
     return EXIT_DONE if verdict.ok else EXIT_NO
+
+
+@evidence.command("compare")
+@click.argument("first", type=click.Path(path_type=Path))
+@click.argument("second", type=click.Path(path_type=Path))
+@click.option("--key", "keys", multiple=True, metavar="PUB",
+              help="The log's public key, or its file: both are verified first.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def _compare(first: Path, second: Path, keys: tuple[str, ...], as_json: bool) -> int:
+    """Compare two files of evidence for one coup.
+
+    Exit code 0: they hold the same, or one is newer and goes on from the other; 1: they contradict
+    one another, or one does not verify; 2: they are of two coups, or no evidence.
+    """
+    given = frozenset(map(read_verifier_key, keys))
+    found = None
+    for file in (first, second):
+        verdict = verify_evidence(_read(file), given) if given else None
+        if verdict is not None and not verdict.ok:
+            told = f"{file} does not verify: {verdict.part}: {verdict.reason}"
+            found = found or EvidenceComparison("contradicting", None, None, told)
+    try:
+        found = found or compare_evidence(*(read_evidence(_read(each)) for each in (first, second)))
+    except EvidenceFault as fault:
+        found = EvidenceComparison("contradicting", None, None, str(fault))
+    if as_json:
+        click.echo(msgspec.json.encode(found._asdict()))
+    else:
+        trusted = "" if given else "; no signature was checked, give --key"
+        click.echo(show_text(f"{first}, {second}: {found.result}: {found.reason}{trusted}"))
+    return EXIT_NO if found.result == "contradicting" else EXIT_DONE
 
 
 def _as_text(file: Path, verdict: EvidenceVerdict) -> str:

@@ -214,6 +214,14 @@ class CheckpointConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     retiring: Annotated[
         str | None, ConfigKey("The key before it, while one is rotated.", '"b7-old.key"')
     ] = None
+    retired: Annotated[
+        tuple[str, ...],
+        ConfigKey("Public keys of earlier times, which signed the log's past.", '["b7-2025.pub"]'),
+    ] = ()
+    head: Annotated[
+        str | None,
+        ConfigKey("Where the newest signed state is kept; else beside the log.", '"b7.head"'),
+    ] = None
     every_s: Annotated[
         int,
         Meta(ge=1, le=86_400),

@@ -5,7 +5,7 @@ Rooms below cannot see one another, so they meet here: `events.log.verify` walks
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from shoe_driver.reread import RawReader
 from table_core.evidence.judge import EvidenceFault
 from table_core.evidence.log_judge import JudgedCounts, LogJudge
 
-__all__ = ["Judging"]
+__all__ = ["Judging", "opening_judge"]
 
 
 class Judging:
@@ -73,6 +73,11 @@ class Judging:
     def _raw_says(self, event: ShoeEvent) -> bool | None:
         reader = self._readers.get(event.profile_hash)
         return None if reader is None else reader.says(event)
+
+
+def opening_judge(log: Path, origin: str) -> Callable[[bool], Judging]:
+    """Return what makes the judge of the events that the opening of a log checks."""
+    return lambda whole: Judging(log, origin, whole=whole)
 
 
 def _readers(log: Path) -> Mapping[str, RawReader]:

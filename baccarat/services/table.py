@@ -10,6 +10,7 @@ from typing import Final
 from baccarat.config.errors import ConfigFaults
 from baccarat.config.form import TableConfig
 from baccarat.config.table import rule_faults
+from baccarat.history.log_judging import opening_judge
 from baccarat.processes.inspection import inspect_in_background
 from baccarat.rulebooks.editions import (
     ProfileKeeper,
@@ -19,10 +20,11 @@ from baccarat.rulebooks.editions import (
 )
 from baccarat.services.registry import Probe
 from events.clock import SystemClock
-from events.errors import ConfigError
+from events.errors import ConfigError, InputError
 from events.log.store import EventLog
+from events.log.vouching import LogKeys, head_of
 from events.mqtt.process import no_probe
-from events.proof.keys import load_signing_key
+from events.proof.keys import load_signing_key, read_verifier_key
 from events.structured_log import structlog
 from shoe_driver.profiles.catalogue import load_profile
 from table_core.process.checkpoints import CheckpointKeys
@@ -32,7 +34,7 @@ from table_core.service.history_child import HistoryProcess
 from table_core.service.service import TableService
 from table_core.service.table import Table
 
-__all__ = ["check", "serve"]
+__all__ = ["adopt_log", "check", "log_keys", "serve", "table_on"]
 
 _log: Final = structlog.get_logger()
 
@@ -45,28 +47,13 @@ async def serve(config: TableConfig, stop: asyncio.Event, probe: Probe = no_prob
     """
     if faults := [*rule_faults(config)]:
         raise ConfigFaults(config.origin, faults)
-    profile = load_profile(config.profile_name)
-    keys, clock = _checkpoint_keys(config), SystemClock()
+    keys = _checkpoint_keys(config)
+    trust = log_keys(config, keys) if keys else None
     with ExitStack() as stack:
-        log = stack.enter_context(EventLog.open(config.log_path, config.origin))
-        in_force, library = _rulebooks(log.path, config)
-        profiles = keep_profiles(log.path, [config.profile_name])
-        table = Table(
-            log,
-            config.topics,
-            in_force,
-            clock,
-            roles=config.roles(),
-            result_required=profile.result == "required",
-            library=library,
-            property_scale=config.pay_scale,
-            probe=probe,
-        )
-        if table.rulebook != in_force:
-            _log.warning("rulebook.waits", until="this table starts between two coups")
-        for fault in limit_faults(table.rulebook, table.state.limits):
-            _log.warning("limits.unfit", rulebook=table.rulebook.id, why=fault)
-        table.on_profile_cited = ProfileKeeper(log.path, profiles, config.journal_path)
+        judging = opening_judge(config.log_path, config.origin)
+        log = stack.enter_context(EventLog.open(config.log_path, config.origin, trust, judging))
+        table = table_on(log, config, probe)
+        table.head = trust.head if trust else None
         table.writer.configure_rotation(config.data.new_file)
         table.configure_limits(config.limits.as_event() if config.limits else None)
         if keys is None:
@@ -76,11 +63,73 @@ async def serve(config: TableConfig, stop: asyncio.Event, probe: Probe = no_prob
         service = TableService(
             table,
             config.bus_settings("table"),
+            unsigned=keys is None,
             inspection=partial(inspect_in_background, log.path) if log.checked_from > 1 else None,
             consumers=[f"{config.cage.user}/{config.cage.consumer}"] if config.cage else (),
             past=HistoryProcess([sys.executable, "-m", "baccarat.history.process", log.path]),
         )
         await service.run(stop)
+
+
+def table_on(log: EventLog, config: TableConfig, probe: Probe = no_probe) -> Table:
+    """Return the table of a configuration on its open log.
+
+    Raises:
+        TableError: the rulebook or the log cannot be used.
+    """
+    in_force, library = _rulebooks(log.path, config)
+    profiles = keep_profiles(log.path, [config.profile_name])
+    table = Table(
+        log,
+        config.topics,
+        in_force,
+        SystemClock(),
+        roles=config.roles(),
+        result_required=load_profile(config.profile_name).result == "required",
+        library=library,
+        property_scale=config.pay_scale,
+        probe=probe,
+    )
+    if table.rulebook != in_force:
+        _log.warning("rulebook.waits", until="this table starts between two coups")
+    for fault in limit_faults(table.rulebook, table.state.limits):
+        _log.warning("limits.unfit", rulebook=table.rulebook.id, why=fault)
+    table.on_profile_cited = ProfileKeeper(log.path, profiles, config.journal_path)
+    return table
+
+
+def adopt_log(config: TableConfig, by: str, reason: str) -> int:
+    """Vouch for a log whose past the table did not sign, in a person's name; return its events.
+
+    Raises:
+        TableError: no key is configured, a table has the log, or it cannot be used.
+    """
+    keys = _checkpoint_keys(config)
+    if keys is None:
+        raise ConfigError("checkpoints.key: name the key that signs; without one nobody vouches")
+    head = log_keys(config, keys).head
+    kept = head.read_text("utf-8", "replace") if head.is_file() else ""
+    with EventLog.open(config.log_path, config.origin) as log:
+        if not log.position:
+            raise InputError(f"{log.path}: empty; there is nothing to adopt")
+        table = table_on(log, config)
+        table.head = head
+        table.adopt_log(by=by, reason=reason, kept=kept)
+        table.sign_checkpoints(keys)
+        table.make_due_checkpoint()
+        return log.position
+
+
+def log_keys(config: TableConfig, keys: CheckpointKeys) -> LogKeys:
+    """Return what the table trusts of its own when it opens its log.
+
+    Raises:
+        InputError: a retired key is no public key.
+    """
+    given = config.checkpoints
+    own = [keys.signing.verifier, *([keys.retiring.verifier] if keys.retiring else [])]
+    own += map(read_verifier_key, given.retired)
+    return LogKeys(frozenset(own), config.beside(given.head) or head_of(config.log_path))
 
 
 def check(config: TableConfig) -> None:

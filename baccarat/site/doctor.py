@@ -16,6 +16,7 @@ import ssl
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -27,12 +28,14 @@ from baccarat.config.adoption import adoption_of
 from baccarat.config.advice import advice
 from baccarat.config.form import TableConfig
 from baccarat.config.keys import CREDENTIAL
+from baccarat.history.log_judging import Judging
 from baccarat.rulebooks.library import is_file
 from baccarat.site.credentials import outdated
 from baccarat.site.findings import DoctorFinding, fails, passes, read_document, warns
 from events.clock import SystemClock
 from events.errors import BusError, ConfigError, InputError, LinkError, TableError
-from events.log.verify import VerificationResult, verify
+from events.log.verify import VerificationResult, parse_kept_checkpoints, verify
+from events.log.vouching import head_of
 from events.mqtt.bus import Bus, BusSettings
 from events.mqtt.messages import Message
 from events.mqtt.presence import Presence, read_status
@@ -407,7 +410,7 @@ def examine(config: TableConfig, backups: Path) -> Iterator[DoctorFinding]:
     for check in checks:
         yield from check(config)
     # Verifying a log of a year takes a while, so it is read once.
-    verdict = _verified(config.log_path)
+    verdict = _verified(config)
     yield _of_log(config, verdict)
     yield _of_clock(verdict)
     yield from _backups(config, backups)
@@ -586,13 +589,16 @@ def _readable(path: Path, service: str, reader: SystemUser) -> DoctorFinding:
     return fails(f"file {path.name}", text, remedy)
 
 
-def _verified(path: Path) -> VerificationResult | str | None:
+def _verified(config: TableConfig) -> VerificationResult | str | None:
     """Return the verdict of a verification, or why there is none; None without a log."""
+    path = config.log_path
     if not path.exists():
         return None
+    head = config.beside(config.checkpoints.head) or head_of(path)
     try:
-        return verify(path)
-    except (TableError, sqlite3.Error) as error:
+        held = parse_kept_checkpoints(str(head), head.read_bytes()) if head.is_file() else ()
+        return verify(path, held=held, judging=partial(Judging, path))
+    except (TableError, sqlite3.Error, OSError) as error:
         return str(error)
 
 

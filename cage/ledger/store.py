@@ -90,6 +90,11 @@ class LedgerStore:
             store._held = stack.pop_all()
         return store
 
+    @property
+    def head(self) -> bytes:
+        """The hash of the log's chain at the position."""
+        return self._head
+
     def close(self) -> None:
         """Release the book."""
         self._held.close()

@@ -53,15 +53,26 @@ def start_of_file(db: sqlite3.Connection, origin: str) -> ChainStart:
     return (start_at_anchor(*row) if row and row[0] != 1 else None) or start_of_log(origin)
 
 
-def newest_anchor(db: sqlite3.Connection) -> ChainStart | None:
+def newest_anchor(db: sqlite3.Connection, at_most: int | None = None) -> ChainStart | None:
     """Return the start before the newest `books_closed`, if it agrees with its place and the chain.
 
     Return None, so that everything is checked, if there is none or anything about it is odd. The
     rest of the log must then follow from it: its own event's hash, those of all later events, and
     the root of the newest checkpoint.
+
+    Args:
+        db: the log's file.
+        at_most: the start has so many events at most; None for any number.
     """
     try:
-        newest = next((row[0] for row in db.execute(_BACKWARDS) if row[1] == BooksClosed.TYPE), 0)
+        newest = next(
+            (
+                row[0]
+                for row in db.execute(_BACKWARDS)
+                if row[1] == BooksClosed.TYPE and (at_most is None or row[0] - 1 <= at_most)
+            ),
+            0,
+        )
         rows = db.execute(_ROWS, (newest - 1, newest)).fetchall()
         if db.execute("SELECT min(position) FROM event").fetchone() == (newest,):
             return start_at_anchor(newest, rows[0][1])  # this file goes on from it

@@ -9,10 +9,10 @@ which SQLite may recover.
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from events.errors import InputError, LogRefused, UnreadableEvent
 from events.log.newest_anchor import ChainStart, newest_anchor, start_of_file
@@ -26,11 +26,15 @@ from events.log.schema import (
     rows_made_by,
     rows_of,
 )
+from events.log.segments import archive_folder, find_segments, open_segment
+from events.log.verify import BadFile, RecordJudge
+from events.log.vouching import LogKeys, SignedHead
 from events.log.wal import wal_damage, wal_of
 from events.proof.chain import next_hash
 from events.proof.checkpoint import Checkpoint, parse_checkpoint
 from events.proof.merkle import MerkleTree
 from events.types.envelope import Envelope, decode_data, decode_envelope
+from events.types.table import TableEvent
 
 __all__ = ["Tail", "check_log"]
 
@@ -39,6 +43,9 @@ _REQUEST: Final = "SELECT position FROM request WHERE transaction_id = ?"
 _EVENTS: Final = (
     "SELECT position, type, version, at, bytes, hash FROM event "
     "WHERE position > ? ORDER BY position"
+)
+_BARE: Final = (
+    "SELECT position, bytes, hash FROM event WHERE position > ? AND position <= ? ORDER BY position"
 )
 _CHECK_SUFFIX: Final = ".check"
 # Damaged text may even be in SQLite's messages, and Python then fails to decode them.
@@ -55,6 +62,7 @@ class Tail(NamedTuple):
         version: the version of the file's format.
         checked_from: the first position that was checked: 1, or that of the newest `books_closed`,
             which was trusted for everything before it.
+        adopts: whether the table has yet to vouch for what is there.
     """
 
     position: int
@@ -62,9 +70,15 @@ class Tail(NamedTuple):
     tree: MerkleTree
     version: int
     checked_from: int
+    adopts: bool = False
 
 
-def check_log(path: Path, origin: str) -> Tail:
+def check_log(
+    path: Path,
+    origin: str,
+    trust: LogKeys | None = None,
+    judging: Callable[[bool], RecordJudge] | None = None,
+) -> Tail:
     """Check that a file is a log of `origin` that this build may write to. Changes nothing.
 
     Events are checked from the newest `books_closed` on. A verification in the background
@@ -72,6 +86,14 @@ def check_log(path: Path, origin: str) -> Tail:
     of its requests. A log without `books_closed` is checked in full.
 
     The caller holds the writer's lock, so the file does not change meanwhile.
+
+    Args:
+        path: the log's file.
+        origin: `<site>/<table>`.
+        trust: the table's own keys and its head, which the log's past must go on from; None where
+            nobody vouches.
+        judging: makes the judge of the events that are checked, told whether they are all there
+            are; None to leave their content.
 
     Raises:
         LogRefused: another format, newer, of another origin, with a gap, a broken chain, an
@@ -83,16 +105,19 @@ def check_log(path: Path, origin: str) -> Tail:
     damage = wal_damage(wal_of(path))
     if damage is not None:
         raise _refusal(path, damage)
+    head = None if trust is None else SignedHead(path, origin, trust)
     with _second_name(path) as name:
         try:
             with closing(_open(name)) as db:
                 version = _check_format(path, db, origin)
                 _check_size(path, db)
-                start = newest_anchor(db) or start_of_file(db, origin)
-                tail = _check_events(path, db, origin, version, start)
+                newest = newest_anchor(db) or start_of_file(db, origin)
+                start = _start_for(path, db, origin, newest, head)
+                judge = None if judging is None else judging(start.position == 0)
+                tail = _check_events(path, db, origin, version, start, head, judge)
                 if start.position == 0:
                     _check_pages(path, db)
-                return tail
+                return tail._replace(checked_from=newest.position + 1)
         except _UNREADABLE as error:
             raise _refusal(path, f"not a whole SQLite file: {error}") from error
 
@@ -110,6 +135,11 @@ def _refuse_journal(path: Path) -> None:
 def _second_name(path: Path) -> Iterator[Path]:
     folder = path.with_name(f".{path.name}{_CHECK_SUFFIX}")
     shutil.rmtree(folder, ignore_errors=True)  # left by a killed check
+    if path.stat().st_nlink > 1:
+        raise LogRefused(
+            f"{path}: the file has another name as well, whose lock and WAL are others; find it "
+            f"with `find / -samefile {path.name}` and remove that name"
+        )
     folder.mkdir()
     try:
         name = folder / path.name
@@ -170,32 +200,64 @@ def _check_size(path: Path, db: sqlite3.Connection) -> None:
         raise _refusal(path, f"not a whole SQLite file: {found} bytes, not {pages * size}")
 
 
+def _start_for(
+    path: Path, db: sqlite3.Connection, origin: str, newest: ChainStart, head: SignedHead | None
+) -> ChainStart:
+    """Return where to begin, so that the root at the head's size is found on the way."""
+    size = newest.position if head is None or head.kept is None else head.kept.size
+    if head is None or newest.position <= size:
+        return newest
+    start = newest_anchor(db, size) or start_of_file(db, origin)
+    if start.position > size:  # the head is of a file that was closed since
+        head.require_root(_root_in_closed(path, origin, start.position + 1, size))
+    return start
+
+
+def _root_in_closed(path: Path, origin: str, base: int, size: int) -> bytes:
+    """Return the root at a size within the newest closed file, after checking its chain."""
+    file = find_segments(archive_folder(path), origin, base)[-1]
+    try:
+        with closing(open_segment(file.path)) as db:
+            position, head, tree = newest_anchor(db, size) or start_of_file(db, origin)
+            for found, stored, digest in db.execute(_BARE, (position, size)):
+                head = next_hash(head, stored)
+                if (found, head) != (position + 1, digest):
+                    raise _refusal(file.path, "the hash chain breaks here", position + 1)
+                tree.add(stored)
+                position = found
+    except (*_UNREADABLE, TypeError) as error:
+        raise _refusal(file.path, f"unreadable: {error}") from error
+    return tree.root()
+
+
 def _check_events(
-    path: Path, db: sqlite3.Connection, origin: str, made: int, start: ChainStart
+    path: Path,
+    db: sqlite3.Connection,
+    origin: str,
+    made: int,
+    start: ChainStart,
+    vouched: SignedHead | None,
+    judge: RecordJudge | None,
 ) -> Tail:
     position, head, tree = start
     answered = 0
-    signed = _newest_checkpoint(path, db, origin) if made >= CHECKPOINTS_SINCE else None
+    signed = _newest_checkpoint(path, db, origin, vouched) if made >= CHECKPOINTS_SINCE else None
+    signed_at = _signed_roots(path, signed, vouched)
+    _require_roots(signed_at, position, tree)
     rows = db.execute(_EVENTS, (position,))
     try:
-        for found, kind, version, at, stored, digest in rows:
-            if found != position + 1:
-                raise _refusal(path, f"missing, the next is {found}", position + 1)
-            if not isinstance(stored, bytes):
-                raise _refusal(path, "the stored bytes are no bytes", found)
-            head = next_hash(head, stored)
-            if head != digest:
-                raise _refusal(path, "the hash chain breaks here", found)
-            envelope = decode_envelope(stored)
-            decode_data(envelope)
-            said = (envelope.position, envelope.stream, envelope.type, envelope.v, envelope.at)
-            if said != (found, origin, kind, version, at):
-                raise _refusal(path, "the columns are not what the stored bytes say", found)
+        for row in rows:
+            head, envelope, event = _check_event(path, row, position + 1, head, origin)
             answered += _check_request(path, db, envelope)
-            tree.add(stored)
-            position = found
-            if signed and signed.size == found and signed.root != tree.root():
-                raise _refusal(path, f"rewritten since its checkpoint of {found} events was signed")
+            position = envelope.position
+            tree.add(row[4])
+            _require_roots(signed_at, position, tree)
+            if judge is not None:
+                judge.take(position, envelope, event)
+        if judge is not None:
+            judge.finish()
+    except BadFile as bad:
+        raise _refusal(path, bad.reason, bad.position) from bad
     except UnreadableEvent as error:
         raise _refusal(path, str(error), position + 1) from error
     except _UNREADABLE as error:
@@ -203,10 +265,58 @@ def _check_events(
     _check_hints(path, db, position, signed)
     if start.position == 0:
         _check_requests(path, db, answered)
-    return Tail(position, head, tree, made, start.position + 1)
+    adopts = vouched.check(db, position, signed) if vouched else False
+    return Tail(position, head, tree, made, start.position + 1, adopts)
 
 
-def _newest_checkpoint(path: Path, db: sqlite3.Connection, origin: str) -> Checkpoint | None:
+def _check_event(
+    path: Path, row: tuple[Any, ...], position: int, before: bytes, origin: str
+) -> tuple[bytes, Envelope, TableEvent]:
+    """Check the event that should be at a position; return the chain's hash, and what it is."""
+    found, kind, version, at, stored, digest = row
+    if found != position:
+        raise _refusal(path, f"missing, the next is {found}", position)
+    if not isinstance(stored, bytes):
+        raise _refusal(path, "the stored bytes are no bytes", position)
+    head = next_hash(before, stored)
+    if head != digest:
+        raise _refusal(path, "the hash chain breaks here", position)
+    envelope = decode_envelope(stored)
+    event = decode_data(envelope)
+    said = (envelope.position, envelope.stream, envelope.type, envelope.v, envelope.at)
+    if said != (found, origin, kind, version, at):
+        raise _refusal(path, "the columns are not what the stored bytes say", position)
+    return head, envelope, event
+
+
+_RootCheck = tuple[int, Callable[[bytes], None]]
+
+
+def _signed_roots(
+    path: Path, signed: Checkpoint | None, vouched: SignedHead | None
+) -> tuple[_RootCheck, ...]:
+    """Return at which sizes a signature gives the root, and what refuses another."""
+
+    def require_signed(root: bytes) -> None:
+        if signed and signed.root != root:
+            told = f"rewritten since its checkpoint of {signed.size} events was signed"
+            raise _refusal(path, told)
+
+    found: list[_RootCheck] = [(signed.size, require_signed)] if signed else []
+    if vouched and vouched.kept:
+        found.append((vouched.kept.size, vouched.require_root))
+    return tuple(found)
+
+
+def _require_roots(checks: tuple[_RootCheck, ...], size: int, tree: MerkleTree) -> None:
+    for at, require in checks:
+        if at == size:
+            require(tree.root())
+
+
+def _newest_checkpoint(
+    path: Path, db: sqlite3.Connection, origin: str, vouched: SignedHead | None
+) -> Checkpoint | None:
     """Return the newest checkpoint, which binds all before it. The verifier checks its signers."""
     row = db.execute("SELECT size, note FROM checkpoint ORDER BY size DESC LIMIT 1").fetchone()
     if row is None:
@@ -218,6 +328,8 @@ def _newest_checkpoint(path: Path, db: sqlite3.Connection, origin: str) -> Check
         raise _refusal(path, f"the checkpoint stored at {size} cannot be read: {error}") from error
     if (checkpoint.origin, checkpoint.size) != (origin, size):
         raise _refusal(path, f"the checkpoint stored at {size} is another's")
+    if vouched is not None:
+        vouched.require_own(note, f"the checkpoint stored at {size}", origin)
     return checkpoint
 
 

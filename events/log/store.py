@@ -36,6 +36,8 @@ from events.log.rotation import (
     require_no_segments,
 )
 from events.log.schema import APPLICATION_ID, ORIGIN, OWN_ACTORS, SCHEMA, SCHEMA_VERSION, SCHEMAS
+from events.log.verify import RecordJudge
+from events.log.vouching import LogKeys
 from events.proof.chain import next_hash
 from events.types.envelope import MAX_EVENT_BYTES, decode_entry
 from events.types.snapshot_anchor import BooksClosed
@@ -126,6 +128,7 @@ class EventLog:
         head: the newest hash of the chain.
         base: the first position of the file; earlier events are in closed files.
         checked_from: the first position that opening has checked; it trusted what is before.
+        adopts: whether the table has yet to vouch for what is there: no head was kept.
     """
 
     def __init__(self, path: Path, origin: str, tail: Tail, files: LogFiles) -> None:
@@ -133,14 +136,27 @@ class EventLog:
         self.origin = origin
         self.position, self.head, self._tree = tail.position, tail.head, tail.tree
         self.checked_from = tail.checked_from
+        self.adopts = tail.adopts
         self._files = files
         self._past: WriterSegments | None = None
         self._newest: deque[Stored] = deque(maxlen=_NEWEST)
         self.base = self._first_position()
 
     @classmethod
-    def open(cls, path: Path, origin: str) -> Self:
+    def open(
+        cls,
+        path: Path,
+        origin: str,
+        trust: LogKeys | None = None,
+        judging: Callable[[bool], RecordJudge] | None = None,
+    ) -> Self:
         """Open the log of `origin` (`<site>/<table>`), or create it if there is no file.
+
+        Args:
+            path: the log's file.
+            origin: `<site>/<table>`.
+            trust: the table's keys and its head (`events.log.vouching`); None to trust the file.
+            judging: see `check_log`.
 
         Raises:
             InputError: the origin or the path cannot be used.
@@ -163,7 +179,7 @@ class EventLog:
                 if not path.exists():
                     require_no_segments(path, origin)
                     create(path, origin)
-                tail = check_log(path, origin)
+                tail = check_log(path, origin, trust, judging)
                 files = LogFiles.open(path, lock)
                 if tail.version < SCHEMA_VERSION:
                     with files.writing("bring its format up") as db:

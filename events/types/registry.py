@@ -51,6 +51,7 @@ KINDS: Final[tuple[type[TableEvent], ...]] = (
     correction.RulebookCorrected,
     correction.WagerCorrected,
     integrity.CheckpointKeyChanged,
+    integrity.LogAdopted,
     irregularity.CardCorrected,
     irregularity.CardEntered,
     irregularity.CardMarkedUnreadable,

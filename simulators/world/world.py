@@ -242,6 +242,7 @@ class World:
         process = CageProcess(
             self._topics,
             position=self._ledger.start(),
+            head=self._ledger.head,
             utc_ns=self._clock.utc_ns(),
             session=self._seats[2].lives,
             consumer=CONSUMER,

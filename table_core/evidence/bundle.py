@@ -19,10 +19,11 @@ from msgspec import Struct
 
 from events.errors import InputError, MalformedJson, UnreadableEvent
 from events.json_form import decode_json, repeated_key
-from events.proof.checkpoint import Checkpoint, parse_checkpoint
+from events.proof.checkpoint import Checkpoint, is_bound_to, parse_checkpoint
 from events.proof.merkle import leaf_hash, verify_inclusion
 from events.proof.note import VerifierKey, signed_by
-from events.types.envelope import decode_data, decode_envelope
+from events.types.corrections import HandsCorrected, RulebookCorrected, WagerCorrected
+from events.types.envelope import decode_data, decode_envelope, event_id
 from events.types.table import CoupSettled, CoupVoided
 from table_core.evidence.judge import EvidenceEvent, EvidenceFault, JudgedCoup, judge_again
 from table_core.rules.rulebook import LAST_PHASE, Rulebook
@@ -37,6 +38,7 @@ __all__ = [
     "ends_coup",
     "expected_result",
     "parse_rulebooks",
+    "read_evidence",
     "seal_evidence",
     "verify_evidence",
 ]
@@ -131,7 +133,7 @@ def verify_evidence(data: bytes, keys: Collection[VerifierKey]) -> EvidenceVerdi
         InputError: the file is no evidence, or a newer build made it.
     """
     try:
-        evidence = _read(data)
+        evidence = read_evidence(data)
     except EvidenceFault as fault:
         return EvidenceVerdict(ok=False, part=fault.part, reason=fault.reason)
     try:
@@ -189,7 +191,13 @@ def ends_coup(record: EvidenceEvent, coup: str) -> bool:
     return isinstance(event, CoupVoided) and event.coup == coup
 
 
-def _read(data: bytes) -> Evidence:
+def read_evidence(data: bytes) -> Evidence:
+    """Return the content of an evidence file, of which nothing is verified but its form.
+
+    Raises:
+        InputError: the file is no evidence.
+        EvidenceFault: it is damaged, or not written in the one way.
+    """
     try:
         form = decode_json(data, _Form).form
         evidence = decode_json(data, Evidence) if form == FORM else None
@@ -226,7 +234,13 @@ def _checkpoint(
         checkpoint, note = parse_checkpoint(evidence.checkpoint.encode())
     except InputError as error:
         raise EvidenceFault("checkpoint", str(error)) from error
-    signers = signed_by(note, keys)
+    bound = [key for key in keys if is_bound_to(key, checkpoint.origin)]
+    signers = signed_by(note, bound)
+    if not signers and (others := signed_by(note, keys)):
+        names = " and ".join(sorted(key.name for key in others))
+        raise EvidenceFault(
+            "checkpoint", f"of {checkpoint.origin}, and signed by {names}, another table's key"
+        )
     if not signers:
         names = " and ".join(f"{each.name}+{each.key_id.hex()}" for each in note.signatures)
         known = {(key.name, key.key_id) for key in keys}
@@ -282,6 +296,26 @@ def _hash(text: str) -> bytes | None:
     return found if found.hex() == text and len(found) == hashlib.sha256().digest_size else None
 
 
+_OF_A_CORRECTION: Final = (
+    HandsCorrected, WagerCorrected, RulebookCorrected, CoupSettled, CoupVoided
+)  # fmt: skip
+
+
+def _begins_whole(records: Sequence[EvidenceEvent], record: EvidenceEvent) -> None:
+    """Check that a correction's events are here from the first of its transaction on."""
+    if not isinstance(record.event, _OF_A_CORRECTION):
+        return
+    cause = record.envelope.cause
+    mine = [each for each in records if each.envelope.cause == cause]
+    for index, each in enumerate(mine):
+        if (each.envelope.event_id, each.position - mine[0].position) != (
+            event_id(cause, index),
+            index,
+        ):
+            part = f"event at {each.position}"
+            raise EvidenceFault(part, "a part of what its transaction wrote is missing before it")
+
+
 def _complete(coup: str, records: Sequence[EvidenceEvent]) -> None:
     """Check that no event of the coup is missing and no foreign event follows its end."""
     causes = {r.envelope.cause for r in records if r.envelope.correlation == coup}
@@ -294,6 +328,8 @@ def _complete(coup: str, records: Sequence[EvidenceEvent]) -> None:
             raise EvidenceFault(f"event at {record.position}", "out of order")
         if over and record.envelope.cause not in causes:
             raise EvidenceFault(f"event at {record.position}", f"is none of coup {coup}")
+        if over:
+            _begins_whole(records, record)
         if not over and record.position != before + 1:
             raise EvidenceFault(
                 "events", f"position {before + 1} is missing from the coup's course"

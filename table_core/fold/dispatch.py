@@ -29,7 +29,7 @@ from events.types.commission import (
     CommissionUncollected,
 )
 from events.types.corrections import HandsCorrected, RulebookCorrected, WagerCorrected
-from events.types.integrity import CheckpointKeyChanged
+from events.types.integrity import CheckpointKeyChanged, LogAdopted
 from events.types.irregularities import (
     CardCorrected,
     CardEntered,
@@ -333,4 +333,5 @@ _FOLDS: Final[dict[type[TableEvent], Callable[[TableState, Any], TableState]]] =
     AggregateCapped: _on_nothing,
     BooksClosed: _on_nothing,
     CheckpointKeyChanged: _on_nothing,
+    LogAdopted: _on_nothing,
 }

@@ -8,7 +8,7 @@ from typing import Final
 from msgspec import Struct
 
 from events.money import Currency
-from events.types.integrity import CheckpointKeyChanged
+from events.types.integrity import CheckpointKeyChanged, LogAdopted
 from events.types.irregularities import DealerAssigned, IrregularityRecorded, ShoeErrorCleared
 from events.types.snapshot_anchor import BooksClosed
 from events.types.table import AlarmCleared, AlarmRaised, RulebookAdopted, ShoeReported, TableEvent
@@ -119,6 +119,9 @@ _WORDS: Final[dict[type[TableEvent], WordsOf]] = {
         lambda e: f"The books of shoe {e.shoe} are closed at position {e.size}."
     ),
     CheckpointKeyChanged: plain_words(lambda e: f"From here on checkpoints are signed by {e.key}."),
+    LogAdopted: plain_words(
+        lambda e: f"{e.by or 'The table'} adopted the {e.size:,} events before: {e.reason}."
+    ),
     AlarmRaised: _alarm,
     AlarmCleared: plain_words(lambda e: f"The alarm {e.alarm} is over."),
     IrregularityRecorded: decided(

@@ -22,6 +22,7 @@ from events.types.commission import (
     CommissionRecovered,
     CommissionUncollected,
 )
+from events.types.integrity import LogAdopted
 from events.types.snapshot_anchor import BooksClosed
 from events.types.table import CoupSettled, CoupVoided, ShoeEnded
 from table_core.process.log_effects import (
@@ -44,6 +45,7 @@ LANDMARKS: Final = frozenset(
         CommissionRecovered.TYPE,
         ShoeEnded.TYPE,
         BooksClosed.TYPE,
+        LogAdopted.TYPE,
     }
 )
 """Event types after which a checkpoint is due at once."""
@@ -92,6 +94,8 @@ class Checkpoints:
     def start(self) -> Steps[None]:
         """Announce the key, if it is a new one, and sign by it.
 
+        A log that the table has yet to vouch for is adopted first, and signed at once.
+
         Raises:
             LogUnwritable: the announcement or the first checkpoint could not be stored.
         """
@@ -99,12 +103,18 @@ class Checkpoints:
         self._looked = self._size
         self._made_us = (yield from Now()).mono_us
         signing, retiring = self._keys.signing, self._keys.retiring
+        adopts = self._writer.fault is None and (yield from DescribeLog()).adopts
+        if adopts:
+            yield from self._writer.adopt_log()
+            yield from LogLine("warning", "log.adopted", {"events": self._writer.state.position})
         if self._writer.fault is None and not self._in_force(signing):
             key = str(signing.verifier)
             yield from self._writer.announce_key(key)
             handed_over = {"key": key, "handed_over": retiring is not None}
             yield from LogLine("info", "checkpoint.key", handed_over)
             yield from self._make((signing, retiring) if retiring else (signing,))
+        elif adopts:
+            yield from self._make((signing,))
 
     def kick(self, *, again: bool = False) -> None:
         """Look soon: events came; or, `again`, the broker may have lost the newest checkpoint."""

@@ -56,6 +56,7 @@ class LogTail(NamedTuple):
         head: the newest hash of the chain.
         peaks: the roots of the perfect subtrees of the RFC 6962 tree over all events.
         closed: the log must be opened again: a failure left it in doubt.
+        adopts: no head of it was kept, and the table has yet to vouch for what is there.
     """
 
     origin: str
@@ -64,6 +65,7 @@ class LogTail(NamedTuple):
     head: bytes
     peaks: tuple[bytes, ...]
     closed: bool
+    adopts: bool = False
 
 
 class Append(Effect[tuple[Stored, ...]], frozen=True):

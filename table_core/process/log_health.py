@@ -17,10 +17,14 @@ class LogHealth:
     Args:
         writer: of the log.
         changed: called when an alarm may have changed.
+        unsigned: nobody signs the log, though somebody could: an alarm says so.
     """
 
-    def __init__(self, writer: TableWriter, changed: Callable[[], None]) -> None:
+    def __init__(
+        self, writer: TableWriter, changed: Callable[[], None], *, unsigned: bool = False
+    ) -> None:
         self._writer = writer
+        self._unsigned = unsigned
         self._changed = changed
         self._unwritable: str | None = None
 
@@ -56,3 +60,6 @@ class LogHealth:
         if self._writer.fault:
             text = f"{self._writer.fault}; betting is stopped: keep the log, restore a backup"
             yield Alarm(name="log_unsound", text=text)
+        if self._unsigned:
+            text = "no key signs this table's log: a past that somebody rewrote would not show"
+            yield Alarm(name="log_unsigned", text=text)

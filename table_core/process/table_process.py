@@ -57,6 +57,7 @@ class TableProcess:
         checkpoints: of the log, started; None where no key is configured.
         consumers: durable consumers that must acknowledge, `<user>/<consumer>`; others may.
         has_reader: whether a history reader answers `AskHistory`; else the table reads its log.
+        unsigned: a site runs the table without a key, which an alarm says.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class TableProcess:
         checkpoints: Checkpoints | None = None,
         consumers: Iterable[str] = (),
         has_reader: bool = False,
+        unsigned: bool = False,
     ) -> None:
         topics = writer.topics
         self._writer, self._topics, self._presence = writer, topics, presence
@@ -93,7 +95,7 @@ class TableProcess:
         self._state = LatestPublisher(topics.state, self._render, retain=True)
         self._acks = LatestPublisher(topics.shoe_ack, self._ack, retain=False, step="ack")
         self._alarms = AlarmPublisher(topics.alarm)
-        self._health = LogHealth(writer, self._state.kick)
+        self._health = LogHealth(writer, self._state.kick, unsigned=unsigned)
         self._requests = Requests(
             writer,
             ConsumerRequests(writer, self._consumers, Replays(topics)),

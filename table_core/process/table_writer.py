@@ -21,7 +21,7 @@ from events.json_form import decode_json
 from events.mqtt.process import LogLine, Now, Steps
 from events.mqtt.topics import Topics
 from events.types.envelope import encode_envelope
-from events.types.integrity import CheckpointKeyChanged
+from events.types.integrity import CheckpointKeyChanged, LogAdopted
 from events.types.irregularities import IrregularityRecorded
 from events.types.shoe_reports import ShoeAck, ShoeEvent
 from events.types.stored import Pending
@@ -62,7 +62,10 @@ from table_core.rules.rulebook import Rulebook
 from table_core.rules.rulebook_fault import RulebookFault
 from table_core.state.table import Coup, TableState
 
-__all__ = ["OF_A_COUP", "ShoeEventResult", "TableWriter", "parse_command"]
+FIRST_START: Final = "first_start"
+"""The reason of an adoption that nobody asked for: no head was kept yet."""
+
+__all__ = ["FIRST_START", "OF_A_COUP", "ShoeEventResult", "TableWriter", "parse_command"]
 
 OF_A_COUP: Final = (CorrectCard, CorrectHands, CorrectWager, CorrectRulebook, VoidCoup)
 """Commands that put a coup right, which may be of any shoe in the log."""
@@ -366,6 +369,19 @@ class TableWriter:
         """
         cause = f"core/checkpoint_key/{self.state.position + 1}"
         yield from self._append([CheckpointKeyChanged(key=key)], actor="core", cause=cause)
+
+    def adopt_log(self, *, by: str = "", reason: str = FIRST_START, kept: str = "") -> Steps[None]:
+        """Vouch for the log as it is; see `LogAdopted` for the arguments.
+
+        Raises:
+            LogUnwritable: nothing was stored.
+        """
+        tail = yield from DescribeLog()
+        adopted = LogAdopted(
+            size=tail.position, chain=tail.head.hex(), by=by, reason=reason, kept=kept
+        )
+        cause = f"core/adopted/{self.state.position + 1}"
+        yield from self._append([adopted], actor="core", cause=cause)
 
     def _append(
         self,

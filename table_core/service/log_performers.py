@@ -37,7 +37,7 @@ def log_performers(log: EventLog, probe: Callable[[str], None]) -> AtOnce:
     return {
         Append: lambda it: log.append(it.expected, it.entries, it.request),
         DescribeLog: lambda _: LogTail(
-            log.origin, log.position, log.base, log.head, log.peaks, log.closed
+            log.origin, log.position, log.base, log.head, log.peaks, log.closed, log.adopts
         ),
         FindEvent: lambda it: next(
             (stored for stored in log.read(it.start) if stored.type in it.types), None

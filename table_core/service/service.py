@@ -37,6 +37,7 @@ class TableService:
         inspection: verifies the whole log while the table runs.
         past: reads the log's past in another process; None where the table does so itself.
         consumers: durable consumers that must acknowledge, `<user>/<consumer>`; others may.
+        unsigned: no key is configured, which an alarm says.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class TableService:
         inspection: Inspection | None = None,
         past: HistoryReader | None = None,
         consumers: Iterable[str] = (),
+        unsigned: bool = False,
     ) -> None:
         self._past = past
         clock, status = table.clock, table.writer.topics.status(SERVICE)
@@ -56,6 +58,7 @@ class TableService:
             checkpoints=table.checkpoints,
             consumers=consumers,
             has_reader=past is not None,
+            unsigned=unsigned,
         )
         table.perform(process.start())
         self._shell = ProcessShell(

@@ -1,19 +1,22 @@
 """A table on its open log, with plain methods: whoever needs no broker calls them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from pathlib import Path
+from typing import Final, TypeVar
 
 from events.clock import Clock
 from events.commands.base import Answer, Command
 from events.commands.previews import Preview, ShowCoup, ShowRequest
 from events.log.store import EventLog
+from events.log.vouching import write_head
 from events.mqtt.process import Steps, no_probe
 from events.mqtt.process_shell import AtOnce, clock_and_log_lines, perform_at_once
 from events.mqtt.topics import Topics
+from events.structured_log import structlog
 from events.types.shoe_reports import ShoeAck, ShoeEvent
 from events.types.wagers import LimitsSet
 from table_core.process.checkpoints import CheckpointKeys, Checkpoints
-from table_core.process.log_effects import CiteProfile
+from table_core.process.log_effects import CiteProfile, StoreCheckpoint
 from table_core.process.previews import answer_preview
 from table_core.process.table_writer import ShoeEventResult, TableWriter
 from table_core.rules.rulebook import Rulebook
@@ -23,6 +26,7 @@ from table_core.state.table import TableState
 __all__ = ["Table"]
 
 _T = TypeVar("_T")
+_log: Final = structlog.get_logger()
 
 
 class Table:
@@ -41,6 +45,7 @@ class Table:
 
     Attributes:
         checkpoints: of the log; None before `sign_checkpoints`.
+        head: where the newest signed checkpoint is kept as well (`events.log.vouching`); or None.
         on_profile_cited: called with the hash of the wire profile that read a shoe event, before
             the event is appended; raises LogUnwritable where it must not be appended.
     """
@@ -61,9 +66,11 @@ class Table:
         self.log, self.clock, self.probe = log, clock, probe
         self.on_profile_cited: Callable[[str], None] = no_probe
         self.checkpoints: Checkpoints | None = None
+        self.head: Path | None = None
         self.performers: AtOnce = {
             **clock_and_log_lines(clock),
             **log_performers(log, probe),
+            StoreCheckpoint: self._store_checkpoint,
             CiteProfile: lambda it: self.on_profile_cited(it.profile_hash),
         }
         self.writer = TableWriter(
@@ -120,6 +127,19 @@ class Table:
         self.checkpoints = Checkpoints(self.writer, keys)
         self.perform(self.checkpoints.start())
         return self.checkpoints
+
+    def adopt_log(self, *, by: str, reason: str, kept: str) -> None:
+        """See `TableWriter.adopt_log`."""
+        self.perform(self.writer.adopt_log(by=by, reason=reason, kept=kept))
+
+    def _store_checkpoint(self, effect: StoreCheckpoint) -> None:
+        self.log.store_checkpoint(effect.note)
+        if self.head is None:
+            return
+        try:
+            write_head(self.head, effect.note)
+        except OSError as error:  # the next checkpoint replaces it; the log's own is stored
+            _log.error("checkpoint.head_not_kept", path=str(self.head), reason=str(error))
 
     def make_due_checkpoint(self) -> None:
         """See `Checkpoints.look`."""

@@ -9,6 +9,10 @@ from baccarat.cli.lazy import LazyGroup
 __all__ = ["log"]
 
 _COMMANDS: Final = {
+    "adopt": (
+        "baccarat.cli.log.adopt:adopt",
+        "Let the table of CONFIG vouch for its log as it is, in your name.",
+    ),
     "backup": (
         "baccarat.cli.log.copies:backup_command",
         "Copy LOG (table.sqlite), which may be in use, to a new FILE,...",

@@ -44,6 +44,11 @@ class WorldLedger:
         self._head = origin_hash(stream)
         self._books = PostingState()
 
+    @property
+    def head(self) -> bytes:
+        """The hash of the log's chain at the position."""
+        return self._head
+
     def book(self, facts: Iterable[LedgerEvent]) -> Sequence[LedgerEntry]:
         """Book events in the order of the log; those read before are dropped.
 

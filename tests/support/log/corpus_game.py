@@ -251,6 +251,7 @@ def play(log: EventLog) -> None:
     """Play it from the first event to the last, on an empty log of `ORIGIN`."""
     game = CorpusGame(log)
     game.table.sign_checkpoints(CheckpointKeys(KEY, None, 60))
+    game.table.adopt_log(by="s-1", reason="restored from the backup of Monday", kept="")
     play_scenes(game)
     game.perform(_WHATEVER_THE_SHOE_SAYS)
     game.table.make_due_checkpoint()

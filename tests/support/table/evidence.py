@@ -14,6 +14,7 @@ from events.commands.coup import CloseBetting, OpenBetting
 from events.commands.shoe import LoadShoe
 from events.commands.wagers import PlaceWager, WagerRequest
 from events.log.store import EventLog
+from events.log.vouching import LogKeys
 from events.mqtt.topics import Topics
 from events.proof.note import SigningKey
 from events.types.shoe_reports import AnyReport, DeviceResult, LinkOpen, LinkUp
@@ -41,11 +42,14 @@ class SignedTable:
         key: SigningKey = KEY,
         retiring: SigningKey | None = None,
         rulebook: str | Rulebook = "au-commission",
+        head: Path | None = None,
     ) -> None:
         self.clock = FakeClock()
-        self.log = EventLog.open(path, ORIGIN)
+        own = frozenset(each.verifier for each in (key, retiring) if each)
+        self.log = EventLog.open(path, ORIGIN, LogKeys(own, head) if head else None)
         book = load_rulebook(rulebook) if isinstance(rulebook, str) else rulebook
         self.table = Table(self.log, Topics("site", "t1"), book, self.clock, roles=ROLES)
+        self.table.head = head
         keys = CheckpointKeys(key, retiring, 300)
         self.checkpoints = self.table.sign_checkpoints(keys)
         self._transactions = self.log.position
@@ -85,6 +89,12 @@ class SignedTable:
         self.deal()
         self.say(DeviceResult(winner="player"))
 
+    def coup_dealt(self) -> None:
+        """The rest of a coup whose wagers were placed, and its checkpoint."""
+        self.deal()
+        self.say(DeviceResult(winner="player"))
+        self.table.make_due_checkpoint()
+
     def coup(self) -> str:
         """The same, and its checkpoint."""
         self.coup_without_checkpoint()
@@ -100,8 +110,9 @@ def signed_table(
     key: SigningKey = KEY,
     retiring: SigningKey | None = None,
     rulebook: str | Rulebook = "au-commission",
+    head: Path | None = None,
 ) -> Iterator[SignedTable]:
-    made = SignedTable(path, key=key, retiring=retiring, rulebook=rulebook)
+    made = SignedTable(path, key=key, retiring=retiring, rulebook=rulebook, head=head)
     try:
         yield made
     finally:

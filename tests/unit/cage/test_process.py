@@ -100,7 +100,7 @@ def cage() -> Cage:
 
 
 def test_a_connection_reads_again_after_what_is_booked() -> None:
-    assert Cage(40).asked == [("replay", {"transaction": "replay-7-1", "from": 41})]
+    assert Cage(40).asked == [("replay", {"transaction": "replay-7-1", "from": 40})]
 
 
 def test_what_is_received_is_booked_and_then_acknowledged(cage: Cage) -> None:
@@ -185,7 +185,7 @@ def test_what_a_replay_has_lost_is_requested_a_moment_after_its_end() -> None:
     for position in (1, 3):
         cage.event(position, replayed=True)
     cage.shell.passes(0.2)
-    assert [body["from"] for name, body in cage.asked if name == "replay"] == [1, 2]
+    assert [body["from"] for name, body in cage.asked if name == "replay"] == [1, 1]
 
 
 def test_live_events_do_not_hide_that_a_replay_brings_nothing() -> None:

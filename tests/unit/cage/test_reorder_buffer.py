@@ -2,11 +2,14 @@
 
 import random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from cage.ledger.received_event import LedgerEvent
 from cage.reorder_buffer import AHEAD_MOST, READY_MOST, ReorderBuffer
+from events.errors import LedgerError
 from tests.support.cage.feed_table import disorder
 
 
@@ -81,3 +84,14 @@ def test_the_bounds_hold_and_what_they_drop_is_known_to_be_missing() -> None:
     inflow.offer(fact(1))
     assert inflow.taken == AHEAD_MOST + 1
     assert inflow.behind
+
+
+def test_an_event_that_was_read_is_still_the_same_though_its_bytes_are_sealed() -> None:
+    known = replace(fact(3), stored=None)
+    inflow = ReorderBuffer(3, known.hash)
+    assert not inflow.offer(known)
+    with pytest.raises(LedgerError, match="event 3 is not the one that was read"):
+        inflow.offer(replace(known, hash=bytes(32)))
+    inflow.offer(fact(4))
+    with pytest.raises(LedgerError, match="event 4 is not"):
+        inflow.offer(replace(fact(4), hash=bytes(32)))

@@ -30,7 +30,7 @@ from events.types.commission import (
     PayerAmount,
     ReversedAmount,
 )
-from events.types.integrity import CheckpointKeyChanged
+from events.types.integrity import CheckpointKeyChanged, LogAdopted
 from events.types.irregularities import (
     CoupRealigned,
     DealerAssigned,
@@ -337,6 +337,7 @@ MOVES: list[tuple[TableEvent, set[str]]] = [
     (CAPPED, set()),
     (CLOSED, set()),
     (CheckpointKeyChanged(key="k"), set()),
+    (LogAdopted(size=1, chain="00", reason="first_start"), set()),
 ]
 
 

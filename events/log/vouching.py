@@ -1,0 +1,162 @@
+"""Whether a log's past is the table's own: its newest signatures, and the head kept outside it.
+
+Who can write the log's file can write another past, hashes included, and drop the checkpoints that
+would show it. A table that signed it at its next start would launder it. So the table also keeps
+the newest checkpoint that it signed in a file of its own, the *head*, and opens no log that does
+not go on from there. Without the head a log is adopted once, and an event says so.
+"""
+
+import sqlite3
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from events.clock import seconds_between
+from events.errors import InputError, LogRefused
+from events.log.disk import write_durably
+from events.proof.checkpoint import Checkpoint, is_bound_to, parse_checkpoint
+from events.proof.note import VerifierKey, signed_by
+from events.types.integrity import LogAdopted
+from events.types.table import CoupSettled
+
+__all__ = ["HEAD_SUFFIX", "SIGNING_INTERVAL_S", "LogKeys", "SignedHead", "head_of", "write_head"]
+
+HEAD_SUFFIX: Final = ".head"
+"""The suffix of the head's name, next to the log by default."""
+SIGNING_INTERVAL_S: Final = 300
+"""A kill leaves settlements unsigned for so long at most, in seconds of the log's own stamps."""
+_ADOPT: Final = (
+    "keep the files as they are and restore a verified backup; a log that a person answers for is "
+    "taken over by `baccarat log adopt CONFIG --by NAME --reason TEXT`"
+)
+_HEAD_BYTES: Final = 64 * 1024
+# A kill may come between the first checkpoint after an adoption and the head; not after a second.
+_ADOPTED: Final = """
+SELECT 1 FROM event WHERE type = ?
+AND (SELECT count(*) FROM checkpoint WHERE size >= event.position) > 1 LIMIT 1
+"""
+_SETTLED: Final = "SELECT position, at FROM event WHERE position > ? AND type = ? LIMIT 1"
+_NEWEST: Final = "SELECT at FROM event ORDER BY position DESC LIMIT 1"
+_MODE: Final = 0o600
+
+
+def head_of(log: Path) -> Path:
+    """Return where a log's head lies where the configuration names no other place."""
+    return log.with_name(log.name + HEAD_SUFFIX)
+
+
+def write_head(path: Path, note: bytes) -> None:
+    """Replace the head; durable on return.
+
+    Raises:
+        OSError: the disk refused; the old head stays.
+    """
+    write_durably(path, note, _MODE)
+
+
+class LogKeys(NamedTuple):
+    """What a table trusts of its own when it opens its log.
+
+    Args:
+        keys: its public keys, retired ones included.
+        head: the file of the newest checkpoint that it signed.
+    """
+
+    keys: frozenset[VerifierKey]
+    head: Path
+
+
+class SignedHead:
+    """The head, and what it demands of a log that is opened.
+
+    Args:
+        path: the log, for messages.
+        origin: `<site>/<table>`.
+        trust: the table's keys and its head.
+
+    Attributes:
+        kept: the head; None where there is no file.
+
+    Raises:
+        LogRefused: the head cannot be read, or none of the table's keys signed it.
+    """
+
+    def __init__(self, path: Path, origin: str, trust: LogKeys) -> None:
+        self._path = path
+        self._trust = trust
+        self.kept: Checkpoint | None = None
+        self.note = b""
+        try:
+            with trust.head.open("rb") as file:
+                self.note = file.read(_HEAD_BYTES)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise LogRefused(f"{trust.head}: cannot be read: {error.strerror}") from error
+        try:
+            self.kept, _ = parse_checkpoint(self.note)
+        except InputError as error:
+            raise self._refusal(f"{trust.head} holds {error}") from error
+        if self.kept.origin != origin:
+            raise self._refusal(f"{trust.head} is the head of {self.kept.origin!r}")
+        self.require_own(self.note, f"{trust.head}", origin)
+
+    def require_own(self, note: bytes, where: str, origin: str) -> None:
+        """Refuse a checkpoint that none of the table's keys signed.
+
+        Raises:
+            LogRefused: it is not the table's.
+        """
+        own = frozenset(key for key in self._trust.keys if is_bound_to(key, origin))
+        said = parse_checkpoint(note)[1]
+        if not signed_by(said, own):
+            names = " and ".join(f"{each.name}+{each.key_id.hex()}" for each in said.signatures)
+            raise self._refusal(f"{where} is signed by {names}, by no key of this table")
+
+    def check(self, db: sqlite3.Connection, end: int, signed: Checkpoint | None) -> bool:
+        """Check what the log's file has against the head; return whether the log is to be adopted.
+
+        Args:
+            db: the file, its chain checked.
+            end: the newest position.
+            signed: the newest checkpoint in the file, which is the table's own.
+
+        Raises:
+            LogRefused: the log's past is not what the table signed.
+        """
+        kept = self.kept
+        if kept is None:
+            if not end:
+                return False
+            if db.execute(_ADOPTED, (LogAdopted.TYPE,)).fetchone():
+                raise self._refusal(f"its head {self._trust.head} is missing")
+        elif kept.size > end:
+            told = f"missing: the log ends at {end}, but the table signed {kept.size} events"
+            raise self._refusal(told, end + 1)
+        elif signed is None or signed.size < kept.size:
+            raise self._refusal(f"the table's checkpoint of {kept.size} events is missing")
+        if signed is not None:
+            self._require_signed(db, signed.size)
+        return kept is None
+
+    def require_root(self, root: bytes) -> None:
+        """Refuse a log that has another root at the head's size.
+
+        Raises:
+            LogRefused: it has.
+        """
+        if self.kept is not None and root != self.kept.root:
+            told = f"rewritten since the table signed {self.kept.size} events"
+            raise self._refusal(told)
+
+    def _require_signed(self, db: sqlite3.Connection, size: int) -> None:
+        first = db.execute(_SETTLED, (size, CoupSettled.TYPE)).fetchone()
+        if first is None:
+            return
+        (newest,) = db.execute(_NEWEST).fetchone()
+        if seconds_between(first[1], newest) > SIGNING_INTERVAL_S:
+            told = f"unsigned: the table's signatures end at {size}, more than a kill leaves"
+            raise self._refusal(told, first[0])
+
+    def _refusal(self, what: str, position: int | None = None) -> LogRefused:
+        where = f"{self._path}" if position is None else f"{self._path}: position {position}"
+        return LogRefused(f"{where}: {what}; {_ADOPT}", position)

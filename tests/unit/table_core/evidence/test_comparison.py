@@ -1,0 +1,173 @@
+"""Evidence of one coup is whole or refused; two files of it are compared."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import convert
+
+from baccarat.cli.main import main
+from baccarat.history.evidence_from_log import NoEvidence, gather
+from events.cards import Card
+from events.commands.corrections import CorrectHands
+from events.errors import InputError
+from events.log.verify import verify
+from events.proof.note import SigningKey
+from table_core.evidence.bundle import (
+    Evidence,
+    encode_evidence,
+    read_evidence,
+    seal_evidence,
+    verify_evidence,
+)
+from table_core.evidence.comparison import compare_evidence
+from tests.support.table.coups import COUP
+from tests.support.table.evidence import KEY, signed_table
+
+PUBLIC = frozenset({KEY.verifier})
+AFTER_THE_CARDS = (
+    *("deal_completed", "result_confirmed", "coup_settled"),
+    *("commission_reversed", "commission_accrued", "commission_collected", "commission_refunded"),
+)
+NEIGHBOUR = SigningKey("site/t2", bytes(range(9, 41)))
+
+
+def of(path: Path, coup: str = COUP) -> bytes:
+    return gather(path, coup, build="test")
+
+
+def bet(path: Path, stake: int, *, key: SigningKey = KEY) -> Path:
+    """A log of one coup on which so much was staked."""
+    with signed_table(path, key=key) as table:
+        table.ready()
+        table.open((1, "player", stake))
+        table.coup_dealt()
+    return path
+
+
+@pytest.fixture(scope="module")
+def corrected(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, bytes]:
+    """The evidence of a coup before its sides were exchanged, and after."""
+    path = tmp_path_factory.mktemp("log") / "table.sqlite"
+    with signed_table(path) as table:
+        table.coup()
+        before = of(path)
+        player, banker = (Card("2D"), Card("3C")), (Card("9S"), Card("KH"))
+        table.ask(
+            "supervisor",
+            CorrectHands(
+                transaction=table.transaction(),
+                coup=COUP,
+                player=player,
+                banker=banker,
+                reason="sides exchanged",
+            ),
+        )
+        table.table.make_due_checkpoint()
+        after = of(path)
+    return before, after
+
+
+def changed(data: bytes, change: Callable[[dict[str, Any]], None]) -> bytes:
+    """The same, as a forger without a key can change and seal it."""
+    told = json.loads(data)
+    change(told)
+    return encode_evidence(seal_evidence(convert(told, Evidence)))
+
+
+def without(*types: str) -> Callable[[dict[str, Any]], None]:
+    def change(told: dict[str, Any]) -> None:
+        names = [json.loads(each["stored"])["type"] for each in told["events"]]
+        over = names.index("coup_settled")
+        told["events"] = [
+            each
+            for index, (each, name) in enumerate(zip(told["events"], names, strict=True))
+            if index <= over or name not in types
+        ]
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("left_out", "part"),
+    [
+        (("coup_settled",), "event at"),
+        (("hands_corrected",), "event at"),
+        (AFTER_THE_CARDS, "settlement"),
+    ],
+)
+def test_half_a_correction_proves_nothing(
+    corrected: tuple[bytes, bytes], left_out: tuple[str, ...], part: str
+) -> None:
+    assert verify_evidence(corrected[1], PUBLIC).ok
+    verdict = verify_evidence(changed(corrected[1], without(*left_out)), PUBLIC)
+    assert not verdict.ok
+    assert str(verdict.part).startswith(part)
+
+
+def test_a_correction_left_out_whole_is_older_and_shown_by_the_other(
+    corrected: tuple[bytes, bytes],
+) -> None:
+    before, after = map(read_evidence, corrected)
+    found = compare_evidence(before, after)
+    assert (found.result, found.newer) == ("newer", "second")
+    assert compare_evidence(after, before)._replace(reason="") == found._replace(
+        newer="first", reason=""
+    )
+    assert compare_evidence(after, after).result == "same"
+    everything = without(*{json.loads(each.stored)["type"] for each in after.events[-8:]})
+    hidden = read_evidence(changed(corrected[1], everything))
+    told = compare_evidence(hidden, after)
+    assert (told.result, told.position) == ("contradicting", found.position)
+    assert "the first: " in told.reason
+
+
+def test_two_histories_of_one_key_both_verify_and_contradict_one_another(tmp_path: Path) -> None:
+    files = []
+    for stake in (5000, 50_000):
+        data = of(bet(tmp_path / f"{stake}.sqlite", stake))
+        assert verify_evidence(data, PUBLIC).ok
+        files.append(tmp_path / f"{stake}.json")
+        files[-1].write_bytes(data)
+    first, second = (read_evidence(file.read_bytes()) for file in files)
+    assert compare_evidence(first, second).result == "contradicting"
+
+
+def test_the_key_of_another_table_proves_nothing(tmp_path: Path) -> None:
+    path = bet(tmp_path / "table.sqlite", 1000, key=NEIGHBOUR)
+    with pytest.raises(NoEvidence, match="signed by site/t2, another table's key"):
+        of(path)
+    told = verify(path, keys=frozenset({NEIGHBOUR.verifier}))
+    assert not told.ok
+
+
+def test_two_coups_are_not_compared(tmp_path: Path) -> None:
+    path = tmp_path / "table.sqlite"
+    with signed_table(path) as table:
+        coups = [table.coup() for _ in range(2)]
+    first, second = (read_evidence(of(path, coup)) for coup in coups)
+    with pytest.raises(InputError, match="two files about one coup"):
+        compare_evidence(first, second)
+
+
+def test_the_command_answers_with_its_exit_code(
+    corrected: tuple[bytes, bytes], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before, after, forged = (tmp_path / name for name in ("a.json", "b.json", "c.json"))
+    before.write_bytes(corrected[0])
+    after.write_bytes(corrected[1])
+    forged.write_bytes(of(bet(tmp_path / "table.sqlite", 7000)))
+    key = ["--key", str(KEY.verifier)]
+    rows = [
+        ([before, after, *key], 0, "newer: the second one goes on"),
+        ([after, after], 0, "same: the same events; no signature was checked, give --key"),
+        ([before, forged, *key], 1, "contradicting: two events at position"),
+        ([before, forged, "--key", str(NEIGHBOUR.verifier)], 1, "does not verify"),
+    ]
+    for args, code, told in rows:
+        assert main(["evidence", "compare", *map(str, args)]) == code
+        assert told in capsys.readouterr().out
+    assert main(["evidence", "compare", str(before), str(after), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["newer"] == "second"
