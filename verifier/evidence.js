@@ -4,10 +4,10 @@
 
 import { fromHex, hex, textOf, utf8 } from "./bytes.js";
 import { Coup, Fault, same } from "./coup.js";
-import { fault, readEvent } from "./envelope.js";
+import { eventId, fault, readEvent } from "./envelope.js";
 import { PARTS } from "./event_types.js";
 import { isIncluded } from "./merkle.js";
-import { isSignedBy, parseCheckpoint } from "./note.js";
+import { isBoundTo, isSignedBy, parseCheckpoint } from "./note.js";
 import { parseRulebook } from "./rulebook.js";
 import { sha256 } from "./sha256.js";
 
@@ -105,6 +105,7 @@ async function checkCheckpoint(file, keys) {
     const signers = checkpoint.note.signatures.map(({ name, id }) => `${name}+${id}`).join(", ");
     throw new Fault("checkpoint", `signed by ${signers}, and that key was not given`);
   }
+  if (!isBoundTo(signer, checkpoint.origin)) throw new Fault("checkpoint", `of ${checkpoint.origin}, and signed by ${signer.name}, another table's key`);
   if (checkpoint.origin !== file.origin) throw new Fault("origin", `${file.origin}, but the checkpoint is of ${checkpoint.origin}`);
   return { ...checkpoint, signer };
 }
@@ -171,7 +172,9 @@ function judgeCoup(file, events) {
 /** Nothing is left out up to the coup's end, and what stands behind it is of the coup. */
 function checkCourse(file, events) {
   const ends = ({ type, data }) => type === "coup_voided" || (type === "coup_settled" && data.settlement.phase === 2);
+  const behind = [];
   let over = false;
+  let end = null;
   let last = null;
   for (const event of events) {
     const { position } = event;
@@ -181,9 +184,33 @@ function checkCourse(file, events) {
       throw new Fault("events", `position ${last + 1} is missing from the coup's course`, last + 1);
     }
     if (over && !ours) throw new Fault(`event at ${position}`, `is none of coup ${file.coup}`, position);
-    over ||= ours && ends(event);
+    if (over) behind.push(event);
+    else if (ours && ends(event)) end = event;
+    over ||= end !== null;
     last = position;
   }
+  checkTransactions(end, behind);
+}
+
+/** What was said of the coup after its end is there from each transaction's first event on. */
+function checkTransactions(end, behind) {
+  const next = new Map();
+  if (end) next.set(end.cause, indexOf(end) + 1);
+  for (const event of behind) {
+    const index = next.get(event.cause) ?? 0;
+    // Payments of commission of several coups in one transaction: each names its coup.
+    const partial = index === 0 && event.type.startsWith("commission_");
+    if (!partial && eventId(event.cause, index) !== event.event_id) {
+      throw new Fault("events", `the transaction of the event at ${event.position} is not whole: something before it is missing`, event.position);
+    }
+    if (!partial) next.set(event.cause, index + 1);
+  }
+}
+
+/** @param {object} event @returns {number} its place among the events of its cause; -1 where its id has none */
+function indexOf({ cause, event_id: id }) {
+  for (let index = 0; index < 1000; index += 1) if (eventId(cause, index) === id) return index;
+  return -1;
 }
 
 /** @param {object} file @returns {string} the hash over all but the seal itself */
