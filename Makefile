@@ -25,7 +25,7 @@ export PATH := $(PATH):/usr/local/sbin:/usr/sbin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo quick test check sbom audit soak soak-processes soak-computing late broken mutants bench corpus reference lock clean
+.PHONY: help setup demo quick test check sbom audit soak soak-processes soak-computing late broken mutants bench corpus reference verifier lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /make \1\t/p' Makefile | expand -t 14
@@ -52,7 +52,7 @@ test: $(STAMP) ## the whole suite, against nats-server and mosquitto; ARGS="-k s
 	@exec $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile $(ARGS)
 
 # The real parts, installed where they are missing and we may.
-NEED_PARTS = for part in mosquitto postgresql chromium paho systemd; do \
+NEED_PARTS = for part in mosquitto postgresql chromium node paho systemd; do \
     sh tests/tools/need-$$part.sh || exit 1; done
 
 check: $(STAMP) ## lint, format, types and the house style
@@ -83,6 +83,7 @@ HAVE_AUDIT = [ $(AUDIT)/installed -nt requirements/audit.txt ] || { \
 soak: $(STAMP) ## the long tests, which `make test` leaves out; under three hours
 	@sh tests/tools/need-mosquitto.sh
 	@sh tests/tools/need-postgresql.sh
+	@sh tests/tools/need-node.sh
 	@$(BIN)/python -m pip install --quiet --require-hashes --only-binary :all: -r requirements/soak.txt \
 	    || echo "make soak: no atheris for this machine; the shoe is fuzzed without coverage" >&2
 	@mkdir -p $(SAYS)
@@ -134,6 +135,11 @@ bench: $(STAMP) ## the measured figures, each beside its floor
 corpus: $(STAMP) ## a log of every type of event, of the version in pyproject.toml, for the tests
 	@$(BIN)/python -m tests.tools.corpus
 	@$(BIN)/python -m tests.tools.kept
+
+verifier: ## what is made from the second verifier's sources: its event types, and its page
+	@sh tests/tools/need-node.sh
+	@node verifier/tools/make_types.mjs
+	@node verifier/tools/make_page.mjs
 
 reference: $(STAMP) ## the documents' tables of commands, and docs/schema, from the types
 	@$(BIN)/python -m tests.tools.reference

@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from displays.auth.accounts import UserAccounts
@@ -28,6 +28,7 @@ from displays.http.stream import StateStream, last_event_id
 from displays.http.words import LANGUAGES
 from displays.live import LiveState
 from displays.scoreboard.public_view import PublicRulebook
+from displays.verifier.page import page_policy, verify_page
 from events.clock import Clock
 
 __all__ = ["IDLE_SECONDS", "SCREENS_MOST", "LoginRules", "RulesSource", "make_app", "no_rules"]
@@ -151,6 +152,7 @@ class _Scoreboard:
             Route("/site-logo", self._site_logo, methods=["GET"]),
             Route("/events", self._events, methods=["GET"]),
             Route("/rules", self._rules, methods=["GET"]),
+            Route("/verify.html", self._verify, methods=["GET"]),
             Route("/health", self._health, methods=["GET"]),
         ]
 
@@ -196,6 +198,11 @@ class _Scoreboard:
             links=links,
             style=None,
         )
+
+    async def _verify(self, _: Request) -> Response:
+        """Answer with the verifier's page, whose own policy names the script that stands in it."""
+        page = verify_page()
+        return HTMLResponse(page, headers={"content-security-policy": page_policy(page)})
 
     async def _health(self, _: Request) -> Response:
         """Answer a health check: 200 while the screens are live, else 503."""

@@ -72,6 +72,8 @@ class Phase {
   constructor() {
     this.revision = 0;
     this.id = null;
+    /** The settlement in force. */
+    this.told = null;
     this.lines = [];
   }
 }
@@ -135,6 +137,7 @@ export class Coup {
 
   /** Say what settlements ask for and no event has told. @param {object} last event of their transaction */
   finish(last) {
+    if (this.isOver) this.checkStanding(last);
     const missing = (reason) => new Fault("events", `${last.type}: ${reason}`, last.position);
     if (this.capped.length) throw missing("an aggregate maximum cut a settlement, and no event tells it");
     const due = new Map();
@@ -182,6 +185,21 @@ export class Coup {
   openStakes() {
     const settled = new Set([1, 2].flatMap((phase) => this.phases[phase].lines.map((line) => line.wager)));
     return this.wagers.filter((wager) => !settled.has(wager.id)).map(({ id, seat, stake }) => ({ wager: id, seat, stake }));
+  }
+
+  /** What is in force must fit the cards, wagers and rulebook on record: else half a correction is here. */
+  checkStanding(last) {
+    // What the first phase of a void coup paid stands, in logs of 0.1.0 by whatever cards it was paid.
+    for (const phase of this.isVoid ? [2] : [1, 2]) {
+      const { told } = this.phases[phase];
+      const judged = told && this.judged(phase);
+      if (!judged) continue;
+      const fits = told.rulebook_hash === this.rulebook.hash && same([told.player, told.banker], [judged.hands.player, judged.hands.banker]);
+      const lines = linesOf(this, phase);
+      if (!fits || (lines.length && !lines.some((one) => same(one.lines, told.lines)))) {
+        throw new Fault("settlement", `the event at ${last.position}: its coup comes to another settlement than ${told.settlement_id}: half a correction`, last.position);
+      }
+    }
   }
 
   /** @returns {object} how the coup stands, as `expected` of an evidence file */
@@ -271,16 +289,17 @@ function checkSettlement(coup, data, event) {
   if (!phase) unfit("a coup has two phases", event);
   checkIdentity(coup, told, phase, event);
   checkCards(coup, told, event);
-  const { lines, capped } = linesOf(coup, told.phase);
-  if (lines && !same(lines, told.lines)) unfit(wrongLine(lines, told.lines), event);
-  coup[lines ? "judgedCount" : "unjudged"] += 1;
+  const ours = linesOf(coup, told.phase);
+  const fitting = ours.find(({ lines }) => same(lines, told.lines));
+  if (ours.length && !fitting) unfit(wrongLine(ours[0].lines, told.lines), event);
+  coup[ours.length ? "judgedCount" : "unjudged"] += 1;
   const totals = sums(told.lines);
   for (const key of Object.keys(totals)) {
     if (totals[key] !== told[key]) unfit(`${key} is ${totals[key]} by its lines, and ${told[key]} was written`, event);
   }
   checkDifference(told, phase.lines, event);
-  Object.assign(phase, { revision: told.revision, id: told.settlement_id, lines: told.lines });
-  coup.capped = (capped ?? []).map((one) => ({ ...one, id: told.settlement_id }));
+  Object.assign(phase, { revision: told.revision, id: told.settlement_id, told, lines: told.lines });
+  coup.capped = (fitting?.capped ?? []).map((one) => ({ ...one, id: told.settlement_id }));
 }
 
 /** @returns {string} which line is another than the rules make it */
@@ -313,11 +332,14 @@ function checkCards(coup, told, event) {
   }
 }
 
-/** @returns {{lines: object[]|null, capped?: object[]}} null where the rulebook is not at hand */
+/** @returns {{lines: object[], capped?: object[]}[]} what may stand; nothing where the rulebook is not at hand */
 function linesOf(coup, phase) {
-  if (!coup.rules) return { lines: null };
+  if (!coup.rules) return [];
   const wagers = coup.wagersOf(phase);
-  return coup.isVoid ? { lines: voidLines(wagers) } : settle(wagers, coup.rules, coup.judged(phase));
+  const settled = () => settle(wagers, coup.rules, coup.judged(phase));
+  if (!coup.isVoid) return [settled()];
+  // A void leaves the first phase paid, unless the rulebook or a person takes it back.
+  return phase === 1 ? [{ lines: voidLines(wagers) }, settled()] : [{ lines: voidLines(wagers) }];
 }
 
 /** What a revision changes for each seat; nothing is said where it changes no amount. */
@@ -408,8 +430,11 @@ function lay(coup, data, sign) {
   for (const { seat, amount } of data.amounts) coup.laid.set(seat, (coup.laid.get(seat) ?? 0) + sign * amount);
 }
 
-/** Events with which money of a settlement moves. */
-const MONEY = ["coup_settled", "coup_voided", "commission_accrued", "commission_reversed", "commission_returned"];
+/** Events with which money moves, or must. */
+const MONEY = [
+  "coup_settled", "coup_voided", "commission_accrued", "commission_reversed", "commission_returned",
+  "card_corrected", "card_marked_unreadable", "hands_corrected", "wager_corrected", "rulebook_corrected",
+];
 
 const HANDLERS = {
   betting_opened: (coup, data, event) => coup.pin(data.rulebook, data.rulebook_hash, event),

@@ -2,8 +2,10 @@
  * A stored event: its envelope (docs/bus.md) and the fields that its type and version have.
  */
 
+import { hex, utf8 } from "./bytes.js";
 import { RANKS, SUITS } from "./cards.js";
 import { PARTS, TYPES } from "./event_types.js";
+import { sha256 } from "./sha256.js";
 
 const ENVELOPE = {
   event_id: "string",
@@ -109,4 +111,9 @@ export function readEvent(stored, { stream, position }) {
   if (event.stream !== stream) throw new Error(`of another log: ${event.stream}`);
   if (event.position !== position) throw new Error(`says that it stands at ${event.position}`);
   return event;
+}
+
+/** @param {string} cause @param {number} index among the events of that cause @returns {string} */
+export function eventId(cause, index) {
+  return hex(sha256(utf8(`${cause}\n${index}`))).slice(0, 32);
 }

@@ -4,10 +4,10 @@
 
 import { fromHex, hex, textOf, utf8 } from "./bytes.js";
 import { Coup, Fault, same } from "./coup.js";
-import { fault, readEvent } from "./envelope.js";
+import { eventId, fault, readEvent } from "./envelope.js";
 import { PARTS } from "./event_types.js";
 import { isIncluded } from "./merkle.js";
-import { isSignedBy, parseCheckpoint } from "./note.js";
+import { isBoundTo, isSignedBy, parseCheckpoint } from "./note.js";
 import { parseRulebook } from "./rulebook.js";
 import { sha256 } from "./sha256.js";
 
@@ -87,22 +87,27 @@ function hasLoneSurrogate(value) {
   return typeof value === "object" && value !== null && Object.values(value).some(hasLoneSurrogate);
 }
 
-/** @returns {Promise<import("./note.js").Checkpoint>} */
-async function checkCheckpoint(file, key) {
+/** @returns {Promise<object>} the checkpoint, and the key that signed it */
+async function checkCheckpoint(file, keys) {
   let checkpoint;
   try {
     checkpoint = parseCheckpoint(file.checkpoint);
   } catch (error) {
     throw new Fault("checkpoint", error.message);
   }
-  const signed = await isSignedBy(checkpoint.note, key);
-  if (signed === null) {
+  let signer = null;
+  for (const key of keys) {
+    const signed = await isSignedBy(checkpoint.note, key);
+    if (signed === false) throw new Fault("checkpoint", `badly signed: what it says is not what ${key.name}+${key.id} signed`);
+    if (signed) signer ??= key;
+  }
+  if (!signer) {
     const signers = checkpoint.note.signatures.map(({ name, id }) => `${name}+${id}`).join(", ");
     throw new Fault("checkpoint", `signed by ${signers}, and that key was not given`);
   }
-  if (!signed) throw new Fault("checkpoint", `badly signed: what it says is not what ${key.name}+${key.id} signed`);
+  if (!isBoundTo(signer, checkpoint.origin)) throw new Fault("checkpoint", `of ${checkpoint.origin}, and signed by ${signer.name}, another table's key`);
   if (checkpoint.origin !== file.origin) throw new Fault("origin", `${file.origin}, but the checkpoint is of ${checkpoint.origin}`);
-  return checkpoint;
+  return { ...checkpoint, signer };
 }
 
 /** @returns {object[]} the envelopes, each proved to stand at its position */
@@ -167,7 +172,9 @@ function judgeCoup(file, events) {
 /** Nothing is left out up to the coup's end, and what stands behind it is of the coup. */
 function checkCourse(file, events) {
   const ends = ({ type, data }) => type === "coup_voided" || (type === "coup_settled" && data.settlement.phase === 2);
+  const behind = [];
   let over = false;
+  let end = null;
   let last = null;
   for (const event of events) {
     const { position } = event;
@@ -177,9 +184,33 @@ function checkCourse(file, events) {
       throw new Fault("events", `position ${last + 1} is missing from the coup's course`, last + 1);
     }
     if (over && !ours) throw new Fault(`event at ${position}`, `is none of coup ${file.coup}`, position);
-    over ||= ours && ends(event);
+    if (over) behind.push(event);
+    else if (ours && ends(event)) end = event;
+    over ||= end !== null;
     last = position;
   }
+  checkTransactions(end, behind);
+}
+
+/** What was said of the coup after its end is there from each transaction's first event on. */
+function checkTransactions(end, behind) {
+  const next = new Map();
+  if (end) next.set(end.cause, indexOf(end) + 1);
+  for (const event of behind) {
+    const index = next.get(event.cause) ?? 0;
+    // Payments of commission of several coups in one transaction: each names its coup.
+    const partial = index === 0 && event.type.startsWith("commission_");
+    if (!partial && eventId(event.cause, index) !== event.event_id) {
+      throw new Fault("events", `the transaction of the event at ${event.position} is not whole: something before it is missing`, event.position);
+    }
+    if (!partial) next.set(event.cause, index + 1);
+  }
+}
+
+/** @param {object} event @returns {number} its place among the events of its cause; -1 where its id has none */
+function indexOf({ cause, event_id: id }) {
+  for (let index = 0; index < 1000; index += 1) if (eventId(cause, index) === id) return index;
+  return -1;
 }
 
 /** @param {object} file @returns {string} the hash over all but the seal itself */
@@ -190,30 +221,30 @@ export function sealOf(file) {
 /**
  * Verify an evidence file.
  * @param {Uint8Array} data the file
- * @param {import("./note.js").Key} key the log's
+ * @param {import("./note.js").Key[]} keys the log's
  * @returns {Promise<object>} as `baccarat evidence verify --json` prints it
  */
-export async function verifyEvidence(data, key) {
-  return (await inspectEvidence(data, key)).verdict;
+export async function verifyEvidence(data, keys) {
+  return (await inspectEvidence(data, keys)).verdict;
 }
 
 /**
  * Verify an evidence file, and say how far it was read.
  * @returns {Promise<{verdict: object, position: number|null, file: object|null, coup: Coup|null}>}
  */
-export async function inspectEvidence(data, key) {
+export async function inspectEvidence(data, keys) {
   const verdict = { ok: false, part: null, reason: null, coup: null, origin: null, size: null, key: null, events: 0, expected: null };
   const found = { verdict, position: null, file: null, coup: null };
   try {
     const file = readForm(data);
     found.file = file;
     verdict.coup = file.coup;
-    const checkpoint = await checkCheckpoint(file, key);
+    const checkpoint = await checkCheckpoint(file, keys);
     found.coup = judgeCoup(file, provedEvents(file, checkpoint));
     if (!same(found.coup.expected(), file.expected)) throw new Fault("expected", "the coup comes to another result");
     if (sealOf(file) !== file.seal) throw new Fault("seal", "the file is not as it was sealed, though all that is signed is");
-    const { origin, size } = checkpoint;
-    Object.assign(verdict, { ok: true, origin, size, key: key.text, events: file.events.length, expected: file.expected });
+    const { origin, size, signer } = checkpoint;
+    Object.assign(verdict, { ok: true, origin, size, key: signer.text, events: file.events.length, expected: file.expected });
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     Object.assign(verdict, { part: error.part, reason: error.message });

@@ -4,14 +4,15 @@
 
 import { concat, fromBase64, hex, sameBytes, textOf, uint64, utf8 } from "./bytes.js";
 import { Coup, Fault } from "./coup.js";
-import { readEvent } from "./envelope.js";
+import { eventId, readEvent } from "./envelope.js";
 import { Tree } from "./merkle.js";
-import { cosignedAt, isSignedBy, parseCheckpoint, parseKey } from "./note.js";
+import { cosignedAt, isBoundTo, isSignedBy, parseCheckpoint, parseKey } from "./note.js";
 import { parseRulebook } from "./rulebook.js";
 import { sha256 } from "./sha256.js";
 import { contradiction, parseProfile } from "./wire.js";
 
 export const FORMAT = "baccarat-log/1";
+const UNSIGNED_MS = 5 * 60 * 1000;
 const CHAIN = utf8("bac/event/1");
 
 /** @param {string} text the first line @returns {boolean} whether this means to be an exported log */
@@ -104,7 +105,7 @@ export class LogVerifier {
   checkId({ cause, event_id: id, position }) {
     const index = cause === this.cause.text ? this.cause.index + 1 : 0;
     this.cause = { text: cause, index };
-    if (hex(sha256(utf8(`${cause}\n${index}`))).slice(0, 32) !== id) wrong("its id does not follow from its cause", position);
+    if (eventId(cause, index) !== id) wrong("its id does not follow from its cause", position);
   }
 
   edition({ edition, hash, text }) {
@@ -134,7 +135,7 @@ export class LogVerifier {
     coup.report = this.report;
     coup.take(event);
     this.onCoup?.(id, event, this.report);
-    if (type === "coup_settled") this.settled.push(position);
+    if (type === "coup_settled") this.settled.push({ position, at: event.at });
   }
 
   newCoup(id) {
@@ -234,6 +235,7 @@ export class LogVerifier {
   async signersOf({ name, checkpoint }, known) {
     const signers = [];
     for (const key of known.values()) {
+      if (!isBoundTo(key, this.header.origin)) continue;
       const signed = await isSignedBy(checkpoint.note, key);
       if (signed === false) wrong(`${name} is badly signed: the signature of ${key.name} is wrong`);
       if (signed) signers.push(key.text);
@@ -271,6 +273,8 @@ export class LogVerifier {
   async verdict() {
     if (!this.ended) wrong("the export was cut: it has no end", this.tree.size + 1);
     const { signedTo, keys } = await this.signatures();
+    const unsigned = this.settled.filter(({ position }) => position > signedTo);
+    this.checkUnsigned(unsigned, signedTo);
     return {
       ok: true,
       events: this.tree.size,
@@ -279,9 +283,18 @@ export class LogVerifier {
       reason: null,
       signed_to: signedTo,
       keys,
-      unsigned_settlements: this.settled.filter((position) => position > signedTo).length,
+      unsigned_settlements: unsigned.length,
       judged: this.judged(),
     };
+  }
+
+  /** A kill leaves the settlements of a few minutes unsigned; with a key given, more is a no. */
+  checkUnsigned(unsigned, signedTo) {
+    if (!this.keys.length || !unsigned.length) return;
+    const [first, last] = [unsigned[0], unsigned.at(-1)];
+    if (Date.parse(last.at) - Date.parse(first.at) > UNSIGNED_MS) {
+      wrong(`unsigned: the signatures reach ${signedTo} events, and ${unsigned.length} settlements are behind them; a kill leaves few`, first.position);
+    }
   }
 
   /** @returns {object} how much was judged again, and how much could not be */

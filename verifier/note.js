@@ -96,6 +96,12 @@ export function canVerify() {
   return Boolean(globalThis.crypto?.subtle);
 }
 
+/** @param {Key} key @param {string} origin @returns {boolean} false for a key that is named after another table */
+export function isBoundTo(key, origin) {
+  if (!/^[a-z0-9_-]+\/[a-z0-9_-]+$/.test(key.name) || key.name === origin) return true;
+  return key.name.startsWith(`${origin}-`) && /^[0-9]+$/.test(key.name.slice(origin.length + 1));
+}
+
 /** @param {Key} key @param {Uint8Array} message @param {Uint8Array} signature */
 async function isSigned(key, message, signature) {
   if (signature.length !== 64) return false;

@@ -12,6 +12,7 @@ from baccarat.cli.progress import show_progress, stderr_is_terminal
 from baccarat.cli.shown import say
 from baccarat.history.evidence_from_log import NoEvidence, build_name, gather
 from baccarat.rulebooks.editions import available_rulebooks_with_warnings
+from displays.verifier.page import page_with_evidence
 from events.cards import Card
 from events.errors import InputError, LogError
 from events.free_text import show_lines, show_text
@@ -46,15 +47,24 @@ def evidence() -> None:
 @evidence.command(_MAKE)
 @click.argument("log", type=click.Path(path_type=Path))
 @click.option("--coup", required=True, metavar="ID", help="<shoe>/<number>: 20261127-01/31.")
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE")
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE")
+@click.option("--html", type=click.Path(path_type=Path), metavar="FILE",
+              help="The evidence within a page that verifies it.")  # fmt: skip
 @click.option("--rulebook", "rulebooks", type=click.Path(path_type=Path), multiple=True,
               metavar="FILE", help="One that is neither beside LOG nor shipped.")  # fmt: skip
-def _make(log: Path, coup: str, output: Path, rulebooks: tuple[Path, ...]) -> int:
+def _make(
+    log: Path, coup: str, output: Path | None, html: Path | None, rulebooks: tuple[Path, ...]
+) -> int:
     """Write the evidence for coup ID of LOG to FILE.
+
+    With `--html` it is written within a page that verifies it in a browser. Such a page proves
+    nothing about itself: whoever gets it saves the evidence from it, and takes a page of their own.
 
     LOG stays as it is, and may be in use. Exit code 1: the coup cannot be proved; 2: there is no
     such log or coup.
     """
+    if output is None and html is None:
+        raise InputError("-o FILE is missing, or --html FILE")
     progress = show_progress if stderr_is_terminal() else None
     at_hand = available_rulebooks_with_warnings(log, map(str, rulebooks))
     try:
@@ -63,8 +73,13 @@ def _make(log: Path, coup: str, output: Path, rulebooks: tuple[Path, ...]) -> in
         reason = str(no).removeprefix(f"{log}: ")
         say(f"{log}: {reason}", err=True)
         return EXIT_NO
-    write_whole(output, data, "-o")
-    say(f"{output}: coup {coup}, {len(data):,} bytes", err=True)
+    if output is not None:
+        write_whole(output, data, "-o")
+        say(f"{output}: coup {coup}, {len(data):,} bytes", err=True)
+    if html is not None:
+        write_whole(html, page_with_evidence(data).encode(), "--html")
+        say(f"{html}: coup {coup}; the page proves nothing about itself: its reader saves the "
+            "evidence and verifies it with a page or a command of their own", err=True)  # fmt: skip
     return EXIT_DONE
 
 

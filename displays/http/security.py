@@ -51,7 +51,6 @@ _ALWAYS: Final = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), microphone=(), geolocation=()",
 }
-_OWN: Final = "content-security-policy"
 _YEAR: Final = "max-age=31536000"
 
 
@@ -69,7 +68,7 @@ class BadBody(ValueError):  # noqa: N818 - named for what it is
 
 
 class SecurityHeaders:
-    """Middleware that adds the strict headers to every response.
+    """Middleware that adds the strict headers to every response that does not bring its own.
 
     Args:
         app: the application.
@@ -89,11 +88,8 @@ class SecurityHeaders:
         async def add(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                own = headers.get(_OWN)
                 for name, value in self._headers.items():
-                    headers[name] = value
-                if own is not None:
-                    headers[_OWN] = own  # of a page that is a file by itself
+                    headers.setdefault(name, value)
                 # The browser revalidates every time, and loads a file only if it has changed.
                 headers.setdefault("cache-control", "no-cache")
             await send(message)

@@ -158,7 +158,7 @@ const partName = (part) => say(`part.${part.startsWith("event at") ? "event" : p
 
 /** Verify evidence and show it. */
 async function runEvidence(key) {
-  const { verdict, position, file, coup } = await inspectEvidence(state.data, key);
+  const { verdict, position, file, coup } = await inspectEvidence(state.data, [key]);
   state.shown = verdict;
   showVerdict(verdict.ok, [
     ["part", verdict.part && partName(verdict.part)], ["position", position], ["reason", verdict.reason], ["coup", verdict.coup],

@@ -1,5 +1,5 @@
 /**
- * Write verify.html, one self-contained file, from the modules: `node verifier/tools/make_page.mjs`.
+ * Write displays/verifier/verify.html, one self-contained file, from the modules: `node verifier/tools/make_page.mjs`.
  *
  * With `--check` nothing is written, and the exit code says whether the file is current. Each module
  * becomes a function that returns its exports, so that names of two modules never meet.
@@ -9,6 +9,7 @@ import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 
 const FOLDER = new URL("../", import.meta.url);
+const SHIPPED = "../displays/verifier/";
 const read = (path) => readFileSync(new URL(path, FOLDER), "utf8");
 const hash = (text, form) => createHash("sha256").update(text).digest(form);
 
@@ -41,9 +42,9 @@ const page = read("page/page.html").replace(/@[A-Z]+@/g, (mark) => fill[mark]);
 const published = `${hash(page, "hex")}  verify.html\n`;
 
 if (!process.argv.includes("--check")) {
-  writeFileSync(new URL("verify.html", FOLDER), page);
-  writeFileSync(new URL("verify.html.sha256", FOLDER), published);
-} else if (read("verify.html") !== page || read("verify.html.sha256") !== published) {
-  console.error("verifier/verify.html is not current: run node verifier/tools/make_page.mjs");
+  writeFileSync(new URL(`${SHIPPED}verify.html`, FOLDER), page);
+  writeFileSync(new URL(`${SHIPPED}verify.html.sha256`, FOLDER), published);
+} else if (read(`${SHIPPED}verify.html`) !== page || read(`${SHIPPED}verify.html.sha256`) !== published) {
+  console.error("displays/verifier/verify.html is not current: run node verifier/tools/make_page.mjs");
   process.exit(1);
 }

@@ -42,7 +42,7 @@ const ANSWERS = {
   evidence: async ({ base64, key }) => {
     const data = Buffer.from(base64, "base64");
     if (!isEvidence(data)) return { code: 2 };
-    const verdict = await verifyEvidence(data, parseKey(key));
+    const verdict = await verifyEvidence(data, [parseKey(key)]);
     return { code: verdict.ok ? 0 : 1, ...verdict };
   },
 };
