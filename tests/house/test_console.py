@@ -34,6 +34,7 @@ def test_the_console_says_what_the_document_shows(command: str, shown: str, tmp_
         text=True,
         check=False,
         timeout=60,
+        cwd=tmp_path,
         env=os.environ | {"PATH": path, "PYTHONPATH": str(ROOT)},
     )
     assert (done.returncode, done.stdout) == (0, shown), done.stderr
