@@ -464,13 +464,14 @@ def longest_run(faces: list[str], name: str, earlier: list[str]) -> RepeatedRun 
 
 
 def _common(faces: list[str], earlier: list[str], length: int) -> tuple[int, int] | None:
+    text, before, width = "".join(faces), "".join(earlier), _FACE * length
     places: dict[str, int] = {}
-    for at in range(len(earlier) - length + 1):
-        places.setdefault("".join(earlier[at : at + length]), at)
-    for at in range(len(faces) - length + 1):
-        there = places.get("".join(faces[at : at + length]))
+    for at in range(0, len(before) - width + 1, _FACE):
+        places.setdefault(before[at : at + width], at)
+    for at in range(0, len(text) - width + 1, _FACE):
+        there = places.get(text[at : at + width])
         if there is not None:
-            return at, there
+            return at // _FACE, there // _FACE
     return None
 
 
