@@ -19,8 +19,8 @@ __all__ = [
     "LogFile",
     "PlainFile",
     "is_packed",
-    "open_database",
     "open_file",
+    "open_plain",
     "present_form",
     "unpack_to",
 ]
@@ -140,28 +140,10 @@ def open_file(path: Path) -> LogFile:
     """
     path = present_form(path)
     if not is_packed(path):
-        return PlainFile(_immutable(path))
+        return PlainFile(open_plain(path))
     from events.log.packed_file import PackedFile  # noqa: PLC0415 - loads zstd, where it is used
 
     return PackedFile.open(path)
-
-
-def open_database(path: Path) -> sqlite3.Connection:
-    """Open a closed file as a SQLite database: a packed one is unpacked into a temporary one.
-
-    Raises:
-        sqlite3.Error, OSError: as `open_file`.
-    """
-    path = present_form(path)
-    if not is_packed(path):
-        return _immutable(path)
-    db = sqlite3.connect("", isolation_level=None)
-    try:
-        unpack_to(path, db)
-    except BaseException:
-        db.close()
-        raise
-    return db
 
 
 def unpack_to(path: Path, db: sqlite3.Connection) -> None:
@@ -177,7 +159,8 @@ def unpack_to(path: Path, db: sqlite3.Connection) -> None:
         copy_to_database(packed, db)
 
 
-def _immutable(path: Path) -> sqlite3.Connection:
+def open_plain(path: Path) -> sqlite3.Connection:
+    """Open a closed file that is a SQLite file; it stays unchanged to the last byte."""
     uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
     db = sqlite3.connect(uri, uri=True, isolation_level=None)
     db.execute("PRAGMA trusted_schema=OFF")

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from events.errors import InputError, LogRefused, UnreadableEvent
-from events.log.closed_file import open_database
 from events.log.newest_anchor import ChainStart, newest_anchor, start_of_file
 from events.log.schema import (
     APPLICATION_ID,
@@ -27,7 +26,7 @@ from events.log.schema import (
     rows_made_by,
     rows_of,
 )
-from events.log.segments import archive_folder, find_segments
+from events.log.segments import archive_folder, find_segments, open_segment
 from events.log.verify import BadFile, RecordJudge
 from events.log.vouching import LogKeys, SignedHead
 from events.log.wal import wal_damage, wal_of
@@ -218,7 +217,7 @@ def _root_in_closed(path: Path, origin: str, base: int, size: int) -> bytes:
     """Return the root at a size within the newest closed file, after checking its chain."""
     file = find_segments(archive_folder(path), origin, base)[-1]
     try:
-        with closing(open_database(file.path)) as db:
+        with closing(open_segment(file.path)) as db:
             position, head, tree = newest_anchor(db, size) or start_of_file(db, origin)
             for found, stored, digest in db.execute(_BARE, (position, size)):
                 head = next_hash(head, stored)
@@ -226,7 +225,7 @@ def _root_in_closed(path: Path, origin: str, base: int, size: int) -> bytes:
                     raise _refusal(file.path, "the hash chain breaks here", position + 1)
                 tree.add(stored)
                 position = found
-    except (*_UNREADABLE, TypeError) as error:
+    except (*_UNREADABLE, TypeError, OSError) as error:
         raise _refusal(file.path, f"unreadable: {error}") from error
     return tree.root()
 

@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from events.errors import LogRefused, LogUnwritable
-from events.log.closed_file import PACKED, PLAIN, open_database, unpack_to
+from events.log.closed_file import PACKED, PLAIN, unpack_to
 from events.log.disk import remove_database, sync
 from events.log.packed_file import DamagedFile, write_packed
 from events.log.reader import reading
-from events.log.segments import archive_folder
+from events.log.segments import archive_folder, open_segment
 from events.log.verify import verify
 
 __all__ = ["Conversion", "convert"]
@@ -125,7 +125,7 @@ def _other(path: Path) -> Path:
 
 def _write(path: Path, part: Path, origin: str) -> None:
     if path.suffix == PLAIN:
-        with closing(open_database(path)) as db, part.open("wb") as file:
+        with closing(open_segment(path)) as db, part.open("wb") as file:
             write_packed(db, origin, file)
         return
     with closing(sqlite3.connect(part, isolation_level=None)) as db:
@@ -143,7 +143,7 @@ def _require_same(path: Path, part: Path) -> None:
 
 def _opened(path: Path) -> sqlite3.Connection:
     if path.suffix != _PART:
-        return open_database(path)
+        return open_segment(path)
     if path.stem.endswith(PLAIN):
         return sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)
     db = sqlite3.connect("", isolation_level=None)

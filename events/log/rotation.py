@@ -138,7 +138,10 @@ def finish_rotation(log: Path, origin: str) -> None:
     """
     remove_database(next_file_of(log))
     for file in segments_in(archive_folder(log), origin):
-        status = file.path.lstat()
+        try:
+            status = file.path.lstat()
+        except FileNotFoundError:
+            continue  # packed at this very moment
         if log.exists() and os.path.samestat(status, log.stat()):
             file.path.unlink()  # only the second name: the file is still the log
             sync(file.path.parent)

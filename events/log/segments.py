@@ -17,7 +17,14 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
 from events.errors import LogRefused
-from events.log.closed_file import LogFile, open_file
+from events.log.closed_file import (
+    LogFile,
+    is_packed,
+    open_file,
+    open_plain,
+    present_form,
+    unpack_to,
+)
 from events.proof.chain import next_hash, origin_hash
 
 __all__ = [
@@ -26,6 +33,7 @@ __all__ = [
     "Segments",
     "archive_folder",
     "find_segments",
+    "open_segment",
     "segment_name",
     "segments_in",
 ]
@@ -102,6 +110,27 @@ def find_segments(folder: Path, origin: str, base: int) -> tuple[Segment, ...]:
         chosen.append(ending[0])
         end = ending[0].first
     return tuple(reversed(chosen))
+
+
+def open_segment(path: Path) -> sqlite3.Connection:
+    """Open a closed file as a database: a packed one is unpacked into a temporary one.
+
+    Readers of some events use `events.log.closed_file.open_file`, which unpacks only those.
+
+    Raises:
+        sqlite3.Error: it cannot be read.
+        OSError: the same, of a packed file.
+    """
+    path = present_form(path)
+    if not is_packed(path):
+        return open_plain(path)
+    db = sqlite3.connect("", isolation_level=None)
+    try:
+        unpack_to(path, db)
+    except BaseException:
+        db.close()
+        raise
+    return db
 
 
 class Segments:

@@ -20,7 +20,7 @@ from typing import Final, NamedTuple, Protocol
 
 from events.clock import seconds_between
 from events.errors import InputError, LogRefused, UnreadableEvent
-from events.log.closed_file import is_packed, open_database
+from events.log.closed_file import is_packed
 from events.log.newest_anchor import ChainStart, start_at_anchor, start_of_file, start_of_log
 from events.log.read_only_copy import open_snapshot, readable_copy
 from events.log.schema import (
@@ -34,7 +34,7 @@ from events.log.schema import (
     rows_made_by,
     rows_of,
 )
-from events.log.segments import archive_folder, find_segments
+from events.log.segments import archive_folder, find_segments, open_segment
 from events.log.wal import wal_damage, wal_of
 from events.proof.chain import next_hash
 from events.proof.checkpoint import (
@@ -159,11 +159,13 @@ def _odd_triggers(db: sqlite3.Connection, version: int) -> str | None:
 
 
 def verify_size(copy: Path, db: sqlite3.Connection) -> None:
-    """Verify that a file without a WAL is whole pages.
+    """Verify that a file without a WAL is whole pages; hashes of its own cover a packed one.
 
     Raises:
         BadFile: it is not.
     """
+    if is_packed(copy):
+        return
     wal = wal_of(copy)
     if wal.exists() and wal.stat().st_size > 0:
         return  # the WAL may hold what the main file lacks
@@ -457,12 +459,11 @@ def _verify_closed_files(
     for file in files:
         try:
             verify_no_side_files(file.path, closed=True)
-            with closing(open_database(file.path)) as db:
+            with closing(open_segment(file.path)) as db:
                 origin, version, odd = verify_format(db)
                 if origin != walk.origin:
                     raise BadFile(f"the log of {origin}, not of {walk.origin}")  # noqa: TRY301 - named below
-                if not is_packed(file.path):
-                    verify_size(file.path, db)
+                verify_size(file.path, db)
                 _verify_file(walk, db, version, stored)
                 if walk.position != file.last:
                     told = f"ends at {walk.position}, not at {file.last}"

@@ -30,7 +30,11 @@ from table_core.rules.pay_scale import pay_scale
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.settlement import CapApplied, settle_with_caps
 from table_core.rules.table_limits import apply_limits
-from table_core.rules.wager_checks import below_minimum, unsupported_side_bets
+from table_core.rules.wager_checks import (
+    any_needs_main,
+    below_minimum,
+    unsupported_side_bets,
+)
 from table_core.state.corrected_coup import (
     first_phase_revision,
     known_faces,
@@ -224,6 +228,8 @@ class DecisionBuilder:
         What that leaves below the minimum of its bet goes back as well.
         """
         coup, rulebook = self.coup, apply_limits(context.rulebook, self.state.limits)
+        if not any_needs_main(rulebook, coup.wagers):
+            return
         lacks = unsupported_side_bets(rulebook, coup.wagers, coup.standing)
         lacking = [w for w, lack in zip(coup.wagers, lacks, strict=True) if lack is not None]
         if not lacking:

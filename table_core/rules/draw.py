@@ -113,10 +113,10 @@ def hand_due(
         The hand, or None when the deal is complete, and the rules applied so far. Where a hand is
         due the last rule is the one that makes the card due.
     """
-    came = min(len(player), _TWO) + min(len(banker), _TWO)
-    if came < len(INITIAL):
+    if len(player) < _TWO or len(banker) < _TWO:
+        came = min(len(player), _TWO) + min(len(banker), _TWO)
         return INITIAL[came].hand, INITIAL[: came + 1]
-    totals = _of_two(*player[:_TWO]), _of_two(*banker[:_TWO])
+    totals = _of_two(player[0], player[1]), _of_two(banker[0], banker[1])
     rules = _players_rules(*totals)
     third: int | None = None
     if rules[-1].draws:

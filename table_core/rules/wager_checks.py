@@ -28,6 +28,7 @@ __all__ = [
     "MIN_SEAT",
     "OPTIONS",
     "SIDES",
+    "any_needs_main",
     "below_minimum",
     "check_further_wagers",
     "check_wagers",
@@ -155,6 +156,12 @@ def below_minimum(
     """
     so_far = _AcceptedWagers(rulebook, standing)
     return tuple(_still_below(wager, so_far) for wager in wagers)
+
+
+def any_needs_main(rulebook: Rulebook, wagers: Iterable[Wager]) -> bool:
+    """Return whether one of the wagers is a side bet that needs a main wager."""
+    bets = [rulebook.bets.get(name) for name in {wager.bet for wager in wagers}]
+    return any(bet is not None and bet.requirement is not Requirement.NONE for bet in bets)
 
 
 def mains_for(rulebook: Rulebook, bet: Bet) -> Collection[str]:

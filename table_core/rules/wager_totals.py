@@ -176,19 +176,20 @@ class WagerTotalsBuilder:
     def standing(self) -> WagerTotals:
         """Return the totals as they are now; the tally may not be used any more."""
         buckets, by_bet, boxes = dict(self._before.buckets), self.by_bet, self._boxes
-        for number, names in _by_bucket(self._new).items():
-            buckets[number] = buckets.get(number, _NO_IDS) | names
+        for name in self._new:
+            number = _bucket(name)
+            buckets[number] = buckets.get(number, _NO_IDS) | {name}
         patrons = dict(self._before.patrons)
-        for number, names in _by_bucket(self._own).items():
+        for patron, bets in self._own.items():
+            number = _bucket(patron)
             those = patrons[number] = dict(patrons.get(number, _NOBODY))
-            those |= {patron: self._own[patron] for patron in names}
+            those[patron] = bets
+            if not bets:
+                del those[patron]
         if self._gone:
-            for number, names in _by_bucket(self._gone).items():
-                buckets[number] = buckets.get(number, _NO_IDS) - names
-            for number, names in _by_bucket(self._own).items():
-                for patron in names:
-                    if not self._own[patron]:
-                        del patrons[number][patron]
+            for name in self._gone:
+                number = _bucket(name)
+                buckets[number] = buckets.get(number, _NO_IDS) - {name}
             buckets = {number: names for number, names in buckets.items() if names}
             patrons = {number: those for number, those in patrons.items() if those}
             by_bet = {bet: stake for bet, stake in by_bet.items() if stake}
@@ -217,13 +218,6 @@ class WagerTotalsBuilder:
             self._own_boxes.add(seat)
             self._boxes[seat] = dict(self._boxes.get(seat, _EMPTY))
         return self._boxes[seat]
-
-
-def _by_bucket(names: Iterable[str]) -> dict[int, set[str]]:
-    found: dict[int, set[str]] = {}
-    for name in names:
-        found.setdefault(_bucket(name), set()).add(name)
-    return found
 
 
 def add_wagers(standing: WagerTotals, wagers: Iterable[Wager]) -> WagerTotals:
@@ -296,11 +290,8 @@ def bounds_refusal(standing: WagerTotals, asked: Sequence[Wager]) -> Refusal | N
             return refuse(
                 "invalid_patron", f"a patron's reference has 1 to {MAX_PATRON} characters"
             )
-    after = WagerTotalsBuilder(standing)
-    for wager in asked:
-        after.add(wager)
-    if after.staked > MAX_STAKED:
+    if standing.staked + sum([wager.stake for wager in asked]) > MAX_STAKED:
         return refuse("table_maximum", f"one coup takes {MAX_STAKED} minor units at the most")
-    if after.line_bytes > MAX_EVENT_BYTES - _ROOM_BESIDE_LINES:
+    if standing.line_bytes + _line_bytes(asked) > MAX_EVENT_BYTES - _ROOM_BESIDE_LINES:
         return refuse("too_many_wagers", f"the coup holds {standing.count}; no more would settle")
     return None
