@@ -84,7 +84,7 @@ def is_as_it_was(base: Base, before: list[list[Any]]) -> bool:
     """Whether a forgery changed nothing of the record: a free page, or a hint."""
     try:
         return record(base) == before
-    except sqlite3.Error:
+    except (sqlite3.Error, UnicodeDecodeError):
         return False
 
 
