@@ -1,0 +1,53 @@
+"""`baccarat log adopt`: a named person answers for a log that no signatures prove."""
+
+from pathlib import Path
+
+import pytest
+
+from baccarat.cli.main import main
+from baccarat.config.table import load_config
+from baccarat.services.table import adopt_log
+from events.log.store import EventLog
+from events.log.verify import verify
+from events.log.vouching import LogKeys, head_of
+from events.proof.keys import make_signing_key
+from events.types.integrity import LogAdopted
+from tests.support.log.logs import events_in
+from tests.support.table.evidence import ORIGIN, played
+
+CONFIG = """
+site = "site"
+table = "t1"
+rulebook = "au-commission"
+
+[shoe]
+url = "pty:/run/shoe"
+
+[checkpoints]
+key = "table.key"
+"""
+
+
+def test_it_is_recorded_signed_and_opens(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "b7.toml"
+    config.write_text(CONFIG)
+    key = make_signing_key(tmp_path / "table.key", ORIGIN)
+    path = load_config(config).log_path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    played(path)  # signed by another key of that name
+    said = ["log", "adopt", str(config), "--by", "Jo Ng", "--reason", "the backup of Monday"]
+    assert main(said) == 0
+    assert "adopted by Jo Ng" in capsys.readouterr().out
+    (adopted,) = [each for each in events_in(path) if isinstance(each, LogAdopted)]
+    assert (adopted.by, adopted.reason) == ("Jo Ng", "the backup of Monday")
+    own = frozenset({key.verifier})
+    EventLog.open(path, ORIGIN, LogKeys(own, head_of(path))).close()
+    told = verify(path)
+    assert (told.ok, told.signed_to) == (True, told.events)
+    for option in (["--by", " "], ["--reason", "a\nb"]):
+        assert main([*said, *option]) == 2
+    with EventLog.open(path, ORIGIN):
+        assert main(said) == 1
+    assert adopt_log(load_config(config), "Jo Ng", "again") > told.events
