@@ -226,6 +226,26 @@ def test_nobody_gets_in_who_is_not_let_in(
         assert pit.page.url == f"{bare.address}/dealer"
 
 
+def test_the_pages_of_a_login_share_one_stream(idle: Screen, bare: ConsoleTable) -> None:
+    def streams() -> int:
+        return int(httpx.get(f"{bare.address}/health").json()["screens"])
+
+    before = streams()
+    others = [idle.page.context.new_page() for _ in range(6)]
+    for other in others:
+        other.goto(f"{bare.address}/dealer")
+        expect(other.locator("body[data-live=yes]")).to_be_visible()
+    assert streams() == before
+    others[-1].close()
+    others[0].get_by_role("button", name="Letter keys: on").click()
+    expect(others[0].get_by_role("button", name="Letter keys: off")).to_be_visible()
+    others[0].keyboard.press("l")
+    expect(others[0].locator("dialog")).to_have_count(0)
+    for other in others[:-1]:
+        other.close()
+    idle.page.evaluate("localStorage.clear()")
+
+
 @pytest.mark.parametrize(("language", "text"), [("zh-Hans", "开始投注"), ("zh-Hant", "開始投注")])
 def test_the_page_speaks_chinese(idle: Screen, language: str, text: str) -> None:
     idle.page.goto(f"{idle.table.address}/dealer?lang={language}")

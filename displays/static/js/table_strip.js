@@ -48,7 +48,7 @@ export function drawHands(state, word) {
     const total = coup?.[`${name}_total`];
     return el(
       `div.hand.${name}`,
-      { data: { won: String(coup?.winner === name && coup.phase !== "voided") } },
+      { data: { won: String(coup?.winner === name && DECIDED.includes(coup.phase)) } },
       el("h3", {}, word(`side.${name}`), " ", el("b", {}, total ?? "–")),
       el("div.row", {}, ...cards.map((card) => cardElement(card, word))),
     );
@@ -72,7 +72,7 @@ export function drawNext(state, word) {
   const { lines, stop } = state.advice;
   const phase = coup?.phase ?? "none";
   const outcome = coup?.winner && DECIDED.includes(phase) && !state.shoe?.ended ? word(`winner.${coup.winner}`) : "";
-  const reason = coup?.reason ? ` (${coup.reason})` : "";
+  const reason = coup?.reason ? ` (${coup.reason.replace(/^[a-z_]+: /, "")})` : "";
   const says = lines.map((line) => word(line)).join(" ");
   fill(next, outcome ? el("b", {}, outcome) : null, el("span", {}, says + (stop || phase === "voided" ? reason : "")));
 }

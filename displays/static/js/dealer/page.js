@@ -41,7 +41,7 @@ function render(state) {
   byId("station").dataset.stop = stop ? "yes" : "no";
   drawStrip(state, word);
   drawStatus(state);
-  drawHands(stop ? { ...state, coup: { ...coup, winner: null } } : state, word);
+  drawHands(state, word);
   drawStop(state);
   drawNext(state, word);
   drawCalls(state);
@@ -92,7 +92,8 @@ function drawStop({ advice, coup }) {
     stop,
     el("strong", {}, word("stop.title")),
     ...advice.lines.map((line) => el("p", {}, word(line))),
-    coup?.reason ? el("p.reason", {}, coup.reason) : null,
+    // What the machines say of it is for the supervisor; its first word is a program's.
+    coup?.reason && station.roles.includes("supervisor") ? el("p.reason", {}, coup.reason.replace(/^[a-z_]+: /, "")) : null,
   );
 }
 
