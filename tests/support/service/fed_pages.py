@@ -125,7 +125,10 @@ def fed_page(
     answers: Mapping[str, object] | None = None,
 ) -> Iterator[FedPage]:
     """A page of this size, until the block ends."""
-    context = browser.new_context(viewport={"width": width, "height": height})
+    # A box that moves is measured where it happens to be.
+    context = browser.new_context(
+        viewport={"width": width, "height": height}, reduced_motion="reduce"
+    )
     try:
         yield FedPage(context.new_page(), answers or {})
     finally:
