@@ -214,9 +214,10 @@ def test_a_server_that_says_nothing_more_stops_everything(idle: Screen, bare: Co
 def test_nobody_gets_in_who_is_not_let_in(
     browser: Browser, bare: ConsoleTable, idle: Screen
 ) -> None:
-    for path in ("/dealer", "/pit"):
-        answer = httpx.get(f"{bare.address}{path}")
-        assert (answer.status_code, answer.headers["location"]) == (303, "/login")
+    for page in ("dealer", "pit"):
+        answer = httpx.get(f"{bare.address}/{page}")
+        away = (303, f"/login?next=%2F{page}")
+        assert (answer.status_code, answer.headers["location"]) == away
     refused = httpx.post(f"{bare.address}/command/open_betting", json={"transaction": "x" * 8})
     assert refused.status_code == 401
     wrong_role = idle.page.request.get(f"{bare.address}/pit")

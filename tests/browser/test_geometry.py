@@ -3,15 +3,20 @@
 `tests/soak/test_geometry.py` looks at every one.
 """
 
+import itertools
 import random
 from typing import Final
 
+import pytest
 from playwright.sync_api import Browser
 
-from tests.support.service.geometry import PAGES, SIZES, Shown, every_screen, faults
+from displays.http.words import LANGUAGES
+from tests.support.service.fed_pages import fed_page
+from tests.support.service.geometry import PAGES, SIZES, SPILLS, Shown, every_screen, faults
 
+STILL: Final = ("/login", "/nowhere")
 SEED: Final = 1_130
-EACH: Final = 7  # of a page and a size
+EACH: Final = 5  # of a page and a size
 
 
 def test_drawn_screens_fit(browser: Browser) -> None:
@@ -25,3 +30,11 @@ def test_drawn_screens_fit(browser: Browser) -> None:
             of_size = [each for key, each in screens.items() if key[:2] == (page, size)]
             drawn += drawing.sample(drawing.choice(of_size), EACH)
     assert list(faults(browser, drawn)) == []
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_page_without_a_table_fits(browser: Browser, size: str) -> None:
+    with fed_page(browser, *SIZES[size]) as screen:
+        for path, language in itertools.product(STILL, LANGUAGES):
+            screen.open(path, language)
+            assert screen.page.evaluate(SPILLS, True) == [], (path, language)

@@ -18,6 +18,7 @@ from starlette.requests import Request
 
 from displays.consoles.routes import CONSOLE_PAGES, ConsoleUser
 from displays.http.pages import Pages
+from displays.http.words import load_words
 from displays.scoreboard.public_view import PublicState
 from table_core.projections.table_document import StateView, encode_state_view
 
@@ -26,6 +27,8 @@ __all__ = ["HOST", "FedPage", "fed_page"]
 HOST: Final = "http://board.test"
 _PAGES: Final = Pages(secure=False)
 _PERSON: Final = ConsoleUser("Both", frozenset({"dealer", "supervisor", "technician"}), "secret")
+_STILL: Final = {"/login": "login.html", "/nowhere": "error.html"}
+"""Pages without a stream, by an address."""
 _KINDS: Final = {"js": "text/javascript", "css": "text/css", "json": "application/json"}
 _HEALTH: Final = {"live": True, "reason": "", "betting_ms": None}
 _FEED: Final = """
@@ -33,6 +36,7 @@ _FEED: Final = """
     constructor() { super(); this.readyState = 1; window.fed = this; }
     close() { this.readyState = 2; }
   };
+  window.SharedWorker = undefined;
   window.feed = (name, data, id) =>
     window.fed.dispatchEvent(new MessageEvent(name, { data, lastEventId: id }));
 """
@@ -65,9 +69,10 @@ class FedPage:
         page.on("pageerror", lambda error: self.said.append(str(error)))
 
     def open(self, path: str, language: str = "en", more: str = "") -> None:
-        """Open a page in a language; it waits for its first state."""
+        """Open a page in a language; it waits for its first state, if it has any."""
         self.page.goto(f"{HOST}{path}?lang={language}{more}")
-        self.page.wait_for_function("window.fed !== undefined")
+        if path not in _STILL:
+            self.page.wait_for_function("window.fed !== undefined")
 
     def show(self, state: StateView | None, **health: object) -> None:
         """Show a state, and wait until it is drawn."""
@@ -109,12 +114,15 @@ def _static(path: str) -> bytes:
 def _html(path: str, language: str) -> str:
     scope = {"type": "http", "query_string": f"lang={language}".encode(), "headers": []}
     found = CONSOLE_PAGES.get(path)
-    template = found.template if found else "scoreboard.html"
-    return bytes(
-        _PAGES.render(
-            Request(scope), template, person=_PERSON, kiosk=path == "/kiosk", countersign=False
-        ).body
-    ).decode()
+    template = found.template if found else _STILL.get(path, "scoreboard.html")
+    values: dict[str, Any] = {"person": _PERSON, "kiosk": path == "/kiosk", "countersign": False}
+    still: dict[str, Any] = {
+        "said": load_words(language)["login.ended"],
+        "csrf": "secret",
+        "to": path,
+        "code": 404,
+    }
+    return bytes(_PAGES.render(Request(scope), template, **values, **still).body).decode()
 
 
 @contextmanager
@@ -125,7 +133,10 @@ def fed_page(
     answers: Mapping[str, object] | None = None,
 ) -> Iterator[FedPage]:
     """A page of this size, until the block ends."""
-    context = browser.new_context(viewport={"width": width, "height": height})
+    # A box that moves is measured where it happens to be.
+    context = browser.new_context(
+        viewport={"width": width, "height": height}, reduced_motion="reduce"
+    )
     try:
         yield FedPage(context.new_page(), answers or {})
     finally:

@@ -16,7 +16,7 @@ from tests.support.service.fed_pages import fed_page
 from tests.support.table.every_wager import every_wager
 from tests.support.table.shown_states import STATES, shown_state
 
-__all__ = ["PAGES", "SIZES", "Shown", "every_screen", "faults"]
+__all__ = ["PAGES", "SIZES", "SPILLS", "Shown", "every_screen", "faults"]
 
 SIZES: Final = {
     "1080p": (1920, 1080),
@@ -26,7 +26,7 @@ SIZES: Final = {
     "phone": (390, 844),
     "zoom 200 %": (640, 400),  # of the laptop: a browser that zooms lays out for half the width
 }
-PAGES: Final = ("/", "/pit")
+PAGES: Final = ("/", "/pit", "/replay")
 _BETTING_MS: Final = 14_000
 _RULEBOOKS: Final = [
     *(parse_rulebook(f"{number}.toml", source) for number, source in enumerate(shipped_sources())),

@@ -107,6 +107,7 @@ export function fitSign() {
   const rows = [...at("bets").rows];
   for (const row of rows) row.hidden = false;
   at("page").hidden = true;
+  table.classList.remove("narrow");
   pages = [rows];
   at("lines").style.setProperty("--fit", 1);
   table.style.setProperty("--fit", 1);
@@ -118,11 +119,14 @@ export function fitSign() {
 }
 
 function fitRows(rows) {
-  const fits = () => table.offsetHeight <= room() && rows.every((row) => [row, row.cells[1]].every((each) => each.scrollWidth <= each.clientWidth));
+  const wide = () => rows.every((row) => [row, row.cells[1]].every((each) => each.scrollWidth <= each.clientWidth));
+  const fits = () => table.offsetHeight <= room() && wide();
   for (let share = LARGEST; share >= SMALLEST; share -= STEP) {
     table.style.setProperty("--fit", share);
     if (fits()) return;
   }
+  // Where no letter is small enough, a long schedule stands in one column.
+  table.classList.toggle("narrow", !wide());
   at("page").hidden = false;
   pages = [[]];
   let used = 0;
