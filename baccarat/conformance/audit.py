@@ -158,7 +158,9 @@ class ShoeAudit:
         if event.device_seq is None:
             return  # the rejected bytes before it say why
         if report.got == self._boot:
-            self._fault("boot_number", f"{report.got} is a power-up's number; {report.expected} due")
+            self._fault(
+                "boot_number", f"{report.got} is a power-up's number; {report.expected} due"
+            )
             return
         self._unsure = True
         self._fault("numbering", f"number {report.got} came, and {report.expected} was due")
@@ -166,7 +168,9 @@ class ShoeAudit:
     def _numbered(self, event: ShoeEvent) -> None:
         booted = isinstance(event.report, ShoeBooted)
         if booted and self._boot is not None and event.device_seq not in (None, self._boot):
-            self._fault("boot_number", f"a power-up has number {event.device_seq}, not {self._boot}")
+            self._fault(
+                "boot_number", f"a power-up has number {event.device_seq}, not {self._boot}"
+            )
 
     def judge_boot_up(self, _: ShoeBooted, __: ShoeEvent) -> None:
         self._coup_over()
@@ -236,7 +240,9 @@ class ShoeAudit:
             told = f"{due[0].value} {due[1]}" if due[1] else "no card"
             self._fault(rule, f"{hand.value} {number} came, and {told} was due")
         self._places[hand, number] = _Place(report.face)
-        self._unsure = self._unsure or (report.face is None and self._profile.disclosure == "immediate")
+        self._unsure = self._unsure or (
+            report.face is None and self._profile.disclosure == "immediate"
+        )
         if number > _INITIAL:
             self.seen[f"{hand.value.capitalize()}'s third card"] += 1
 
@@ -333,7 +339,9 @@ class ShoeAudit:
         ):
             pair = cards[0].rank == cards[1].rank
             if pair != told:
-                self._fault("result", f"the shoe says {told} of a {hand} pair; the cards say {pair}")
+                self._fault(
+                    "result", f"the shoe says {told} of a {hand} pair; the cards say {pair}"
+                )
 
     def _winner(self, winner: Winner) -> None:
         name = "tie" if winner is Winner.TIE else f"{winner.value.capitalize()} wins"
@@ -384,7 +392,9 @@ class ShoeAudit:
             return
         self._faces[face] += 1
         if self._faces[face] == DECKS + 1:
-            self._fault("faces", f"{face.value} came {DECKS + 1} times in one shoe of {DECKS} decks")
+            self._fault(
+                "faces", f"{face.value} came {DECKS + 1} times in one shoe of {DECKS} decks"
+            )
 
     def _coup_over(self) -> None:
         self._places.clear()

@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 import msgspec
 from msgspec import Struct
 from sqlalchemy import URL
 
 from baccarat.config.form import CageConfig, TableConfig
+from baccarat.services.broker_at import LoginFiles, broker_at, broker_url
 from cage.ledger.database import parse_ledger_url
 from cage.ledger.received_event import LedgerEvent
 from cage.ledger.store import LedgerStore
@@ -28,7 +29,7 @@ from events.structured_log import structlog
 
 __all__ = ["LedgerSettings", "ledger_settings", "ledger_settings_at", "make_cage", "serve"]
 
-_PORT: Final = 1883
+_FORM: Final = "mqtt[s]://[user[:password]@]host[:port]/<site>/<table>"
 # Interval between two attempts to reach a database that is not there yet, seconds.
 _DATABASE_S: Final = 0.5
 _RELATIVE: Final = re.compile(r"(?![a-z]+://)")
@@ -85,39 +86,33 @@ def ledger_settings(config: TableConfig, ledger: str | None = None) -> LedgerSet
     )
 
 
-def ledger_settings_at(url: str, ledger: str, message_key: Path | None = None) -> LedgerSettings:
-    """Return it from `mqtt://[user[:password]@]host[:port]/<site>/<table>`, for a remote cage.
+def ledger_settings_at(
+    url: str, ledger: str, files: LoginFiles, message_key: Path | None = None
+) -> LedgerSettings:
+    """Return it from a URL, as `cage run --url` has it, for a cage on another machine.
 
     Args:
         url: the broker and the table.
         ledger: a path or URL.
+        files: of the login.
         message_key: the file of the cage's message key, if it has one.
 
     Raises:
         InputError: one of them is wrong.
     """
-    try:
-        parts = urlsplit(url)
-        port = parts.port or _PORT
-    except ValueError as error:
-        raise InputError(f"--url: {error}; write mqtt://host:port/site/table") from error
+    parts = broker_url(url, _FORM)
     site, slash, table = parts.path.strip("/").partition("/")
-    if parts.scheme != "mqtt" or not parts.hostname or not slash:
-        raise InputError("--url: write mqtt://[user[:password]@]host[:port]/<site>/<table>")
+    if not slash:
+        raise InputError(f"--url: write {_FORM}")
     topics = Topics(site, table)
     topics.validate()
     user = unquote(parts.username) if parts.username else None
     return LedgerSettings(
         topics=topics,
-        bus=BusSettings(
-            host=parts.hostname,
-            port=port,
-            client_id=f"bac-{site}-{table}-{user or 'cage'}",
-            username=user,
-            password=unquote(parts.password) if parts.password else None,
-        ),
+        bus=broker_at(parts, f"bac-{site}-{table}-{user or 'cage'}", files),
         ledger=parse_ledger_url(ledger),
-        user=user or "cage",
+        # A site's login is named by table and user, as `config broker` writes it: b7-cage.
+        user=(user or "cage").removeprefix(f"{table}-"),
         keys=PeerKeys(load_message_keys(message_key, f"{site}/{table}") if message_key else ()),
     )
 

@@ -73,6 +73,7 @@ INBOX_BYTES: Final = 32 * 1024 * 1024
 # asked ever more slowly.
 STEADY_SECONDS: Final = 5.0
 _SUFFIX_BYTES: Final = 8
+_HUNG_UP: Final = "Unspecified error"  # what paho says of a server that is gone at once
 _TLS_SAYS_S: Final = 1.0  # after the handshake, a refusal of our certificate comes at once
 
 
@@ -267,6 +268,8 @@ class Bus:
                 at = (self._settings.host, self._settings.port)
                 said = await asyncio.to_thread(tls_refusal, *at, context, _TLS_SAYS_S)
                 return f"TLS: {said}" if said else reason
+        if self._settings.ca is None and _HUNG_UP in reason:
+            return "the broker hung up; does it want TLS at that port?"
         return reason
 
     async def _serve(self, connection: BusConnection, inbox: "_Inbox") -> None:

@@ -17,7 +17,7 @@ from msgspec import Struct
 from events.clock import Clock
 from events.commands.base import ANSWER_ACCEPTED, ANSWER_REFUSED, Answer
 from events.commands.consumers import Ack, Replay
-from events.errors import InputError
+from events.errors import BusError, InputError
 from events.json_form import decode_json
 from events.mqtt.bus import Bus, BusSettings
 from events.mqtt.messages import Message
@@ -112,6 +112,7 @@ class CageFeed:
         self._faults: Counter[str] = Counter()
         self._sent = self._replays = 0
         self._replaying: asyncio.Task[None] | None = None
+        self._settings, self._reached = settings, False
         self._presence = PresencePublisher(topics.status("table"), 1, clock.utc_ns())
         self._bus = Bus(
             settings,
@@ -132,12 +133,16 @@ class CageFeed:
             book_s: for its book to be right after that; None for as long again.
 
         Raises:
-            BusError: the broker refuses us.
+            BusError: the broker refuses us, or could not be reached at all; the consumer is not
+                to blame.
         """
         running = asyncio.create_task(self._bus.run())
         beating = asyncio.create_task(self._performer.perform(self._presence.beat(_BEAT_S)))
         try:
             if not await self._until(lambda: self._replays > 0, wait_s, running):
+                if not self._reached:
+                    where = repr(self._settings)
+                    raise BusError(f"the kit itself did not reach the broker: {where}")
                 self._complain(f"nobody asked for a replay within {wait_s:g} s")
                 return self._verdict(None)
             await self._play()
@@ -161,6 +166,7 @@ class CageFeed:
         return condition()
 
     async def _connected(self) -> None:
+        self._reached = True
         self._performer.perform_at_once(self._presence.announce())
         self._show_state()
 

@@ -1,11 +1,15 @@
 """`baccarat cage run [CONFIG] [--url URL]`: book a table's settlements as they arrive."""
 
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
+from baccarat.cli.broker_options import broker_options
 from events.errors import InputError
+
+if TYPE_CHECKING:
+    from baccarat.services.broker_at import LoginFiles
 
 __all__ = ["run"]
 
@@ -17,13 +21,14 @@ _LEDGER: Final = "cage.sqlite"
 @click.option(
     "--url",
     metavar="URL",
-    help="mqtt://[user[:password]@]host[:port]/<site>/<table>, instead of CONFIG.",
+    help="mqtt[s]://[user[:password]@]host[:port]/<site>/<table>, instead of CONFIG.",
 )
 @click.option(
     "--ledger",
     metavar="FILE|URL",
     help=f"A SQLite file or postgresql://...; else CONFIG's, or {_LEDGER}.",
 )
+@broker_options
 @click.option(
     "--message-key",
     type=click.Path(path_type=Path),
@@ -35,12 +40,14 @@ def run(
     *,
     url: str | None,
     ledger: str | None,
+    files: "LoginFiles",
     message_key: Path | None,
     patient: bool,
 ) -> None:
     """Book what the table of CONFIG settles, once each, until SIGTERM or Ctrl-C.
 
     What it missed while it was away it asks for. Nothing is acknowledged before it is committed.
+    With --url it needs nothing of the table's configuration.
     """
     if (config is None) == (url is None):
         raise InputError("cage run: name the table's CONFIG, or its broker by --url")
@@ -52,6 +59,6 @@ def run(
     place = (
         cage_ledger.ledger_settings(load_config(config), ledger)
         if config
-        else cage_ledger.ledger_settings_at(str(url), ledger or _LEDGER, message_key)
+        else cage_ledger.ledger_settings_at(str(url), ledger or _LEDGER, files, message_key)
     )
     run_here(lambda stop: cage_ledger.serve(place, stop, lambda _: None, patient=patient))

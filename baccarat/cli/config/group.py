@@ -13,6 +13,7 @@ from baccarat.config.adoption import adoption_of
 from baccarat.config.advice import advice
 from baccarat.config.errors import ConfigFault, ConfigFaults
 from baccarat.config.form import TABLE
+from baccarat.config.screens_check import screen_faults
 from baccarat.config.table import load_config
 from events.errors import ConfigError, InputError
 
@@ -73,6 +74,7 @@ def check(file: Path, *, as_json: bool) -> int:
             ConfigFault(key="rulebook", reason=f"{fault.code}: {fault}")
             for fault in adoption.faults
         ]
+        faults += screen_faults(loaded)
         look_at = [*map(str, advice(loaded))]
     for warning in (*warnings, *look_at):
         say(f"{file}: warning: {warning}", err=True)

@@ -27,9 +27,7 @@ _FEW = 3  # of what is still to do, shown at a time
 
 @click.command()
 @click.option("--profile", required=True, metavar="P", help="wire profile, such as enq-bcc")
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="write the page to sign here"
-)
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="write the page to sign here")
 @click.option("--seconds", type=FiniteFloatRange(min=0, min_open=True), help="end after so long")
 @click.option("--json", "as_json", is_flag=True, help="one JSON document on stdout")
 @click.argument("source", metavar="PORT|CAPTURE")
@@ -77,7 +75,7 @@ def conform_page(outcome: Conformance, profile: Profile, source: str, written: s
     )
 
 
-async def _walk(  # noqa: PLR0913 - all of one command's options
+async def _walk(
     port: str,
     name: str,
     profile: Profile,

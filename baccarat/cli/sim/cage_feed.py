@@ -4,17 +4,19 @@ import asyncio
 import os
 from pathlib import Path
 from typing import Final
+from urllib.parse import quote
 
 import click
 import msgspec
 
+from baccarat.cli.broker_options import broker_options
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
 from baccarat.cli.shown import say
 from baccarat.rulebooks.library import named_rulebook
+from baccarat.services.broker_at import LoginFiles, broker_at, broker_url
 from baccarat.services.registry import configure_logging
 from events.clock import SystemClock
 from events.errors import InputError
-from events.mqtt.bus import BusSettings
 from events.mqtt.topics import SEGMENT, Topics
 from simulators.conformance.book import ConsumerBook, read_book
 from simulators.conformance.log import FEWEST, make_sample_log
@@ -28,6 +30,8 @@ _PORTS: Final = range(1, 2**16)
 
 @click.command("cage-feed")
 @click.option("--bus", metavar="HOST:PORT", required=True, help="The broker to test on.")
+@click.option("--login", metavar="NAME", help="The kit's own login: that of a table's core.")
+@broker_options
 @click.option("--site", default="lab", show_default=True, help="The site that is played.")
 @click.option("--table", default="t1", show_default=True, help="The table that is played.")
 @click.option("--user", default="cage", show_default=True, help="The consumer's login.")
@@ -54,6 +58,8 @@ _PORTS: Final = range(1, 2**16)
 def cage_feed(  # noqa: PLR0913 - each is an option
     *,
     bus: str,
+    login: str | None,
+    files: LoginFiles,
     site: str,
     table: str,
     user: str,
@@ -76,6 +82,11 @@ def cage_feed(  # noqa: PLR0913 - each is an option
     if not SEGMENT.match(user):
         raise InputError(f"user {user!r}: use lower-case letters, digits, - and _")
     host, port = _address(bus)
+    scheme = "mqtts" if files.ca else "mqtt"
+    address = f"[{host}]" if ":" in host else host
+    named = f"{quote(login, safe='')}@" if login else ""
+    parts = broker_url(f"{scheme}://{named}{address}:{port}/", "--bus HOST:PORT")
+    settings = broker_at(parts, f"cage-feed-{os.getpid()}", files)
     feed = make_sample_log(seed, settlements, topics, named_rulebook(rulebook))
 
     async def look() -> ConsumerBook | None:
@@ -83,7 +94,7 @@ def cage_feed(  # noqa: PLR0913 - each is an option
 
     configure_logging("cage-feed")
     made = CageFeed(
-        BusSettings(host, port, f"cage-feed-{os.getpid()}"),
+        settings,
         topics,
         user,
         feed,

@@ -20,9 +20,7 @@ from tests.support.shoe.shoe_bytes import body, frame, frames, stream
 SECOND: Final = 1_000_000
 BEGUN: Final = "S, D first 2C, D burn KD:1, D burn 4S:0, P"
 COUP: Final = "D P1 8S, D B1 2H, D P2 KD, D B2 5C, G player"
-SQUEEZE: Final = (
-    "D P1 --, D B1 --, D P2 --, D B2 --, I P1 8S, I B1 2H, I P2 KD, I B2 5C, G player"
-)
+SQUEEZE: Final = "D P1 --, D B1 --, D P2 --, D B2 --, I P1 8S, I B1 2H, I P2 KD, I B2 5C, G player"
 THIRD: Final = "D P1 2S, D B1 2H, D P2 KD, D B2 5C, D P3 6S, G player"
 
 
