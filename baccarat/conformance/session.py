@@ -25,7 +25,7 @@ from shoe_driver.journal.records import Record, RecordKind
 from shoe_driver.link.numbering import Numbering
 from shoe_driver.profiles.profile import LATE_MS, Profile
 
-__all__ = ["Conformance", "Session"]
+__all__ = ["Conformance", "ConformanceSession"]
 
 _DRAWN: Final = ("Player's third card", "Banker's third card", "Player wins", "Banker wins", "tie")
 _LINE_CAN: Final = frozenset({"card_drawn", "card_unreadable", "error_raised", "burn_card"})
@@ -57,9 +57,7 @@ class Conformance(Struct, frozen=True, kw_only=True):
 
     def document(self) -> dict[str, Any]:
         """Return the outcome as it is shown to machines."""
-        faults = [
-            {"rule": fault.rule, "at": fault.at, "text": fault.text} for fault in self.faults
-        ]
+        faults = [{"rule": fault.rule, "at": fault.at, "text": fault.text} for fault in self.faults]
         return {
             "ok": self.ok,
             "seen": list(self.seen),
@@ -68,7 +66,7 @@ class Conformance(Struct, frozen=True, kw_only=True):
         }
 
 
-class Session:
+class ConformanceSession:
     """Audits a capture as it comes.
 
     Args:
@@ -143,7 +141,9 @@ class Session:
         if repeat is not None and self._decoder.short_copies:
             told = ", ".join(f"{count} in {n}" for n, count in enumerate(copies, start=1) if count)
             text = f"{self._decoder.short_copies} reports came in fewer than {repeat.copies} copies"
-            yield Fault(rule="copies", at=self._decoder.offset, text=f"{text} (reports by copies: {told})")
+            yield Fault(
+                rule="copies", at=self._decoder.offset, text=f"{text} (reports by copies: {told})"
+            )
 
     def _missing(self) -> Iterator[str]:
         can = _can_say(self._profile)

@@ -126,9 +126,7 @@ def profile_file(
     return "\n".join(lines) + "\n"
 
 
-def _remarks(
-    candidate: Candidate, serial: SerialGuess, codes: CardCodes | None
-) -> Iterator[str]:
+def _remarks(candidate: Candidate, serial: SerialGuess, codes: CardCodes | None) -> Iterator[str]:
     number = candidate.wire.number
     yield "# Guessed: serial.baud; bytes leave no trace of it. Set it to what the capture ran at."
     if not serial.sure:

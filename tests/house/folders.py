@@ -35,6 +35,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("journal",),
         ("link",),
         ("decode",),
+        ("learning",),
         ("transports",),
         ("process",),
         ("service",),

@@ -24,9 +24,7 @@ def test_a_hundred_coups_with_every_fault(name: str, tmp_path: Path) -> None:
     profile.write_text(profile_text(name), encoding="utf-8")
     left_out = FOREIGN[name].unfit | _WAITING | {"short_disclosure"}
     faults = [fault for fault in FAULTS if fault not in left_out] * _ROUNDS
-    played = play_faults(
-        tmp_path / "data", str(profile), "immediate", faults, device=FOREIGN[name]
-    )
+    played = play_faults(tmp_path / "data", str(profile), "immediate", faults, device=FOREIGN[name])
     assert len(played.all) >= 100
     for fault, outcomes in played.by_fault.items():
         if fault not in _SEEN_BY_PEOPLE:

@@ -12,7 +12,7 @@ from baccarat.cli.shoe.input import read_capture
 from baccarat.cli.shoe.line import endpoint_of, line_records, stop_event
 from baccarat.cli.shown import say
 from baccarat.conformance.rules import RULES
-from baccarat.conformance.session import Conformance, Session
+from baccarat.conformance.session import Conformance, ConformanceSession
 from baccarat.pages.printed import page_template
 from events.clock import Clock, SystemClock, rfc3339
 from events.errors import InputError
@@ -27,9 +27,7 @@ _FEW = 3  # of what is still to do, shown at a time
 
 @click.command()
 @click.option("--profile", required=True, metavar="P", help="wire profile, such as enq-bcc")
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="write the page to sign here"
-)
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="write the page to sign here")
 @click.option("--seconds", type=FiniteFloatRange(min=0, min_open=True), help="end after so long")
 @click.option("--json", "as_json", is_flag=True, help="one JSON document on stdout")
 @click.argument("source", metavar="PORT|CAPTURE")
@@ -43,7 +41,7 @@ def conform(
     was broken; 1: one was.
     """
     loaded = load_profile(profile)
-    session = Session(loaded)
+    session = ConformanceSession(loaded)
     if source == "-" or Path(source).is_file():
         capture = read_capture(source)
         if capture.records:
@@ -77,11 +75,11 @@ def conform_page(outcome: Conformance, profile: Profile, source: str, written: s
     )
 
 
-async def _walk(  # noqa: PLR0913 - all of one command's options
+async def _walk(
     port: str,
     name: str,
     profile: Profile,
-    session: Session,
+    session: ConformanceSession,
     output: Path | None,
     seconds: float | None,
 ) -> None:

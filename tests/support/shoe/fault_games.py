@@ -139,7 +139,7 @@ class FaultGame:
         return [outcome for each in self.by_fault.values() for outcome in each] + self.clean
 
 
-def play_faults(
+def play_faults(  # noqa: PLR0913 - all that a game can be asked for
     data: Path,
     profile: str,
     disclosure: Disclosure,
@@ -176,14 +176,21 @@ def play_faults(
     )
     plan = InOrder(faults, clean_between=clean_between)
     with Machine(options) as machine:
-        played = asyncio.run(_play(machine, options, plan, silence_s, repairs=repairs, device=device))
+        played = asyncio.run(
+            _play(machine, options, plan, silence_s, repairs=repairs, device=device)
+        )
         machine.stop_services()
         events = events_in(machine.table.log_path)
     return _sorted_out(played, _by_coup(events))
 
 
 async def _play(
-    machine: Machine, options: DemoOptions, plan: InOrder, silence_s: float, *, repairs: bool,
+    machine: Machine,
+    options: DemoOptions,
+    plan: InOrder,
+    silence_s: float,
+    *,
+    repairs: bool,
     device: SimulatedProfile | None,
 ) -> list[PlayedCoup]:
     played: list[PlayedCoup] = []
