@@ -75,7 +75,15 @@ ROWS: Final = (
     BenchRow(
         "framing",
         "benchmarks.driver.framing:measure",
-        ("framing-enq", "framing-line", "framing-cobs"),
+        (
+            "framing-enq",
+            "framing-line",
+            "framing-cobs",
+            "framing-length",
+            "framing-fixed",
+            "framing-slip",
+            "framing-delimited",
+        ),
     ),
     BenchRow(
         "replay",

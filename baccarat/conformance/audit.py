@@ -5,6 +5,7 @@ result, the draw table says where a card belongs and when a coup is over.
 """
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any, Final
 
 from msgspec import Struct
@@ -101,6 +102,27 @@ class ShoeAudit:
         self._faces: Counter[Card] = Counter()
         self._noise: Fault | None = None
         self._frames = 0
+        self._judges: dict[type, Callable[[Any, ShoeEvent], None]] = {
+            ShoeBooted: self._judge_boot_up,
+            UnknownReport: self._judge_unknown,
+            CopyConflict: self._judge_conflict,
+            FirstCard: self._judge_first,
+            BurnCard: self._judge_burn,
+            CardDrawn: self._judge_drawn,
+            CardCarriedOver: self._judge_drawn,
+            CardRevealed: self._judge_revealed,
+            CardUnreadable: self._judge_unread,
+            CardOutOfGame: self._judge_out_of_game,
+            DeviceResult: self._judge_result,
+            RoundForcedEnd: self._judge_forced,
+            ErrorRaised: self._judge_raised,
+            ErrorCleared: self._judge_cleared,
+            LockChanged: self._judge_lock,
+            ShoeReady: self._judge_ready,
+            CutCardReported: self._judge_cut_out,
+            LinkStalled: self._judge_stalled,
+            LinkDown: self._judge_down,
+        }
 
     def take(self, event: ShoeEvent) -> None:
         """Judge the next event."""
@@ -119,9 +141,9 @@ class ShoeAudit:
             self._noise = None
             self._frames += 1
         self._numbered(event)
-        judge = _JUDGES.get(type(report))
+        judge = self._judges.get(type(report))
         if judge is not None:
-            judge(self, report, event)
+            judge(report, event)
 
     def finish(self) -> None:
         """Judge the end of the capture."""
@@ -172,20 +194,20 @@ class ShoeAudit:
                 "boot_number", f"a power-up has number {event.device_seq}, not {self._boot}"
             )
 
-    def judge_boot_up(self, _: ShoeBooted, __: ShoeEvent) -> None:
+    def _judge_boot_up(self, _: ShoeBooted, __: ShoeEvent) -> None:
         self._coup_over()
         self._errors.clear()
         self._latched.clear()
         self._locked = False
 
-    def judge_unknown(self, report: UnknownReport, _: ShoeEvent) -> None:
+    def _judge_unknown(self, report: UnknownReport, _: ShoeEvent) -> None:
         self._fault("codes", f"the profile does not know this report: {report.raw}")
 
-    def judge_conflict(self, report: CopyConflict, _: ShoeEvent) -> None:
+    def _judge_conflict(self, report: CopyConflict, _: ShoeEvent) -> None:
         bodies = " and ".join(report.bodies)
         self._fault("copies_agree", f"report {report.device_seq} says {bodies}")
 
-    def judge_first(self, report: FirstCard, _: ShoeEvent) -> None:
+    def _judge_first(self, report: FirstCard, _: ShoeEvent) -> None:
         if not self._done:
             self._fault("first_card", "the first card of a shoe came inside a coup")
         if self._opened and self._left is not None:
@@ -194,7 +216,7 @@ class ShoeAudit:
         self._faces.clear()
         self._count(report.face)
 
-    def judge_burn(self, report: BurnCard, _: ShoeEvent) -> None:
+    def _judge_burn(self, report: BurnCard, _: ShoeEvent) -> None:
         if not self._done and self._places:
             self._fault("burn", "a burn card came inside a coup")
         if report.left is not None:
@@ -204,7 +226,7 @@ class ShoeAudit:
             self._left = report.left or None
         self._count(report.face)
 
-    def judge_drawn(self, report: CardDrawn | CardCarriedOver, event: ShoeEvent) -> None:
+    def _judge_drawn(self, report: CardDrawn | CardCarriedOver, event: ShoeEvent) -> None:
         if self._left:
             self._fault("burn", f"a coup began while {self._left} burn cards were left")
             self._left = None
@@ -287,7 +309,7 @@ class ShoeAudit:
         )
         return player, banker
 
-    def judge_revealed(self, report: CardRevealed, _: ShoeEvent) -> None:
+    def _judge_revealed(self, report: CardRevealed, _: ShoeEvent) -> None:
         place = self._places.get((report.hand, report.number))
         where = f"{report.hand.value} {report.number}"
         if place is None:
@@ -302,7 +324,7 @@ class ShoeAudit:
             self._count(report.face)
         place.face, place.disclosed = report.face, True
 
-    def judge_result(self, report: DeviceResult, event: ShoeEvent) -> None:
+    def _judge_result(self, report: DeviceResult, event: ShoeEvent) -> None:
         if self._done or not self._places:
             self._fault("result_order", "a result came without a coup")
             return
@@ -347,44 +369,44 @@ class ShoeAudit:
         name = "tie" if winner is Winner.TIE else f"{winner.value.capitalize()} wins"
         self.seen[name] += 1
 
-    def judge_forced(self, _: RoundForcedEnd, __: ShoeEvent) -> None:
+    def _judge_forced(self, _: RoundForcedEnd, __: ShoeEvent) -> None:
         self._coup_over()
 
-    def judge_unread(self, report: CardUnreadable, event: ShoeEvent) -> None:
+    def _judge_unread(self, report: CardUnreadable, event: ShoeEvent) -> None:
         self._unsure = True
-        self.judge_drawn(CardDrawn(hand=report.hand, number=report.number), event)
+        self._judge_drawn(CardDrawn(hand=report.hand, number=report.number), event)
         self._unsure = True
 
-    def judge_out_of_game(self, report: CardOutOfGame, _: ShoeEvent) -> None:
+    def _judge_out_of_game(self, report: CardOutOfGame, _: ShoeEvent) -> None:
         self._count(report.face)
 
-    def judge_raised(self, report: ErrorRaised, _: ShoeEvent) -> None:
+    def _judge_raised(self, report: ErrorRaised, _: ShoeEvent) -> None:
         self._errors[report.code] = self._at
         if report.latched:
             self._latched.add(report.code)
 
-    def judge_cleared(self, report: ErrorCleared, _: ShoeEvent) -> None:
+    def _judge_cleared(self, report: ErrorCleared, _: ShoeEvent) -> None:
         if self._errors.pop(report.code, None) is None:
             self._fault("errors", f"error {report.code} was cleared, and never raised")
         self._latched.discard(report.code)
 
-    def judge_lock(self, report: LockChanged, _: ShoeEvent) -> None:
+    def _judge_lock(self, report: LockChanged, _: ShoeEvent) -> None:
         self._locked = report.locked
 
-    def judge_ready(self, _: ShoeReady, __: ShoeEvent) -> None:
+    def _judge_ready(self, _: ShoeReady, __: ShoeEvent) -> None:
         if not self._done and self._places and self._profile.result == "required":
             self._fault("standby", "standby came inside a coup")
 
-    def judge_cut_out(self, _: CutCardReported, __: ShoeEvent) -> None:
+    def _judge_cut_out(self, _: CutCardReported, __: ShoeEvent) -> None:
         if self._cut:
             self._fault("cut_card", "the cut card came twice in one shoe")
         self._cut = True
 
-    def judge_stalled(self, report: LinkStalled, _: ShoeEvent) -> None:
+    def _judge_stalled(self, report: LinkStalled, _: ShoeEvent) -> None:
         if self._profile.has_beat:
             self._fault("beat", f"silent for {report.silent_ms} ms")
 
-    def judge_down(self, _: LinkDown, __: ShoeEvent) -> None:
+    def _judge_down(self, _: LinkDown, __: ShoeEvent) -> None:
         self._unsure = self._unsure or not self._done
 
     def _count(self, face: Card | None) -> None:
@@ -399,26 +421,3 @@ class ShoeAudit:
     def _coup_over(self) -> None:
         self._places.clear()
         self._done, self._result_due, self._unsure = True, False, False
-
-
-_JUDGES: Final[dict[type, Any]] = {
-    ShoeBooted: ShoeAudit.judge_boot_up,
-    UnknownReport: ShoeAudit.judge_unknown,
-    CopyConflict: ShoeAudit.judge_conflict,
-    FirstCard: ShoeAudit.judge_first,
-    BurnCard: ShoeAudit.judge_burn,
-    CardDrawn: ShoeAudit.judge_drawn,
-    CardCarriedOver: ShoeAudit.judge_drawn,
-    CardRevealed: ShoeAudit.judge_revealed,
-    CardUnreadable: ShoeAudit.judge_unread,
-    CardOutOfGame: ShoeAudit.judge_out_of_game,
-    DeviceResult: ShoeAudit.judge_result,
-    RoundForcedEnd: ShoeAudit.judge_forced,
-    ErrorRaised: ShoeAudit.judge_raised,
-    ErrorCleared: ShoeAudit.judge_cleared,
-    LockChanged: ShoeAudit.judge_lock,
-    ShoeReady: ShoeAudit.judge_ready,
-    CutCardReported: ShoeAudit.judge_cut_out,
-    LinkStalled: ShoeAudit.judge_stalled,
-    LinkDown: ShoeAudit.judge_down,
-}

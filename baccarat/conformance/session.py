@@ -25,7 +25,7 @@ from shoe_driver.journal.records import Record, RecordKind
 from shoe_driver.link.numbering import Numbering
 from shoe_driver.profiles.profile import LATE_MS, Profile
 
-__all__ = ["Conformance", "Session"]
+__all__ = ["Conformance", "ConformanceSession"]
 
 _DRAWN: Final = ("Player's third card", "Banker's third card", "Player wins", "Banker wins", "tie")
 _LINE_CAN: Final = frozenset({"card_drawn", "card_unreadable", "error_raised", "burn_card"})
@@ -66,7 +66,7 @@ class Conformance(Struct, frozen=True, kw_only=True):
         }
 
 
-class Session:
+class ConformanceSession:
     """Audits a capture as it comes.
 
     Args:

@@ -38,7 +38,9 @@ IDLE: Final = "idle"
 WITHHELD: Final = "withheld"
 """In the table of faces: the card's face is not told yet."""
 
-FieldName: TypeAlias = Literal["kind", "hand", "number", "card", "left", "result", "pairs", "error"]
+_FieldName: TypeAlias = Literal[
+    "kind", "hand", "number", "card", "left", "result", "pairs", "error"
+]
 _LAST_NUMBER: Final = 3
 _PAIRS: Final = 4  # bit 0 is a Player pair, bit 1 a Banker pair
 _REMEMBERED: Final = 4096  # bodies whose meaning is cached
@@ -68,7 +70,7 @@ class FieldTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
 
     variant: Literal["fields"]
-    fields: dict[FieldName, FieldSpec]
+    fields: dict[_FieldName, FieldSpec]
     kinds: dict[str, FixedReport]
     faces: dict[str, str]
     hands: dict[str, Literal["player", "banker"]] = {}
@@ -186,7 +188,7 @@ class FieldCodes:
             raise _Unreadable
         return CardRevealed(hand=hand, number=number, face=face)
 
-    def _key(self, name: FieldName, body: bytes) -> str:
+    def _key(self, name: _FieldName, body: bytes) -> str:
         """Return a field's value as the tables write it; empty if there is no such field."""
         spec = self._table.fields.get(name)
         if spec is None:
@@ -203,7 +205,7 @@ class FieldCodes:
                 raise _Unreadable
         return value.decode("latin-1") if self._table.text else value.hex().upper()
 
-    def _number(self, name: FieldName, body: bytes) -> int | None:
+    def _number(self, name: _FieldName, body: bytes) -> int | None:
         key = self._key(name, body)
         try:
             return int(key, 10 if self._table.text else 16) if key else None

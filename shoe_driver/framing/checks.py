@@ -18,7 +18,7 @@ from shoe_driver.framing.grammar import (
 
 __all__ = ["FrameLayout", "check_function", "number_digits", "number_in"]
 
-CheckFunction = Callable[[bytes], int]
+_CheckFunction = Callable[[bytes], int]
 _REMEMBERED: Final = 4096  # frames whose parts are cached; a shoe repeats some hundred
 _LETTERS: Final = DECIMAL + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -27,7 +27,7 @@ def _xor8(data: bytes) -> int:
     return reduce(xor, data, 0)
 
 
-_PLAIN: Final[Mapping[str, CheckFunction]] = {
+_PLAIN: Final[Mapping[str, _CheckFunction]] = {
     "none": lambda _: 0,
     "sum8": lambda data: sum(data) & 0xFF,
     "xor8": _xor8,
@@ -36,7 +36,7 @@ _PLAIN: Final[Mapping[str, CheckFunction]] = {
 
 
 @cache
-def check_function(kind: str, variant: str = "") -> CheckFunction:
+def check_function(kind: str, variant: str = "") -> _CheckFunction:
     """Return the function that computes a check.
 
     Args:
@@ -52,7 +52,7 @@ def check_function(kind: str, variant: str = "") -> CheckFunction:
     usual = next(iter(CRCS[family]))
     crc = CRCS[family][CRC_NAMES.get(name, name) or variant or usual]
     made = anycrc.CRC(crc.width, crc.poly, crc.init, crc.reflected, crc.reflected, crc.xorout)
-    calculate: CheckFunction = made.calc
+    calculate: _CheckFunction = made.calc
     return calculate
 
 
@@ -91,16 +91,16 @@ class FrameLayout:
         """Bytes of the shortest frame."""
         return self._lead + self._content_end + 1
 
-    def open(self, frame: bytes) -> tuple[str, bytes] | str:
+    def take_apart(self, frame: bytes) -> tuple[str, bytes] | str:
         """Return a frame's number and body, or why it is none: `bad_check` or `bad_number`."""
         known = self._known.get(frame)
         if known is None:
-            known = self._opened(frame)
+            known = self._taken_apart(frame)
             if len(self._known) < _REMEMBERED:
                 self._known[frame] = known
         return known
 
-    def _opened(self, frame: bytes) -> tuple[str, bytes] | str:
+    def _taken_apart(self, frame: bytes) -> tuple[str, bytes] | str:
         if self._size and not self._holds(frame):
             return "bad_check"
         content = frame[self._lead : len(frame) - self._content_end]

@@ -1,7 +1,7 @@
 """The framers `cobs` and `slip`: stuffed bodies, with a byte between them that occurs nowhere else.
 
     frame    a stuffed body, then the delimiter (`00` of COBS, `C0` of SLIP)
-    empty    nothing between two delimiters is no frame: a sender may begin with one, to cut off noise
+    empty    nothing between two delimiters is no frame: a sender may begin with one
     check    a well-formed frame whose check fails is rejected by itself, at once
     rest     all other bytes are gathered into runs, with the delimiters in them: `not_cobs` or
              `not_slip`, `bad_length`, `too_long`, `broken_frame`
@@ -122,7 +122,7 @@ class ChunkFramer(BufferingFramer):
             return
         if self._run.length:
             self._run.end(out)
-        parts = self._layout.open(decoded)
+        parts = self._layout.take_apart(decoded)
         if isinstance(parts, str):
             out.append(Rejected(at, chunk, len(chunk), parts))
         else:

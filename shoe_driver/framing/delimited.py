@@ -48,7 +48,7 @@ class DelimitedFramer(BufferingFramer):
         base, buffer = self._take(data)
         out: list[Piece] = []
         done = 0
-        opened = self._layout.open
+        opened = self._layout.take_apart
         for match in self._frames.finditer(buffer):
             start, end = match.span()
             if start > done:

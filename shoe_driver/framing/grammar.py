@@ -1,8 +1,8 @@
 """The grammar of wire forms: framers, checks and numberings, as data that compose freely.
 
 A frame is `start content [check] end [check]`. A framer finds frames, a check says whether one is
-whole, a numbering says which it is; each is chosen by itself. The decoder reads the tables here, and
-so does `shoe_driver.learning`, which searches them for what explains an unknown capture.
+whole, a numbering says which it is; each is chosen by itself. The decoder reads the tables here,
+and so does `shoe_driver.learning`, which searches them for what explains an unknown capture.
 
 Positions count from the first byte after `start` (a line's `prefix`); those of `cobs` and `slip`
 count in what is unstuffed. Bytes are written in hex.

@@ -50,7 +50,7 @@ class LineFramer(BufferingFramer):
         for line in lines:
             end = at + len(line) + 1
             reason = self._skip or (self._fault(line) if line else "")
-            parts = self._layout.open(line) if line and not reason else ("", b"")
+            parts = self._layout.take_apart(line) if line and not reason else ("", b"")
             if isinstance(parts, str):
                 reason = parts
             if reason or (self._run.length and not line):

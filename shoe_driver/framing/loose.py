@@ -107,7 +107,7 @@ class LooseFramer(BufferingFramer):
     def _judged(self, buffer: bytes, at: int, end: int) -> _Try:
         if end > len(buffer):
             return _WAIT, ""
-        return end, self._layout.open(buffer[at:end])
+        return end, self._layout.take_apart(buffer[at:end])
 
     def _by_length(self, buffer: bytes, at: int) -> _Try:
         if len(buffer) < at + self._body_at:

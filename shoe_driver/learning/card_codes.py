@@ -102,9 +102,7 @@ def printed_codes(contents: Sequence[bytes], counted: range) -> CardCodes | None
         suit_first = Counter(chr(code[0]) in SUITS for code in codes).most_common(1)[0][0]
         every = {(c.suit + c.rank if suit_first else c.rank + c.suit).encode(): c for c in Card}
         seen = frozenset(code for code in codes if code in every)
-        return CardCodes(
-            kind_at=None, kind=b"", at=at, width=2, faces=every, dealt=seen, agree=1.0
-        )
+        return CardCodes(kind_at=None, kind=b"", at=at, width=2, faces=every, dealt=seen, agree=1.0)
     return None
 
 
@@ -157,9 +155,7 @@ def _by_place(each: _Try, deal: Sequence[Card]) -> tuple[dict[bytes, Card], floa
     return _mapped(pairs, each.codes, len(set(deal)))
 
 
-def _groups(
-    contents: Sequence[bytes], cards: int
-) -> Iterator[tuple[int | None, bytes, list[int]]]:
+def _groups(contents: Sequence[bytes], cards: int) -> Iterator[tuple[int | None, bytes, list[int]]]:
     """Yield the frames that may be the cards: all, those of one length, those with one byte."""
     few, many = cards * 0.6, cards * 1.15 + 2
     if few <= len(contents) <= many:
@@ -298,5 +294,3 @@ def _function(pairs: Iterator[tuple[str, str]]) -> dict[str, str] | None:
         if table.setdefault(first, second) != second:
             return None
     return table
-
-

@@ -127,7 +127,7 @@ def _values(
     """Yield the values of a check's field in each way to read it; -1 where it is none."""
     if not hexed:
         for order in ("big", "little") if size > 1 else ("big",):
-            yield [int.from_bytes(field, order) for field in fields], order, False  # type: ignore[arg-type]
+            yield [int.from_bytes(field, order) for field in fields], order, False
         return
     for lower, digits in ((False, b"0123456789ABCDEF"), (True, b"0123456789abcdef")):
         legal = [all(byte in digits for byte in field) for field in fields]

@@ -270,16 +270,16 @@ def _doubts(
     elif mine in ("line", "cobs"):
         pass  # text with line ends, and chunks that all unstuff, are no accident
     elif as_good and not (shown and as_good <= {"fixed"}):
-        names = ", ".join(sorted(as_good))
-        yield f"framer: {names} explains as much; a capture with frames of several lengths decides"
-    elif not shown and mine != "fixed" and mine != "slip":
+        told = ", ".join(sorted(as_good))
+        yield f"framer: {told} explains as much; a capture with frames of several lengths decides"
+    elif not shown and mine not in {"fixed", "slip"}:
         yield "framer: all frames have one length; a capture with another report decides"
     if mine == "fixed" and _may_be_a_length(each.guess):
         yield "framer: a byte that never changes may be a length; capture another report"
     names = {found.name for found in each.checks}
     if len(names) > 1:
-        told = ", ".join(sorted(name for name, _ in names))
-        yield f"check: {told} pass alike; a capture of more different reports decides"
+        alike = ", ".join(sorted(name for name, _ in names))
+        yield f"check: {alike} pass alike; a capture of more different reports decides"
     elif each.checks and each.checks[0].ln_chance > _CERTAIN:
         yield "check: too few different reports to tell it from chance; capture more of them"
     elif not each.checks:

@@ -37,7 +37,7 @@ class NumberFound(Struct, frozen=True, kw_only=True):
     sure: bool
 
 
-Pairs = Sequence[tuple[bytes, bytes]]
+_Pairs = Sequence[tuple[bytes, bytes]]
 
 
 def search_number(contents: Sequence[bytes], adjacent: Sequence[bool]) -> NumberFound | None:
@@ -76,7 +76,7 @@ def _agree(pairs: Sequence[tuple[int | None, int | None]]) -> tuple[float, int, 
     return (len(up) + wraps) / len(pairs), first, last, bool(wraps)
 
 
-def _text_numbers(pairs: Pairs, every: Pairs) -> Iterator[NumberFound]:
+def _text_numbers(pairs: _Pairs, every: _Pairs) -> Iterator[NumberFound]:
     for at in range(_shortest(pairs)):
         seen = Counter(content[at] for content, _ in pairs)
         usual = {chr(byte) for byte, count in seen.items() if count >= max(2, len(pairs) // 25)}
@@ -89,7 +89,7 @@ def _text_numbers(pairs: Pairs, every: Pairs) -> Iterator[NumberFound]:
 
 
 def _text_number(
-    pairs: Pairs, every: Pairs, at: int, digits: str, most: int
+    pairs: _Pairs, every: _Pairs, at: int, digits: str, most: int
 ) -> NumberFound | None:
     base = next((usual for usual in (10, 16, 36) if most < usual), 36)
     # Digits that never come are none of the base, if the next digit goes on where they would.
@@ -104,7 +104,7 @@ def _text_number(
         rolled, carried = _carried(every, at - width + 1, at, alphabet)
         sure = rolled
         still = chr(_constant(pairs, at - width) or 0)
-        # Where nothing went round, a digit that never changes belongs to it; a letter may be a kind.
+        # Where nothing went round, a digit that never changes belongs to it; a letter may not.
         if not carried and (rolled or still not in DECIMAL):
             break
         width += 1
@@ -123,7 +123,7 @@ def _text_number(
 
 
 def _valued(
-    pairs: Pairs, start: int, end: int, alphabet: str
+    pairs: _Pairs, start: int, end: int, alphabet: str
 ) -> list[tuple[int | None, int | None]]:
     """Return the values of the digits at these places."""
 
@@ -139,7 +139,7 @@ def _valued(
     return [(value(a), value(b)) for a, b in pairs]
 
 
-def _carried(every: Pairs, start: int, end: int, alphabet: str) -> tuple[bool, bool]:
+def _carried(every: _Pairs, start: int, end: int, alphabet: str) -> tuple[bool, bool]:
     """Return whether the digits at these places went round, and whether the one before went on."""
     rolled = [
         (alphabet.find(chr(a[start - 1])), alphabet.find(chr(b[start - 1])))
@@ -151,7 +151,7 @@ def _carried(every: Pairs, start: int, end: int, alphabet: str) -> tuple[bool, b
     return bool(rolled), on * 2 > len(rolled) and stays + len(rolled) > _AGREE * len(every)
 
 
-def _binary_numbers(pairs: Pairs, every: Pairs) -> Iterator[NumberFound]:
+def _binary_numbers(pairs: _Pairs, every: _Pairs) -> Iterator[NumberFound]:
     for at in range(_shortest(pairs)):
         low = [(a[at], b[at]) for a, b in pairs]
         agree, first, last, wraps = _agree([*low])
@@ -169,7 +169,7 @@ def _binary_numbers(pairs: Pairs, every: Pairs) -> Iterator[NumberFound]:
             yield NumberFound(spec=spec, agree=agree, sure=decided)
 
 
-def _binary_width(pairs: Pairs, every: Pairs, at: int) -> tuple[Order, int, bool]:
+def _binary_width(pairs: _Pairs, every: _Pairs, at: int) -> tuple[Order, int, bool]:
     """Return order and width of the number whose low byte is at `at`, and whether it was shown.
 
     When a low byte goes round, the next one goes on, or there is none, even if frames were lost in
@@ -203,17 +203,17 @@ def _binary_width(pairs: Pairs, every: Pairs, at: int) -> tuple[Order, int, bool
     return best if best[1] > 1 else ("big", 1, decided)
 
 
-def _constant(pairs: Pairs, place: int) -> int | None:
+def _constant(pairs: _Pairs, place: int) -> int | None:
     """Return the byte that stands at a place in almost every frame, or None."""
     (usual, count), *_ = Counter(a[place] for a, _ in pairs).most_common(1)
     return usual if count > _AGREE * len(pairs) else None
 
 
-def _shortest(pairs: Pairs) -> int:
+def _shortest(pairs: _Pairs) -> int:
     return min(_POSITIONS, *(len(content) for pair in pairs for content in pair))
 
 
-def _fields(pairs: Pairs) -> Iterator[NumberFound]:
+def _fields(pairs: _Pairs) -> Iterator[NumberFound]:
     """Yield a counter in a field of text between separators, without leading zeros."""
     sizes = {len(content) for content, _ in pairs}
     for separator in b",;:|/ ":
@@ -226,7 +226,9 @@ def _fields(pairs: Pairs) -> Iterator[NumberFound]:
                 tuple(_decimal(content, separator, field) for content in pair) for pair in pairs
             ]
             agree, first, last, wraps = _agree(values)  # type: ignore[arg-type] # pairs of two
-            texts = [a.split(bytes([separator]))[field] for a, _ in pairs if a.count(separator) >= field]
+            texts = [
+                a.split(bytes([separator]))[field] for a, _ in pairs if a.count(separator) >= field
+            ]
             lengths = Counter(map(len, texts))
             usual = [size for size, count in lengths.items() if count > len(texts) / 50]
             if agree < _AGREE or len(usual) < 2:  # noqa: PLR2004 - lengths
@@ -247,8 +249,6 @@ def _decimal(content: bytes, separator: int, field: int) -> int | None:
     fields = content.split(bytes([separator]))
     text = fields[field] if field < len(fields) else b""
     return int(text) if text.isdigit() and len(text) < _WIDEST and text[:1] != b"+" else None
-
-
 
 
 def missing_before(contents: Sequence[bytes], spec: NumberSpec) -> list[int | None]:

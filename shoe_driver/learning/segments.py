@@ -25,6 +25,7 @@ _COMMON: Final = 0.5  # of the frames have it
 _EACH: Final = 24  # guesses of each kind that are looked into
 _TAILS: Final = (0, 1, 2, 4, 8)  # bytes that a check after the end may have
 _SIZES: Final = range(3, 41)
+_PLAIN: Final = frozenset(b"\r\n") | frozenset(range(ord(" "), ord("~") + 1))
 _TEXT: Final = re.compile(rb"[ -~]+")
 
 
@@ -105,7 +106,7 @@ def _several(units: Sequence[bytes]) -> bool:
 
 
 def _lines(data: bytes) -> Iterator[Segmentation]:
-    plain = sum(0x20 <= byte < 0x7F or byte in b"\r\n" for byte in data)
+    plain = sum(byte in _PLAIN for byte in data)
     if plain < _PRINTABLE * len(data) * 0.95:
         return
     lines = [line for line in re.split(rb"[\r\n]+", data) if line]
@@ -127,7 +128,7 @@ def _lines(data: bytes) -> Iterator[Segmentation]:
 def _control(lines: Sequence[bytes], at: int) -> bytes:
     """Return the control character that begins, or ends, most lines."""
     (byte, count), *_ = Counter(line[at] for line in lines).most_common(1)
-    return bytes([byte]) if byte < 0x20 and count > _COMMON * len(lines) else b""
+    return bytes([byte]) if byte not in _PLAIN and count > _COMMON * len(lines) else b""
 
 
 def _chunks(data: bytes) -> Iterator[Segmentation]:
@@ -217,7 +218,7 @@ def _adds(data: bytes, start: int | None, at: int, width: int, order: str) -> li
     votes: Counter[int] = Counter()
     places = [place for place, byte in enumerate(data) if byte == start]
     for number, place in enumerate(places):
-        told = int.from_bytes(data[place + at : place + at + width], order)  # type: ignore[arg-type]
+        told = int.from_bytes(data[place + at : place + at + width], order)  # type: ignore[arg-type] # big or little
         if told <= _LONGEST:
             votes.update(after - place - told for after in places[number + 1 : number + 4])
     fits = [

@@ -240,9 +240,8 @@ class _NumberedProtocol(_FramesProtocol):
             copies=1 + acknowledge.resends, window_ms=acknowledge.window_ms
         )
         self._counted = profile.repeat is not None
-        self._repeat = DuplicateFilter(
-            profile.repeat or resent or once, Numbering(profile.wire.number)
-        )
+        self._numbering = Numbering(profile.wire.number)
+        self._repeat = DuplicateFilter(profile.repeat or resent or once, self._numbering)
 
     @property
     def copies(self) -> tuple[int, ...]:
@@ -272,6 +271,13 @@ class _NumberedProtocol(_FramesProtocol):
         if verdict.new:
             heard.append(DecodedReport(meaning, frame))
         return heard
+
+    def rejected(self, piece: Rejected) -> list[AnyReport]:
+        super().rejected(piece)
+        # Before the first number nothing else shows that a report is missing; a power-up with a
+        # number of its own does.
+        unknown = self._repeat.memory is None and self._numbering.boot is None
+        return [ReportLost(expected="first", got=piece.reason)] if unknown else []
 
     def accept_no_late_copies(self) -> None:
         self._repeat.late_us = 0

@@ -126,6 +126,10 @@ def _kinds(profile: Profile, codes: EnqTable) -> Iterator[ProfileFault]:
             yield _ambiguous("codes.suits, codes.ranks", f"{value | _DATA_BYTE:02X}", faces)
     if 0 in values:
         yield _ambiguous("codes.suits, codes.ranks", "80", [values[0][0], "a face withheld"])
+    yield from _unreachable_kinds(profile, codes)
+
+
+def _unreachable_kinds(profile: Profile, codes: EnqTable) -> Iterator[ProfileFault]:
     for where, table, most in (
         ("codes.targets", codes.targets, _BITS_3),
         ("codes.results", codes.results, _BITS_3),

@@ -181,6 +181,7 @@ class Profile(Struct, frozen=True, kw_only=True):
         resend: how reports of `ref-crc` are resent.
         codes: the code table.
         digest: SHA-256 of the file, hex.
+        first_names: framer and check in the words of a file of form 1.
     """
 
     id: str
@@ -196,16 +197,17 @@ class Profile(Struct, frozen=True, kw_only=True):
     resend: ResendPolicy | None = None
     codes: AnyTable
     digest: str
+    first_names: tuple[str, str] | None = None
 
     @property
     def framer(self) -> str:
-        """The framer's name."""
-        return self.wire.framer.kind
+        """The framer's name, as the file has it."""
+        return self.first_names[0] if self.first_names else self.wire.framer.kind
 
     @property
     def check(self) -> str:
-        """The check's name."""
-        return self.wire.check.kind
+        """The check's name, as the file has it."""
+        return self.first_names[1] if self.first_names else self.wire.check.kind
 
     @property
     def writes(self) -> bool:
@@ -347,6 +349,7 @@ def _read_first_form(
         resend=None if resend is None else ResendPolicy(repair_ms=resend.repair_ms),
         codes=codes,
         digest=digest,
+        first_names=(file.framer, file.check),
     )
     for complaint in _profile_faults(profile):
         for now, then in _FIRST_KEYS.items():

@@ -35,7 +35,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("journal",),
         ("link",),
         ("decode",),
-        ("reread",),
+        ("learning", "reread"),
         ("transports",),
         ("process",),
         ("service",),

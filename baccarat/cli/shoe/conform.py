@@ -12,7 +12,7 @@ from baccarat.cli.shoe.input import read_capture
 from baccarat.cli.shoe.line import endpoint_of, line_records, stop_event
 from baccarat.cli.shown import say
 from baccarat.conformance.rules import RULES
-from baccarat.conformance.session import Conformance, Session
+from baccarat.conformance.session import Conformance, ConformanceSession
 from baccarat.pages.printed import page_template
 from events.clock import Clock, SystemClock, rfc3339
 from events.errors import InputError
@@ -41,7 +41,7 @@ def conform(
     was broken; 1: one was.
     """
     loaded = load_profile(profile)
-    session = Session(loaded)
+    session = ConformanceSession(loaded)
     if source == "-" or Path(source).is_file():
         capture = read_capture(source)
         if capture.records:
@@ -79,7 +79,7 @@ async def _walk(
     port: str,
     name: str,
     profile: Profile,
-    session: Session,
+    session: ConformanceSession,
     output: Path | None,
     seconds: float | None,
 ) -> None:

@@ -3,6 +3,7 @@
 import os
 import sys
 from pathlib import Path
+from typing import Final
 
 from msgspec import Struct
 
@@ -11,7 +12,7 @@ from shoe_driver.journal.records import MAGIC, Record, RecordKind, RecordReader
 
 __all__ = ["CAPTURE_LIMIT", "CaptureInput", "read_capture"]
 
-CAPTURE_LIMIT = 64 * 1024 * 1024
+CAPTURE_LIMIT: Final = 64 * 1024 * 1024
 
 
 class CaptureInput(Struct, frozen=True, kw_only=True):

@@ -21,7 +21,7 @@ from shoe_driver.profiles.profile import parse_profile
 
 __all__ = ["learn", "learned"]
 
-LEARNED_MOST: Final = 256 * 1024
+_LEARNED_MOST: Final = 256 * 1024
 """Bytes of a capture that are searched: thousands of reports."""
 _WITHOUT_BIT_7: Final = bytes(byte & 0x7F for byte in range(256))
 _SEVEN: Final = 7
@@ -60,7 +60,7 @@ def learned(source: CaptureInput, deal: list[Card] | None) -> dict[str, Any]:
         source: the capture.
         deal: its cards, in order, or None.
     """
-    data = source.data[:LEARNED_MOST]
+    data = source.data[:_LEARNED_MOST]
     serial = guess_serial(data)
     if serial.data_bits == _SEVEN:
         data = data.translate(_WITHOUT_BIT_7)
@@ -142,7 +142,7 @@ def _write(path: Path, text: str) -> None:
 def _lines(found: list[dict[str, Any]], notes: list[tuple[str, ...]]) -> list[str]:
     if not found:
         return [
-            "nothing of the grammar explains it: too short, at the wrong baud, or a framer of its own"
+            "nothing of the grammar explains it: too short, the wrong baud, or a framer of its own"
         ]
     lines = []
     for number, (each, said) in enumerate(zip(found, notes, strict=True), start=1):
@@ -153,8 +153,8 @@ def _lines(found: list[dict[str, Any]], notes: list[tuple[str, ...]]) -> list[st
         bits = f"{serial['data_bits']}{serial['parity']}{serial['stop_bits']}"
         sure = "sure" if each["sure"] else "a guess"
         lines.append(
-            f"{number}. {sure}: framer {each['framer']}, check {check}, numbering {numbers}, {bits}; "
-            f"{each['explained']:.1%} of the bytes"
+            f"{number}. {sure}: framer {each['framer']}, check {check}, numbering {numbers}, "
+            f"{bits}; {each['explained']:.1%} of the bytes"
         )
         lines += [f"   {note}" for note in said]
     return lines

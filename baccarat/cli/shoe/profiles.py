@@ -75,8 +75,5 @@ def _check(file: str, *, as_json: bool) -> int:
 
 def _document(profile: Profile) -> dict[str, Any]:
     shown = {key: getattr(profile, key) for key in _SHOWN}
-    return (
-        shown
-        | {"hex": profile.wire.check.hex}
-        | {"baud": profile.serial.baud, "hash": profile.digest}
-    )
+    besides = {"hex": profile.wire.check.hex, "baud": profile.serial.baud, "hash": profile.digest}
+    return shown | besides

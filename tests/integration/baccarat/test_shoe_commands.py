@@ -9,19 +9,35 @@ import select
 import signal
 import termios
 from pathlib import Path
+from typing import Final
 
+import msgspec
 import pytest
 
 from baccarat.cli.main import main
 from baccarat.cli.shoe.list import found_ports
+from baccarat.conformance.rules import RULES
+from shoe_driver.codes.fields import FieldTable
+from shoe_driver.framing.grammar import CheckSpec, FramerSpec, NumberSpec
 from shoe_driver.journal.files import read_records
 from shoe_driver.journal.records import RecordKind
 from shoe_driver.profiles.catalogue import profile_names, profile_text
+from shoe_driver.profiles.profile import (
+    AcknowledgePolicy,
+    LimitOptions,
+    PollPolicy,
+    RepeatPolicy,
+    ResendPolicy,
+    SerialOptions,
+)
 from simulators.device.profiles import PROFILES
 from tests.integration.shoe_driver.test_driver import held_by_another
 from tests.support.machine.commands import at_work, documents, read_line, run
 from tests.support.machine.processes import environment
 from tests.support.machine.waiting import until_blocking
+from tests.support.shoe.made_up import capture as capture_of
+from tests.support.shoe.made_up import drawn, wanted
+from tests.support.shoe.made_up import shoe as cards_of
 from tests.support.shoe.shoe_bytes import frames, stream
 from tests.support.shoe.shoe_line import ShoePort
 
@@ -168,6 +184,18 @@ def test_the_list_is_made_of_documents() -> None:
     assert all("url" in each for each in documents(run("shoe", "list", "--json")))
 
 
+SECTIONS: Final[tuple[tuple[str, type[msgspec.Struct]], ...]] = (
+    ("framer", FramerSpec),
+    ("check", CheckSpec),
+    ("number", NumberSpec),
+    ("repeat", RepeatPolicy),
+    ("acknowledge", AcknowledgePolicy),
+    ("poll", PollPolicy),
+    ("resend", ResendPolicy),
+    ("serial", SerialOptions),
+    ("limits", LimitOptions),
+    ("codes", FieldTable),
+)
 PAGE = Path("docs/shoe-link.md").read_text("utf-8")
 # The page's own table: a cell says more behind its first word.
 SHIPPED = {
@@ -209,18 +237,90 @@ def test_a_sites_own_file_is_checked(capsys: pytest.CaptureFixture[str], tmp_pat
 
 def test_every_mistake_is_a_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "site.toml"
-    text = profile_text("text-line").replace(b"baud = 9600", b"baud = true")
-    path.write_bytes(text.replace(b'check = "none"', b'chek = "none"'))
+    text = profile_text("enq-bcc").replace(b"baud = 4800", b"baud = true")
+    text = text.replace(b"[repeat]", b"[repeats]").replace(b"base = 10", b"base = 99")
+    path.write_bytes(text.replace(b'1 = "A"', b'1 = "1"'))
     code, out = profiles(capsys, "--check", str(path))
-    keys = "id, framer, check, loss_detection, disclosure, result, serial, limits, repeat, resend"
+    keys = "form, id, framer, check, number, loss_detection, disclosure, result, serial, limits"
     wanted = [
-        f"{path}: chek: no such key; there are {keys}, line, codes",
-        f"{path}: check is missing",
+        f"{path}: repeats: no such key; there are {keys}, repeat, acknowledge, poll, resend, codes",
         f"{path}: serial.baud: Expected `int`, got `bool`",
+        f"{path}: number.base is 99; use 2 to 36 for text, 256 for binary",
+        f"{path}: codes.suits, codes.ranks: '1D' is not a valid Card",
     ]
     assert (code, sorted(out.splitlines())) == (1, sorted(wanted))
     code, out = profiles(capsys, "--check", str(path), "--json")
-    assert (code, json.loads(out)["ok"], len(json.loads(out)["wrong"])) == (1, False, 3)
+    assert (code, json.loads(out)["ok"], len(json.loads(out)["wrong"])) == (1, False, 4)
+
+
+FAULTY = {
+    "a face": ("codes.ranks", '13 = "K"', '13 = "Q"', {"missing_faces"}),
+    "a code of two faces": ("codes.ranks", '1 = "A"', '99 = "A"', {"ambiguous"}),
+    "a target": ("codes.targets", '5 = "burn_card"', '9 = "burn_card"', {"unreachable"}),
+    "the speed": ("serial", "baud = 4800", "baud = 300", {"too_fast"}),
+}
+
+
+@pytest.mark.parametrize(("section", "before", "after", "codes"), FAULTY.values(), ids=FAULTY)
+def test_a_profile_that_can_be_read_may_be_wrong(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    section: str,
+    before: str,
+    after: str,
+    codes: set[str],
+) -> None:
+    path = tmp_path / "site.toml"
+    head, tail = profile_text("enq-bcc").decode().split(f"[{section}]\n", 1)
+    path.write_text(f"{head}[{section}]\n{tail.replace(before, after, 1)}", encoding="utf-8")
+    code, out = profiles(capsys, "--check", str(path), "--json")
+    told = json.loads(out)
+    assert (code, told["ok"]) == (1, False)
+    assert {fault["code"] for fault in told["faults"]} == codes
+    assert all(fault["remedy"] for fault in told["faults"])
+    assert any("passes its check by chance" in each for each in told["cannot_promise"])
+
+
+def test_a_shipped_source_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in profile_names():
+        assert profiles(capsys, "--show", name) == (0, profile_text(name).decode())
+    old = profile_text("ref-crc", 1).decode()
+    assert profiles(capsys, "--show", "ref-crc", "--edition", "1") == (0, old)
+    assert main(["shoe", "profiles", "--show", "ref-crc", "--edition", "9"]) == 2
+    assert "has no edition 9; use 1 to 2" in capsys.readouterr().err
+
+
+GUIDE = Path("docs/unknown-shoe.md").read_text("utf-8")
+
+
+def test_the_guide_names_every_key_and_every_rule() -> None:
+    told = set(re.findall(r"^\| `([a-z_.0-9]+)` \|", GUIDE, re.MULTILINE))
+    keys = {
+        f"{section}.{field.encode_name}"
+        for section, kind in SECTIONS
+        for field in msgspec.structs.fields(kind)
+    }
+    assert told == keys | set(RULES)
+
+
+def test_a_capture_is_learned_checked_and_held_to_what_was_learned(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    device, cards = drawn("command"), cards_of("command")
+    raw, made, page = (tmp_path / name for name in ("raw", "made.toml", "page.html"))
+    raw.write_bytes(capture_of(device, cards, 1, noise=0.0))
+    deal = ",".join(cards)
+    assert main(["shoe", "learn", str(raw), "--deal", deal, "-o", str(made), "--json"]) == 0
+    best = json.loads(capsys.readouterr().out)["candidates"][0]
+    assert {key: best[key] for key in ("framer", "check", "hex", "numbering")} == wanted(device)
+    command = ["shoe", "conform", str(raw), "--profile", str(made), "-o", str(page), "--json"]
+    code = main(command)
+    told = json.loads(capsys.readouterr().out)
+    assert (code, set(told)) == (0 if told["ok"] else 1, {"ok", "seen", "never_seen", "faults"})
+    assert "deal" in told["seen"]
+    assert "Technician" in page.read_text("utf-8")
+    assert main(["shoe", "learn", str(tmp_path / "none")]) == 2
+    assert "give a capture, a journal" in capsys.readouterr().err
 
 
 def test_a_file_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:

@@ -270,8 +270,8 @@ def test_another_edition_of_the_profile_is_noted(tmp_path: Path) -> None:
 
 def an_older_journal(folder: Path) -> tuple[Path, str]:
     """By an edition in which an eight was a nine; and what came out by it."""
-    older = profile_text("enq-bcc").replace(b"8 = ", b"x = ").replace(b"9 = ", b"8 = ")
-    older = older.replace(b"x = ", b"9 = ")
+    older = profile_text("enq-bcc").replace(b"8 = ", b"?? = ").replace(b"9 = ", b"8 = ")
+    older = older.replace(b"?? = ", b"9 = ")
     kept = folder / "older.toml"
     kept.write_bytes(older)
     made = Journal.create(folder, "j20261127t000000-1", older, SystemClock())

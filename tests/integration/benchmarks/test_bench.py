@@ -46,6 +46,10 @@ FIELDS = {
     "run",
 }
 
+FRAMINGS = [
+    f"framing-{name}" for name in ("enq", "line", "cobs", "length", "fixed", "slip", "delimited")
+]
+
 
 def bench(*arguments: object) -> Done:
     return run("bench", *arguments, timeout=150)
@@ -70,7 +74,7 @@ def test_the_figures_come_as_lines_with_their_floors(tmp_path: Path) -> None:
     lines = lines_of(*rows, "--samples", "3", "--events", "50000", "--data", tmp_path)
     *others, first, last = [(line["name"], line["unit"]) for line in lines]
     assert (first, last) == (("latency", "ms"), ("memory", "MB"))
-    assert [name for name, _ in others] == ["framing-enq", "framing-line", "framing-cobs"]
+    assert [name for name, _ in others] == FRAMINGS
     for line in lines:
         assert set(line) == FIELDS
         assert "Linux" in line["run"]["machine"]
@@ -87,7 +91,7 @@ def test_the_figures_come_as_lines_with_their_floors(tmp_path: Path) -> None:
 
 def test_every_framer_has_its_figure() -> None:
     figures = framing_row(BenchOptions(samples=2, events=50_000))
-    assert [figure.name for figure in figures] == ["framing-enq", "framing-line", "framing-cobs"]
+    assert [figure.name for figure in figures] == FRAMINGS
     for figure in figures:
         assert 0 < figure.p50 <= figure.p99
         assert 0 < figure.floor_p50 <= figure.floor_p99

@@ -139,7 +139,7 @@ class FaultGame:
         return [outcome for each in self.by_fault.values() for outcome in each] + self.clean
 
 
-def play_faults(
+def play_faults(  # noqa: PLR0913 - all that a game can be asked for
     data: Path,
     profile: str,
     disclosure: Disclosure,

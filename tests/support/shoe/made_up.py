@@ -107,7 +107,8 @@ class MadeUp:
         base, width = self.numbering["base"], self.numbering["width"]
         value %= base**width
         if base == 256:
-            return value.to_bytes(width, self.number_order)  # type: ignore[arg-type] # one of two
+            number: bytes = value.to_bytes(width, "big")
+            return number if self.number_order == "big" else number[::-1]
         digits = "0123456789ABCDEF"
         return "".join(digits[value // base**place % base] for place in range(width))[::-1].encode()
 
@@ -130,7 +131,9 @@ class MadeUp:
         if self.after_end:
             span += self.end
         value, size = check_bytes(self.check, span)
-        check = b"%0*X" % (size * 2, value) if self.hex else value.to_bytes(size, self.order)  # type: ignore[arg-type] # one of two
+        check = b"%0*X" % (size * 2, value) if self.hex else value.to_bytes(size, "big")
+        if self.order == "little":
+            check = check[::-1]
         if not size:
             check = b""
         if self.framer in ("cobs", "slip"):

@@ -7,7 +7,7 @@ import pytest
 
 from baccarat.cli.shoe.conform import conform_page
 from baccarat.conformance.rules import RULES
-from baccarat.conformance.session import Conformance, Session
+from baccarat.conformance.session import Conformance, ConformanceSession
 from shoe_driver.journal.records import Record, RecordKind
 from shoe_driver.profiles.catalogue import load_profile
 from simulators.device.profiles import GAMES
@@ -25,7 +25,7 @@ THIRD: Final = "D P1 2S, D B1 2H, D P2 KD, D B2 5C, D P3 6S, G player"
 
 
 def held(data: bytes | Sequence[Record], profile: str = "enq-bcc") -> Conformance:
-    session = Session(load_profile(profile))
+    session = ConformanceSession(load_profile(profile))
     if isinstance(data, bytes):
         session.feed_bare(data)
     else:
