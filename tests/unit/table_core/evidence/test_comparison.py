@@ -160,7 +160,7 @@ def test_the_command_answers_with_its_exit_code(
     after.write_bytes(corrected[1])
     forged.write_bytes(of(bet(tmp_path / "table.sqlite", 7000)))
     key = ["--key", str(KEY.verifier)]
-    rows = [
+    rows: list[tuple[list[object], int, str]] = [
         ([before, after, *key], 0, "newer: the second one goes on"),
         ([after, after], 0, "same: the same events; no signature was checked, give --key"),
         ([before, forged, *key], 1, "contradicting: two events at position"),

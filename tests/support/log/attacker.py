@@ -1,0 +1,408 @@
+"""Somebody who can write every file but the keys, and everybody who might notice.
+
+Each forgery is drawn from a seed, and done to a copy of a whole log: its rows, its schema, its WAL,
+its closed files, its checkpoints and its head. `noticed` asks in turn the table that opens the log,
+who verifies it with the table's public key, and who kept a checkpoint elsewhere.
+"""
+
+import json
+import random
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from msgspec import ValidationError, convert
+
+from baccarat.history.log_judging import Judging, opening_judge
+from events.errors import LogError, TableError
+from events.log.editions import PROFILES, RULEBOOKS, editions_folder, write_editions
+from events.log.schema import SCHEMA
+from events.log.store import EventLog
+from events.log.verify import parse_kept_checkpoints, verify
+from events.log.vouching import LogKeys, head_of, write_head
+from events.proof.chain import next_hash, origin_hash
+from events.proof.checkpoint import Checkpoint, parse_checkpoint, signed_checkpoint
+from events.proof.merkle import root_of
+from events.proof.note import SigningKey, VerifierKey, parse_verifier_key
+from table_core.evidence.bundle import Evidence, encode_evidence, seal_evidence
+from tests.support.kept.stories import LOG, kept_stories, unpack
+
+__all__ = ["FORGERIES", "Base", "bases", "forge", "is_as_it_was", "noticed", "part_of", "record"]
+
+STRANGER = SigningKey("harbour/b8", bytes(range(7, 39)))
+STORIES = ("world-1", "money-per-shoe", "closed-files", "by-hand")
+
+
+class Base(NamedTuple):
+    """A whole log of an earlier build in a folder of its own, with its head and its keys."""
+
+    folder: Path
+    origin: str
+    keys: frozenset[VerifierKey]
+    kept: bytes
+
+    @property
+    def log(self) -> Path:
+        return self.folder / LOG
+
+
+def bases(folder: Path) -> list[Base]:
+    """The logs that are forged, each unpacked with its editions beside it."""
+    found = []
+    for story in kept_stories():
+        if story.parents[1].name != "0.1.0" or story.name not in STORIES:
+            continue
+        there = unpack(story, folder / story.name)
+        log = there / LOG
+        for path in there.glob("*.toml"):
+            kind = RULEBOOKS if path.name.startswith("rules") else PROFILES
+            write_editions(editions_folder(log, kind), [path.read_bytes()])
+        keys = frozenset(parse_verifier_key(p.read_text()) for p in there.glob("key*.pub"))
+        with closing(sqlite3.connect(log)) as db:
+            ((kept,),) = db.execute("SELECT note FROM checkpoint ORDER BY size DESC LIMIT 1")
+            ((origin,),) = db.execute("SELECT value FROM meta WHERE name = 'origin'")
+        write_head(head_of(log), kept)
+        found.append(Base(there, origin, keys, kept))
+    return found
+
+
+def record(base: Base) -> list[list[Any]]:
+    """What the log's files say, but for hints that prove nothing."""
+    said = []
+    for path in [base.log, *sorted(base.folder.glob("archive/*-0*.sqlite"))]:
+        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as db:
+            said.append(db.execute("SELECT * FROM event ORDER BY position").fetchall())
+            said.append(db.execute("SELECT * FROM checkpoint ORDER BY size").fetchall())
+    return said
+
+
+def is_as_it_was(base: Base, before: list[list[Any]]) -> bool:
+    """Whether a forgery changed nothing of the record: a free page, or a hint."""
+    try:
+        return record(base) == before
+    except sqlite3.Error:
+        return False
+
+
+def noticed(base: Base) -> str | None:
+    """Who refuses or names the forgery: `opening`, `verify`, `kept`; None for nobody."""
+    judge = partial(Judging, base.log)
+    trust = LogKeys(base.keys, head_of(base.log))
+    try:
+        log = EventLog.open(base.log, base.origin, trust, opening_judge(base.log, base.origin))
+        adopts = log.adopts
+        log.close()
+        if adopts:
+            return "adopted"
+    except (LogError, TableError):
+        return "opening"
+    try:
+        if not verify(base.log, keys=base.keys, judging=judge).ok:
+            return "verify"
+        held = parse_kept_checkpoints("kept", base.kept)
+        return None if verify(base.log, keys=base.keys, held=held).ok else "kept"
+    except TableError:
+        return "verify"
+
+
+@contextmanager
+def forging(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection to a file without triggers, which are there again at the end."""
+    path.chmod(0o644)
+    triggers = {name: sql for name, sql in SCHEMA.items() if sql.startswith("CREATE TRIGGER")}
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        for name in triggers:
+            db.execute(f"DROP TRIGGER IF EXISTS {name}")
+        yield db
+        for sql in triggers.values():
+            db.execute(sql)
+
+
+def rehash(db: sqlite3.Connection, base: Base) -> None:
+    rows = db.execute("SELECT position, bytes, hash FROM event ORDER BY position").fetchall()
+    head = origin_hash(base.origin)
+    for number, (position, stored, digest) in enumerate(rows):
+        if number == 0 and position != 1:
+            head = digest
+            continue
+        head = next_hash(head, stored if isinstance(stored, bytes) else b"")
+        db.execute("UPDATE event SET hash = ? WHERE position = ?", (head, position))
+
+
+def resign(db: sqlite3.Connection, base: Base) -> None:
+    """Sign every checkpoint again, over what is there now, by a key of another table."""
+    leaves = [row[0] for row in db.execute("SELECT bytes FROM event ORDER BY position")]
+    for size, _ in db.execute("SELECT size, note FROM checkpoint").fetchall():
+        checkpoint = Checkpoint(base.origin, size, root_of(leaves[:size]))
+        note = signed_checkpoint(checkpoint, [STRANGER])
+        db.execute("UPDATE checkpoint SET note = ? WHERE size = ?", (note, size))
+
+
+# ---- the forgeries ----
+
+
+def _files(base: Base) -> list[Path]:
+    return [base.log, *sorted(base.folder.glob("archive/*-0*.sqlite"))]
+
+
+def _cover(rng: random.Random, db: sqlite3.Connection, base: Base) -> None:
+    """Make a change fit, as thoroughly as the forger is."""
+    if rng.random() < 0.8:
+        rehash(db, base)
+    if rng.random() < 0.5:
+        db.execute("DELETE FROM checkpoint")
+    elif rng.random() < 0.5:
+        resign(db, base)
+
+
+def column(rng: random.Random, base: Base) -> None:
+    """Another value in one column of one row."""
+    table, name = rng.choice(
+        [
+            *(("event", each) for each in ("position", "type", "version", "at", "bytes", "hash")),
+            *(("checkpoint", each) for each in ("size", "note")),
+            *(("request", each) for each in ("transaction_id", "position")),
+            ("cursor", "position"),
+            ("meta", "value"),
+        ]
+    )
+    value = rng.choice([None, 0, -1, 7, 10**9, "x", b"x", "2026-01-01T00:00:00.000000000Z"])
+    with forging(rng.choice(_files(base))) as db:
+        (rows,) = db.execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608 - our names
+        with suppress(sqlite3.IntegrityError):  # SQLite itself refuses a text as a position
+            row = rng.randrange(rows or 1)
+            db.execute(
+                f"UPDATE OR IGNORE {table} SET {name} = ? WHERE {_key(table)} = "  # noqa: S608 - our names
+                f"(SELECT {_key(table)} FROM {table} LIMIT 1 OFFSET {row})",
+                (value,),
+            )
+
+
+def _key(table: str) -> str:
+    return {"event": "position", "checkpoint": "size", "request": "transaction_id"}.get(
+        table, "name"
+    )
+
+
+def content(rng: random.Random, base: Base) -> None:
+    """Another amount, face, byte, seat, name or time in an event that stays readable."""
+    path = rng.choice(_files(base))
+    with forging(path) as db:
+        rows = db.execute("SELECT position, bytes FROM event").fetchall()
+        rng.shuffle(rows)
+        for position, stored in rows:
+            told = json.loads(stored)
+            if _change(rng, told["data"]):
+                changed = json.dumps(told, separators=(",", ":"), ensure_ascii=False).encode()
+                if changed != stored:
+                    sql = "UPDATE event SET bytes = ? WHERE position = ?"
+                    db.execute(sql, (changed, position))
+                    break
+        _cover(rng, db, base)
+
+
+def _change(rng: random.Random, data: Any) -> bool:
+    """Change one leaf of some JSON, in place; whether there was one."""
+    places = list(_leaves(data))
+    if not places:
+        return False
+    holder, key = rng.choice(places)
+    was = holder[key]
+    if isinstance(was, bool):
+        holder[key] = not was
+    elif isinstance(was, int):
+        holder[key] = max(0, was + rng.choice([-1, 1, 10, 1000]))
+    elif isinstance(was, str) and len(was) == 2 and was[0] in "A23456789TJQK":
+        holder[key] = rng.choice("A23456789TJQK") + was[1]
+    elif isinstance(was, str) and was in {"win", "lose", "push", "player", "banker", "tie"}:
+        holder[key] = rng.choice(["win", "lose", "player", "banker"])
+    elif isinstance(was, str):
+        holder[key] = was[:-1] + rng.choice("0123456789ABCDEF") if was else "x"
+    return bool(holder[key] != was)
+
+
+def _leaves(data: Any) -> Iterator[tuple[Any, Any]]:
+    items = data.items() if isinstance(data, dict) else enumerate(data)
+    for key, value in items:
+        if isinstance(value, dict | list):
+            yield from _leaves(value)
+        elif value is not None:
+            yield data, key
+
+
+def removal(rng: random.Random, base: Base) -> None:
+    """Events cut from the end, or out of the middle with all later ones moved up."""
+    with forging(base.log) as db:
+        positions = [row[0] for row in db.execute("SELECT position FROM event ORDER BY 1")]
+        at = rng.choice(positions[1:])
+        if rng.random() < 0.5:
+            for table in ("event", "request", "cursor"):
+                db.execute(f"DELETE FROM {table} WHERE position >= ?", (at,))  # noqa: S608 - our names
+            db.execute("DELETE FROM checkpoint WHERE size >= ?", (at,))
+        else:
+            db.execute("DELETE FROM event WHERE position = ?", (at,))
+            for position, stored in db.execute(
+                "SELECT position, bytes FROM event WHERE position > ? ORDER BY 1", (at,)
+            ).fetchall():
+                told = json.loads(stored)
+                told["position"] = position - 1
+                data = json.dumps(told, separators=(",", ":"), ensure_ascii=False).encode()
+                sql = "UPDATE event SET position = ?, bytes = ? WHERE position = ?"
+                db.execute(sql, (position - 1, data, position))
+        _cover(rng, db, base)
+
+
+def scheme(rng: random.Random, base: Base) -> None:
+    """A trigger more or fewer, under any name; a view, a table, another version."""
+    statement = rng.choice(
+        [
+            "DROP TRIGGER event_never_changes",
+            "DROP TRIGGER checkpoint_never_goes",
+            "CREATE TRIGGER more AFTER INSERT ON event BEGIN DELETE FROM cursor; END",
+            "CREATE TABLE more (n INTEGER)",
+            "CREATE VIEW more AS SELECT * FROM event",
+            "CREATE INDEX more ON event (type)",
+            "PRAGMA user_version=1",
+            "PRAGMA user_version=3",
+            "PRAGMA application_id=1",
+        ]
+    )
+    path = rng.choice(_files(base))
+    path.chmod(0o644)
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute(statement)
+
+
+def checkpoints(rng: random.Random, base: Base) -> None:
+    """Checkpoints dropped, cut back to the first, or signed by another table's key."""
+    with forging(base.log) as db:
+        how = rng.randrange(4)
+        if how == 0:
+            db.execute("DELETE FROM checkpoint")
+        elif how == 1:
+            db.execute("DELETE FROM checkpoint WHERE size > (SELECT min(size) FROM checkpoint)")
+        elif how == 2:
+            resign(db, base)
+        else:
+            note = base.kept.replace(b"\n\n", b"\nmore\n\n", 1)
+            db.execute("UPDATE checkpoint SET note = ?", (note,))
+
+
+def head(rng: random.Random, base: Base) -> None:
+    """The head gone, another's, torn, or forged."""
+    path, said = head_of(base.log), parse_checkpoint(base.kept)[0]
+    forged = signed_checkpoint(said._replace(root=rng.randbytes(32)), [STRANGER])
+    how = rng.randrange(5)
+    if how == 0:
+        path.unlink()
+    elif how == 1:
+        path.write_bytes(signed_checkpoint(said, [STRANGER]))
+    elif how == 2:
+        path.write_bytes(base.kept[: rng.randrange(len(base.kept))])
+    elif how == 3:
+        path.write_bytes(forged)
+    else:
+        at = rng.randrange(len(base.kept))
+        flipped = bytes([base.kept[at] ^ rng.randrange(1, 256)])
+        path.write_bytes(base.kept[:at] + flipped + base.kept[at + 1 :])
+
+
+def bytes_of_files(rng: random.Random, base: Base) -> None:
+    """A few bytes anywhere in a file."""
+    path = rng.choice(_files(base))
+    path.chmod(0o644)
+    data = bytearray(path.read_bytes())
+    for _ in range(rng.randrange(1, 4)):
+        data[rng.randrange(len(data))] ^= rng.randrange(1, 256)
+    path.write_bytes(data)
+
+
+def side_files(rng: random.Random, base: Base) -> None:
+    """A WAL or a journal that is not the log's; a closed file gone, renamed or exchanged."""
+    archive = sorted(base.folder.glob("archive/*-0*.sqlite"))
+    how = rng.randrange(5)
+    if how == 0 or not archive:
+        suffix = rng.choice(["-wal", "-journal"])
+        base.log.with_name(LOG + suffix).write_bytes(rng.randbytes(4096))
+    elif how == 1:
+        rng.choice(archive).unlink()
+    elif how == 2:
+        rng.choice(archive).rename(archive[0].with_name("other-000000000001-000000000002.sqlite"))
+    elif how == 3:
+        first, second = rng.sample(archive, 2)
+        data = first.read_bytes()
+        first.chmod(0o644)
+        first.write_bytes(second.read_bytes())
+        second.chmod(0o644)
+        second.write_bytes(data)
+    else:
+        second = base.folder / "another-name.sqlite"
+        second.hardlink_to(base.log)
+
+
+def launder(rng: random.Random, base: Base) -> None:
+    """Another past, all hashes right, all signatures gone, and the key announced again or not."""
+    content(rng, base)
+    with forging(base.log) as db:
+        rehash(db, base)
+        db.execute("DELETE FROM checkpoint")
+    if rng.random() < 0.3:
+        head_of(base.log).unlink(missing_ok=True)
+
+
+def another_key(rng: random.Random, base: Base) -> None:
+    """The key of another table announced in place of the table's own, and signing everything."""
+    with forging(base.log) as db:
+        for position, stored in db.execute(
+            "SELECT position, bytes FROM event WHERE type = 'checkpoint_key_changed'"
+        ).fetchall():
+            told = json.loads(stored)
+            told["data"]["key"] = str(STRANGER.verifier)
+            data = json.dumps(told, separators=(",", ":"), ensure_ascii=False).encode()
+            db.execute("UPDATE event SET bytes = ? WHERE position = ?", (data, position))
+        rehash(db, base)
+        resign(db, base)
+    if rng.random() < 0.5:
+        said = parse_checkpoint(base.kept)[0]
+        head_of(base.log).write_bytes(signed_checkpoint(said, [STRANGER]))
+
+
+def part_of(rng: random.Random, data: bytes) -> bytes:
+    """Evidence with events left out or changed, sealed again."""
+    told = json.loads(data)
+    events = told["events"]
+    for _ in range(rng.randrange(1, 4)):
+        at = rng.randrange(len(events))
+        if rng.random() < 0.7 and len(events) > 1:
+            del events[at]
+        else:
+            inner = json.loads(events[at]["stored"])
+            _change(rng, inner["data"])
+            events[at]["stored"] = json.dumps(inner, separators=(",", ":"), ensure_ascii=False)
+    if rng.random() < 0.3:
+        _change(rng, told["expected"])
+    try:
+        return encode_evidence(seal_evidence(convert(told, Evidence)))
+    except ValidationError:  # a word that the form does not have
+        return data
+
+
+FORGERIES: tuple[Callable[[random.Random, Base], None], ...] = (
+    column, content, removal, scheme, checkpoints, head, bytes_of_files, side_files, launder,
+    another_key,
+)  # fmt: skip
+
+
+def forge(base: Base, to: Path, seed: int) -> tuple[str, Base]:
+    """Do the forgery of a seed to a copy; return its name and the copy."""
+    rng = random.Random(seed)
+    shutil.rmtree(to, ignore_errors=True)
+    shutil.copytree(base.folder, to)
+    copy = base._replace(folder=to)
+    how = FORGERIES[seed % len(FORGERIES)]
+    how(rng, copy)
+    return how.__name__, copy
