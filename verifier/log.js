@@ -129,7 +129,6 @@ export class LogVerifier {
     }
     if (type.startsWith("commission_")) this.counts.commissions += 1;
     const id = event.correlation;
-    if (data.coup != null && data.coup !== id) wrong(`${type}: it is correlated with another coup`, position);
     if (!id) return;
     const coup = this.coups.get(id) ?? this.newCoup(id);
     coup.report = this.report;
