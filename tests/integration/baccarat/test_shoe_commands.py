@@ -290,7 +290,7 @@ def test_a_shipped_source_is_printed(capsys: pytest.CaptureFixture[str]) -> None
     assert "has no edition 9; use 1 to 2" in capsys.readouterr().err
 
 
-GUIDE = Path("docs/unknown-shoe.md").read_text("utf-8")
+GUIDE = Path("docs/shoe/unknown-shoe.md").read_text("utf-8")
 
 
 def test_the_guide_names_every_key_and_every_rule() -> None:

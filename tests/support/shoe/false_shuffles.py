@@ -22,7 +22,7 @@ _PACK: Final = order_of(Card)
 
 
 class Curve(Struct, frozen=True):
-    """A kind of false shuffle and what docs/shuffle.md promises of it.
+    """A kind of false shuffle and what docs/shoe/shuffle.md promises of it.
 
     Args:
         name: as in the document.
