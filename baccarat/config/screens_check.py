@@ -1,6 +1,7 @@
 """What keeps a configuration's screens from starting though each of its keys is in order."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from baccarat.config.errors import ConfigFault
 from baccarat.config.form import TableConfig
@@ -8,16 +9,21 @@ from baccarat.config.keys import CREDENTIAL
 from events.errors import ConfigError
 from events.tls import read_pair
 
-__all__ = ["screen_faults"]
+__all__ = ["screen_faults", "screen_pairs"]
 
 
-def screen_faults(config: TableConfig) -> Iterator[ConfigFault]:
-    """Yield each certificate whose key does not fit; what others alone may read is left out."""
+def screen_pairs(config: TableConfig) -> Iterator[tuple[str, Path, Path]]:
+    """Yield section, certificate and key of each screen; not those that others alone may read."""
     for name in ("displays", "scoreboard"):
         section = getattr(config, name)
         cert, key = (config.beside(getattr(section, each, None)) for each in ("cert", "key"))
-        if cert is None or key is None or section.key.startswith(CREDENTIAL):
-            continue
+        if cert is not None and key is not None and not section.key.startswith(CREDENTIAL):
+            yield name, cert, key
+
+
+def screen_faults(config: TableConfig) -> Iterator[ConfigFault]:
+    """Yield each certificate whose key does not fit."""
+    for name, cert, key in screen_pairs(config):
         try:
             read_pair(cert, key, name)
         except ConfigError as error:

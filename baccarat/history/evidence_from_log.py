@@ -58,7 +58,6 @@ __all__ = [
 ]
 
 Progress = Callable[[int, int], None]
-_PROGRESS_EVERY: Final = 10_000
 _DISTRIBUTION: Final = "baccarat-table"
 
 Proofs = Sequence[Sequence[bytes]]
@@ -117,7 +116,7 @@ def gather(
         collector = EvidenceCollector(coup)
         for stored in log.read():
             collector.take(stored.position, stored.stored)
-            if progress and (stored.position % _PROGRESS_EVERY == 0 or stored.position == log.end):
+            if progress:
                 progress(stored.position, log.end)
         records = collector.finished(path)
         checkpoint = covering_checkpoint(log, records[-1][0].position)

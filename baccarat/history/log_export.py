@@ -8,21 +8,19 @@ import re
 import tomllib
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from baccarat.history.evidence_from_log import build_name
+from baccarat.rulebooks.editions import editions_at_hand
 from events.errors import LogRefused
-from events.log.editions import PROFILES, RULEBOOKS, editions_folder, read_editions
+from events.log.editions import PROFILES, RULEBOOKS
 from events.log.reader import LogReader
 from events.proof.merkle import MerkleTree
-from shoe_driver.profiles.catalogue import shipped_texts
-from table_core.rulebooks.shipped import shipped_sources
 
-__all__ = ["EXPORT_FORMAT", "Editions", "editions_at_hand", "export_lines"]
+__all__ = ["EXPORT_FORMAT", "Editions", "editions_of", "export_lines"]
 
 EXPORT_FORMAT: Final = "baccarat-log/1"
 # Within the stored JSON a quotation mark of a text is escaped, so no text can look like this.
@@ -33,18 +31,13 @@ Editions = Mapping[tuple[str, str], bytes]
 """The bytes of rulebooks and wire profiles, by kind (`rulebook`, `profile`) and SHA-256."""
 
 
-def editions_at_hand(log: Path) -> Editions:
+def editions_of(log: Path) -> Editions:
     """Return the editions that are kept next to a log, and those that this build ships."""
-    shipped = {"rulebook": shipped_sources(), "profile": shipped_texts()}
-    found = {
-        (kind, sha256(source).hexdigest()): source
-        for kind, sources in shipped.items()
-        for source in sources
+    return {
+        (kind, digest): source
+        for kind, folder in _KINDS.items()
+        for digest, source in editions_at_hand(log, folder).items()
     }
-    for kind, folder in _KINDS.items():
-        kept = read_editions(editions_folder(log, folder)).sources
-        found |= {(kind, digest): source for digest, source in kept.items()}
-    return found
 
 
 def export_lines(

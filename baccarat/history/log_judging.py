@@ -7,22 +7,20 @@ Rooms below cannot see one another, so they meet here: `events.log.verify` walks
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from contextlib import suppress
-from hashlib import sha256
 from pathlib import Path
 from typing import TypeVar
 
+from baccarat.rulebooks.editions import editions_at_hand
 from events.errors import InputError
-from events.log.editions import PROFILES, RULEBOOKS, editions_folder, read_editions
+from events.log.editions import PROFILES, RULEBOOKS
 from events.log.verify import BadFile
 from events.types.envelope import Envelope
 from events.types.shoe_reports import ShoeEvent
 from events.types.table import TableEvent
-from shoe_driver.profiles.catalogue import shipped_texts
 from shoe_driver.profiles.profile import parse_profile
 from shoe_driver.reread import RawReader
 from table_core.evidence.judge import EvidenceFault
 from table_core.evidence.log_judge import JudgedCounts, LogJudge
-from table_core.rulebooks.shipped import shipped_sources
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.rulebook_file import parse_rulebook
 
@@ -41,8 +39,8 @@ class Judging:
     """
 
     def __init__(self, log: Path, origin: str, *, whole: bool = True) -> None:
-        self._readers = _Parsed(_kept(log, PROFILES), _reader)
-        books = _Parsed(_kept(log, RULEBOOKS), _rulebook)
+        self._readers = _Parsed(editions_at_hand(log, PROFILES), _reader)
+        books = _Parsed(editions_at_hand(log, RULEBOOKS), _rulebook)
         packed = _OnDisk() if whole else None
         self._judge = LogJudge(origin, books, self._raw_says, packed, whole=whole)
 
@@ -81,13 +79,6 @@ class Judging:
 def opening_judge(log: Path, origin: str) -> Callable[[bool], Judging]:
     """Return what makes the judge of the events that the opening of a log checks."""
     return lambda whole: Judging(log, origin, whole=whole)
-
-
-def _kept(log: Path, kind: str) -> Mapping[str, bytes]:
-    """Return the editions of a kind at hand, by hash: those next to the log, and the shipped."""
-    shipped = shipped_sources() if kind == RULEBOOKS else shipped_texts()
-    ours = {sha256(source).hexdigest(): source for source in shipped}
-    return ours | read_editions(editions_folder(log, kind)).sources
 
 
 def _reader(source: bytes) -> RawReader:

@@ -29,6 +29,7 @@ __all__ = [
     "ProfileKeeper",
     "available_rulebooks",
     "available_rulebooks_with_warnings",
+    "editions_at_hand",
     "has_kept",
     "keep_profiles",
     "keep_rulebooks",
@@ -89,6 +90,18 @@ def available_rulebooks_with_warnings(log: Path, files: Iterable[str] = ()) -> A
     for line in found.left_out:
         click.echo(f"baccarat: left out: {show_text(' '.join(line.split()))}", err=True)
     return found
+
+
+def editions_at_hand(log: Path, kind: str) -> Mapping[str, bytes]:
+    """Return what is kept next to a log, and what this build ships, by hash; as it is, unparsed.
+
+    Args:
+        log: its file.
+        kind: `RULEBOOKS` or `PROFILES`.
+    """
+    shipped = shipped_sources() if kind == RULEBOOKS else shipped_texts()
+    ours = {sha256(source).hexdigest(): source for source in shipped}
+    return ours | read_editions(editions_folder(log, kind)).sources
 
 
 def keep_rulebooks(log: Path, names: Iterable[str] = ()) -> tuple[str, ...]:

@@ -4,11 +4,11 @@ The table asks before each request. Looking at two files costs microseconds, and
 demoted, or a key that was taken out, counts for nothing from the next message on.
 """
 
-from pathlib import Path
 from typing import Final
 
 from baccarat.config.form import TableConfig
 from events.errors import InputError
+from events.file_stamp import file_stamp
 from events.proof.keys import load_message_keys
 from events.proof.message_mac import MessageKey
 from events.structured_log import structlog
@@ -17,8 +17,6 @@ from table_core.trust.access import Access, BusPolicy
 __all__ = ["SiteAccess"]
 
 _log: Final = structlog.get_logger()
-
-_Stamp = tuple[int, int, int] | None
 
 
 class SiteAccess:
@@ -37,13 +35,13 @@ class SiteAccess:
         users = config.beside(config.displays.users) if config.displays else None
         self._keys_file = config.beside(given.file) if given else None
         self._files = [path for path in (users, self._keys_file) if path is not None]
-        self._seen = [_stamp(path) for path in self._files]
+        self._seen = [file_stamp(path) for path in self._files]
         self._keys = self._read_keys()
         self._access = Access(roles=config.roles(), bus=self._policy(""))
 
     def __call__(self) -> Access:
         """Return the access; the same object until a file has changed."""
-        stamps = [_stamp(path) for path in self._files]
+        stamps = [file_stamp(path) for path in self._files]
         if stamps != self._seen:
             self._seen = stamps
             self._access = self._read()
@@ -75,11 +73,3 @@ class SiteAccess:
         owners = dict.fromkeys(key.owner for key in self._keys)
         keys = {name: tuple(key for key in self._keys if key.owner == name) for name in owners}
         return BusPolicy(mode=given.mode, keys=keys, without=frozenset(given.without), fault=fault)
-
-
-def _stamp(path: Path) -> _Stamp:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino

@@ -6,6 +6,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from msgspec import Struct
 
+from baccarat.read_files import read_password
 from events.errors import InputError
 from events.mqtt.bus import BusSettings
 
@@ -68,11 +69,7 @@ def broker_at(parts: SplitResult, client_id: str, files: LoginFiles) -> BusSetti
         raise InputError("--ca, --cert and --key are for TLS: write mqtts:// in --url")
     password = unquote(parts.password) if parts.password else None
     if files.password_file is not None:
-        try:
-            password = files.password_file.read_text("utf-8").strip()
-        except OSError as error:
-            text = f"--password-file: {files.password_file}: {error.strerror}"
-            raise InputError(text) from error
+        password = read_password(files.password_file)
     return BusSettings(
         host=str(parts.hostname),
         port=parts.port or _PORTS[parts.scheme],

@@ -28,6 +28,7 @@ from baccarat.config.adoption import adoption_of
 from baccarat.config.advice import advice
 from baccarat.config.form import TableConfig
 from baccarat.config.keys import CREDENTIAL
+from baccarat.config.screens_check import screen_pairs
 from baccarat.history.log_judging import Judging
 from baccarat.rulebooks.library import is_file
 from baccarat.site.credentials import outdated
@@ -635,11 +636,7 @@ def _certificates(config: TableConfig) -> Iterator[DoctorFinding]:
 
 def _screens_pairs(config: TableConfig) -> Iterator[DoctorFinding]:
     """Check that a screen's key fits its certificate; the bus's pair is tried at the broker."""
-    for name in ("displays", "scoreboard"):
-        section = getattr(config, name)
-        cert, key = (config.beside(getattr(section, each, None)) for each in ("cert", "key"))
-        if cert is None or key is None or section.key.startswith(CREDENTIAL):
-            continue
+    for name, cert, key in screen_pairs(config):
         try:
             read_pair(cert, key, name)
         except ConfigError as error:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
-from sqlalchemy import URL, ColumnElement, Connection, Row, Select, func, select
+from sqlalchemy import URL, ColumnElement, Connection, Row, func, select
 
 from cage.ledger.database import (
     create_ledger_engine,
@@ -16,7 +16,7 @@ from cage.ledger.database import (
     translate_ledger_errors,
 )
 from cage.ledger.entries import Posting
-from cage.ledger.sql_tables import BOOK, ENTRY, POSTING, POSTING_TO_ENTRY
+from cage.ledger.sql_tables import BOOK, ENTRY, POSTING, POSTING_TO_ENTRY, select_postings
 
 __all__ = ["BALANCE_KEYS", "Balance", "BookedEntry", "Filter", "Ledger", "open_ledger"]
 
@@ -110,7 +110,9 @@ class Ledger:
 
     def rulebooks(self, chosen: Filter) -> list[str]:
         """Return the rulebooks of the chosen settlements."""
-        asked = _joined(ENTRY.c.rulebook).where(ENTRY.c.rulebook != "", *chosen.conditions())
+        asked = select_postings(ENTRY.c.rulebook).where(
+            ENTRY.c.rulebook != "", *chosen.conditions()
+        )
         return sorted(self.connection.scalars(asked.distinct()))
 
     def currencies(self, chosen: Filter, by: str) -> dict[tuple[str, str], set[str]]:
@@ -136,7 +138,7 @@ class Ledger:
         """Return account balances by table and key."""
         key = [BALANCE_KEYS[by]] if by else []
         asked = (
-            _joined(BOOK.c.stream, *key, POSTING.c.account, func.sum(POSTING.c.amount))
+            select_postings(BOOK.c.stream, *key, POSTING.c.account, func.sum(POSTING.c.amount))
             .where(*chosen.conditions())
             .group_by(BOOK.c.stream, *key, POSTING.c.account)
             .order_by(BOOK.c.stream, *key, POSTING.c.account)
@@ -157,7 +159,7 @@ class Ledger:
         if position is None:
             return None
         columns = (POSTING.c[name] for name in Posting.__struct_fields__)
-        rows = _joined(*columns).where(*here).order_by(POSTING.c.line)
+        rows = select_postings(*columns).where(*here).order_by(POSTING.c.line)
         return position, tuple(Posting(*row) for row in self.connection.execute(rows))
 
     def schema_fault(self) -> str | None:
@@ -168,7 +170,7 @@ class Ledger:
         """Return (table, position, sum) of entries that do not sum to zero; there must be none."""
         total = func.sum(POSTING.c.amount)
         place = (BOOK.c.stream, POSTING.c.position)
-        asked = _joined(*place, total).group_by(*place, POSTING.c.part).having(total != 0)
+        asked = select_postings(*place, total).group_by(*place, POSTING.c.part).having(total != 0)
         return [(row[0], row[1], int(row[2])) for row in self.connection.execute(asked)]
 
     def orphans(self) -> list[int]:
@@ -194,11 +196,6 @@ class Ledger:
         with self.connection.execute(asked, execution_options=options) as rows:
             for _, group in groupby(rows, key=lambda row: (row.stream, row.position, row.part)):
                 yield _booked(list(group))
-
-
-def _joined(*columns: Any) -> Select[Any]:
-    there = POSTING.join(ENTRY, POSTING_TO_ENTRY).join(BOOK, BOOK.c.id == ENTRY.c.book)
-    return select(*columns).select_from(there)
 
 
 def _booked(rows: list[Row[Any]]) -> BookedEntry:

@@ -8,27 +8,30 @@ A posting has no foreign key to its entry. One writer inserts both in one transa
 changes them, and a check of every row would cost more than all the rest.
 """
 
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import (
     BigInteger,
     Column,
+    ColumnElement,
     ForeignKeyConstraint,
     Index,
     Integer,
     MetaData,
+    Select,
     SmallInteger,
     Table,
     Text,
     TypeDecorator,
     UniqueConstraint,
     and_,
+    select,
 )
 from sqlalchemy.engine import Dialect
 
 from events.free_text import escape_nul, unescape_nul
 
-__all__ = ["BOOK", "ENTRY", "METADATA", "POSTING", "POSTING_TO_ENTRY"]
+__all__ = ["BOOK", "ENTRY", "METADATA", "POSTING", "POSTING_TO_ENTRY", "select_postings"]
 
 
 class _FreeText(TypeDecorator[str]):
@@ -108,3 +111,9 @@ POSTING_TO_ENTRY: Final = and_(
     POSTING.c.part == ENTRY.c.part,
 )
 """Joins a posting to its entry."""
+
+
+def select_postings(*columns: ColumnElement[Any]) -> Select[Any]:
+    """Select columns of the postings, each with its entry and its book."""
+    there = POSTING.join(ENTRY, POSTING_TO_ENTRY).join(BOOK, BOOK.c.id == ENTRY.c.book)
+    return select(*columns).select_from(there)

@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Select, case, func, select
 
 from cage.ledger.posting import REVERSAL
 from cage.ledger.reading import BALANCE_KEYS, Filter, Ledger
-from cage.ledger.sql_tables import BOOK, ENTRY, POSTING, POSTING_TO_ENTRY
+from cage.ledger.sql_tables import BOOK, ENTRY, POSTING, select_postings
 from cage.reports.time_of_play import seconds_of_play
 from events.types.table import CoupSettled, WagersPlaced
 
@@ -158,7 +158,7 @@ def _times(
     columns = (*key, *_WHO, ENTRY.c.shoe)
     settled = (ENTRY.c.kind == CoupSettled.TYPE) & ENTRY.c.ref.endswith(_FIRST, autoescape=True)
     asked = (
-        _joined(*columns, ENTRY.c.at)
+        select_postings(*columns, ENTRY.c.at)
         .where(
             (ENTRY.c.kind == WagersPlaced.TYPE) | settled,
             POSTING.c.account == "pool",
@@ -179,14 +179,9 @@ def _times(
 def _settled(
     columns: tuple[ColumnElement[Any], ...], accounts: tuple[str, ...], chosen: Filter
 ) -> Select[Any]:
-    return _joined(*columns).where(
+    return select_postings(*columns).where(
         _SETTLED,
         POSTING.c.account.in_(accounts),
         POSTING.c.result != "void",
         *chosen.conditions(),
     )
-
-
-def _joined(*columns: ColumnElement[Any]) -> Select[Any]:
-    there = POSTING.join(ENTRY, POSTING_TO_ENTRY).join(BOOK, BOOK.c.id == ENTRY.c.book)
-    return select(*columns).select_from(there)

@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, FromClause, Select, and_, case, func, sele
 
 from cage.ledger.posting import REVERSAL
 from cage.ledger.reading import BALANCE_KEYS, Filter, Ledger
-from cage.ledger.sql_tables import BOOK, ENTRY, POSTING, POSTING_TO_ENTRY
+from cage.ledger.sql_tables import BOOK, ENTRY, POSTING, POSTING_TO_ENTRY, select_postings
 from cage.reports.drop_and_hold import FloatReport, float_reports
 from cage.reports.patrons import Edges, PatronReport, patron_reports, theoretical_of
 from cage.reports.time_of_play import seconds_of_play
@@ -211,7 +211,7 @@ def _per_hour(events: _Events) -> float | None:
 def _handles(ledger: Ledger, by: str, chosen: Filter) -> dict[_Where, dict[tuple[str, str], int]]:
     key = (BOOK.c.stream, BALANCE_KEYS[by], ENTRY.c.rulebook, POSTING.c.bet)
     asked = (
-        _postings(*key, func.sum(POSTING.c.amount))
+        select_postings(*key, func.sum(POSTING.c.amount))
         .where(_SETTLED, POSTING.c.account == "pool", POSTING.c.result != "void")
         .where(*chosen.conditions())
         .group_by(*key)
@@ -228,7 +228,7 @@ def _commission(ledger: Ledger, by: str, chosen: Filter) -> dict[_Where, tuple[i
 
     key = (BOOK.c.stream, BALANCE_KEYS[by])
     asked = (
-        _postings(*key, of(CommissionAccrued.TYPE), of(CommissionReversed.TYPE))
+        select_postings(*key, of(CommissionAccrued.TYPE), of(CommissionReversed.TYPE))
         .where(POSTING.c.account == "commission")
         .where(*chosen.conditions())
         .group_by(*key)
@@ -303,8 +303,3 @@ def _seconds(
     for row in ledger.connection.execute(asked):
         found.setdefault((row[0], row[1]), []).append(row[2])
     return {where: seconds_of_play(times) for where, times in found.items()}
-
-
-def _postings(*columns: ColumnElement[Any]) -> Any:
-    there = POSTING.join(ENTRY, POSTING_TO_ENTRY).join(BOOK, BOOK.c.id == ENTRY.c.book)
-    return select(*columns).select_from(there)

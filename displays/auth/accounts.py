@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from events.errors import InputError
+from events.file_stamp import file_stamp
 from events.mqtt.topics import SEGMENT
 from events.toml_form import read_tree
 
@@ -85,7 +86,7 @@ class UserAccounts:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._seen = _stamp(path)
+        self._seen = file_stamp(path)
         self._accounts = load_accounts(path)
         self.on_change: Callable[[Mapping[str, UserAccount]], None] = _nothing
 
@@ -99,7 +100,7 @@ class UserAccounts:
 
         If a change has made the file invalid, nobody can log in, since the accounts are unknown.
         """
-        stamp = _stamp(self._path)
+        stamp = file_stamp(self._path)
         if stamp != self._seen:
             self._seen = stamp
             try:
@@ -112,14 +113,6 @@ class UserAccounts:
 
 def _nothing(_: Mapping[str, UserAccount]) -> None:
     """Tell nobody."""
-
-
-def _stamp(path: Path) -> tuple[int, int, int] | None:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def load_accounts(path: Path) -> Mapping[str, UserAccount]:

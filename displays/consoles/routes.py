@@ -403,13 +403,20 @@ class ConsoleRoutes:
             left=lambda: self._sessions.left_s(request.cookies.get(self._cookie, "")),
         )
 
-    async def _stay(self, request: Request) -> Response:
-        """Let the person go on: a press of the button that the page's warning has."""
+    def _at_own_page(self, request: Request) -> ConsoleUser | Response:
+        """Return who asks at a page of this server, or why nobody does."""
         person = self._person(request)
         if person is None:
             return text_response("log in", 401)
         if not self._is_from_own_page(request, person, request.headers.get("x-csrf-token", "")):
             return text_response("this was not sent by our own page", 403)
+        return person
+
+    async def _stay(self, request: Request) -> Response:
+        """Let the person go on: a press of the button that the page's warning has."""
+        person = self._at_own_page(request)
+        if isinstance(person, Response):
+            return person
         return Response(status_code=204)
 
     async def _evidence(self, request: Request) -> Response:
@@ -475,11 +482,9 @@ class ConsoleRoutes:
 
     async def _sign(self, request: Request) -> Response:
         """Take a second person's signature at this person's page."""
-        person = self._person(request)
-        if person is None:
-            return text_response("log in", 401)
-        if not self._is_from_own_page(request, person, request.headers.get("x-csrf-token", "")):
-            return text_response("this was not sent by our own page", 403)
+        person = self._at_own_page(request)
+        if isinstance(person, Response):
+            return person
         fields = await read_json(request)
         name = str(fields.get("user", ""))[:_NAME_MOST]
         if name == person.name:
@@ -510,11 +515,9 @@ class ConsoleRoutes:
         self, request: Request, ask: Callable[[ConsoleUser], Awaitable[Answer]]
     ) -> Response:
         """Pass on the table's answer, if a page of this server asks for a logged-in person."""
-        person = self._person(request)
-        if person is None:
-            return text_response("log in", 401)
-        if not self._is_from_own_page(request, person, request.headers.get("x-csrf-token", "")):
-            return text_response("this was not sent by our own page", 403)
+        person = self._at_own_page(request)
+        if isinstance(person, Response):
+            return person
         if not self._commands.allows(person.name):
             return text_response("too many commands", 429)
         try:

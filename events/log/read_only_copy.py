@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from events.errors import InputError, LogRefused
+from events.file_stamp import file_stamp
 from events.log.closed_file import is_packed, unpack_to
 from events.log.schema import LOCK_SUFFIX
 from events.log.wal import wal_of
@@ -102,12 +103,12 @@ def has_writer(path: Path) -> bool:
 def _copy(path: Path, folder: Path) -> Path:
     wal = wal_of(path)
     for _ in range(_COPY_ATTEMPTS):
-        before = _identity(path), _identity(wal)
+        before = file_stamp(path), file_stamp(wal)
         shutil.copyfile(path, folder / path.name)
         (folder / wal.name).unlink(missing_ok=True)
         if wal.exists():
             shutil.copyfile(wal, folder / wal.name)
-        if before == (_identity(path), _identity(wal)):
+        if before == (file_stamp(path), file_stamp(wal)):
             return folder / path.name
     raise InputError(f"{path}: keeps changing though no writer has it; find out who changes it")
 
@@ -126,11 +127,3 @@ def _unpacked(path: Path, folder: Path) -> Path:
         position = getattr(error, "position", None)
         raise LogRefused(f"{path}: not a whole packed file: {error}", position) from error
     return copy
-
-
-def _identity(path: Path) -> tuple[int, int, int] | None:
-    try:
-        status = path.stat()
-    except FileNotFoundError:
-        return None
-    return status.st_ino, status.st_size, status.st_mtime_ns

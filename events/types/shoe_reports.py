@@ -5,14 +5,13 @@ its number: 1, 2, 3... without gaps per journal. The core acknowledges that numb
 device's. docs/shoe-link.md defines the vocabulary.
 """
 
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from msgspec import Struct
 
 from events.cards import Card, Hand
 
 __all__ = [
-    "ACKNOWLEDGE_NOTHING",
     "AnyReport",
     "BurnCard",
     "CardCarriedOver",
@@ -44,8 +43,6 @@ __all__ = [
     "ShoeReady",
     "UnknownReport",
 ]
-
-ACKNOWLEDGE_NOTHING: Final = 0
 
 
 class Report(

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from events.clock import Clock
 from events.errors import InputError
+from events.file_stamp import file_stamp
 from events.log.read_only_copy import has_writer
 from events.log.reader import LogReader, reading
 from events.log.wal import wal_of
@@ -109,13 +110,4 @@ class UplinkLogReader:
             raise InputError(f"{self._path}: the log of {log.origin}, and not of {self._origin}")
 
     def _stamp(self) -> tuple[object, ...]:
-        """Return inode, size and time of the log's files; two writes may share a clock tick."""
-        files = (_stat(self._path), _stat(wal_of(self._path)))
-        return tuple(each and (each.st_ino, each.st_size, each.st_mtime_ns) for each in files)
-
-
-def _stat(path: Path) -> os.stat_result | None:
-    try:
-        return path.stat()
-    except FileNotFoundError:
-        return None
+        return file_stamp(self._path), file_stamp(wal_of(self._path))

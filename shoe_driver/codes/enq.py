@@ -19,13 +19,11 @@ from events.types.shoe_reports import (
     CardDrawn,
     CardOutOfGame,
     CardRevealed,
-    DeviceResult,
     ErrorCleared,
     ErrorRaised,
     FirstCard,
-    RoundForcedEnd,
 )
-from shoe_driver.codes.reports import fixed_report
+from shoe_driver.codes.reports import Unreadable, fixed_report, result_report
 
 __all__ = ["DataElement", "EnqCodes", "EnqTable", "KindSpec"]
 
@@ -61,10 +59,6 @@ class EnqTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ranks: dict[int, str]
     results: dict[int, Literal["player", "banker", "tie", "banker_six", "forced_end"]]
     errors: dict[int, str]
-
-
-class _Unreadable(Exception):  # noqa: N818 - an inner signal, it never leaves this module
-    """The data bytes do not fit the kind."""
 
 
 class _Values(Struct):
@@ -118,7 +112,7 @@ class EnqCodes:
             for element, byte in zip(spec.data, body[1:], strict=True):
                 self._take(element, byte, values)
             return build(values, spec.fields)
-        except _Unreadable:
+        except Unreadable:
             return None
 
     def _take(self, element: str, byte: int, values: _Values) -> None:
@@ -153,7 +147,7 @@ def _kinds(table: EnqTable) -> dict[int, tuple[KindSpec, _Builder]]:
 
 def _look_up(table: Mapping[int, _T], code: int) -> _T:
     if code not in table:
-        raise _Unreadable
+        raise Unreadable
     return table[code]
 
 
@@ -171,13 +165,13 @@ def _cards(table: EnqTable) -> dict[int, Card]:
 def _place(values: _Values) -> tuple[Hand, int]:
     """Return the hand and the number of a card that has a place."""
     if values.target not in ("player", "banker") or not 1 <= values.index <= _LAST_NUMBER:
-        raise _Unreadable
+        raise Unreadable
     return Hand(values.target), values.index
 
 
 def _shown(values: _Values) -> Card:
     if values.face is None:
-        raise _Unreadable
+        raise Unreadable
     return values.face
 
 
@@ -205,20 +199,6 @@ def _carried_over(values: _Values, _: Mapping[str, Any]) -> AnyReport:
     return CardCarriedOver(hand=hand, number=number, face=values.face)
 
 
-def _result(values: _Values, _: Mapping[str, Any]) -> AnyReport:
-    if values.result == "forced_end":
-        return RoundForcedEnd()
-    if values.pairs > 3:  # noqa: PLR2004 - bits 2 and 3 mean nothing that we know
-        raise _Unreadable
-    return DeviceResult(
-        winner="banker" if values.result == "banker_six" else values.result,
-        player_pair=bool(values.pairs & 1),
-        banker_pair=bool(values.pairs & 2),
-        banker_six=values.result == "banker_six",
-    )
-
-
-# By report: the data it needs, the fields it needs, and its builder.
 _FROM_DATA: Final[Mapping[str, tuple[frozenset[str], frozenset[str], _Builder]]] = {
     "card_drawn": (frozenset({"target", "card"}), frozenset(), _drawn),
     "card_revealed": (frozenset({"target", "card"}), frozenset(), _revealed),
@@ -228,7 +208,11 @@ _FROM_DATA: Final[Mapping[str, tuple[frozenset[str], frozenset[str], _Builder]]]
         frozenset({"reason"}),
         lambda values, fields: CardOutOfGame(reason=fields["reason"], face=values.face),
     ),
-    "device_result": (frozenset({"result"}), frozenset(), _result),
+    "device_result": (
+        frozenset({"result"}),
+        frozenset(),
+        lambda values, _: result_report(values.result, values.pairs),
+    ),
     "error_raised": (
         frozenset({"error"}),
         frozenset(),

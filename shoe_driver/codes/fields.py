@@ -23,13 +23,11 @@ from events.types.shoe_reports import (
     CardOutOfGame,
     CardRevealed,
     CardUnreadable,
-    DeviceResult,
     ErrorCleared,
     ErrorRaised,
     FirstCard,
-    RoundForcedEnd,
 )
-from shoe_driver.codes.reports import FixedReport, face_of, fixed_report
+from shoe_driver.codes.reports import FixedReport, Unreadable, face_of, fixed_report, result_report
 
 __all__ = ["IDLE", "WITHHELD", "FieldCodes", "FieldSpec", "FieldTable"]
 
@@ -42,7 +40,6 @@ _FieldName: TypeAlias = Literal[
     "kind", "hand", "number", "card", "left", "result", "pairs", "error"
 ]
 _LAST_NUMBER: Final = 3
-_PAIRS: Final = 4  # bit 0 is a Player pair, bit 1 a Banker pair
 _REMEMBERED: Final = 4096  # bodies whose meaning is cached
 
 
@@ -78,10 +75,6 @@ class FieldTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     errors: dict[str, str] = {}
     text: bool = False
     separator: str = ","
-
-
-class _Unreadable(Exception):  # noqa: N818 - an inner signal, it never leaves this module
-    """A value is in no table."""
 
 
 _PLACED: Final = frozenset({"card_drawn", "card_revealed", "card_carried_over"})
@@ -123,7 +116,7 @@ class FieldCodes:
             return self._known[body]
         try:
             report = self._decode(body)
-        except _Unreadable:
+        except Unreadable:
             report = None
         if len(self._known) < _REMEMBERED:
             self._known[body] = report
@@ -133,7 +126,7 @@ class FieldCodes:
         """Report whether a body says nothing."""
         try:
             spec = self._table.kinds.get(self._key("kind", body))
-        except _Unreadable:
+        except Unreadable:
             return False
         return spec is not None and spec.report == IDLE
 
@@ -150,7 +143,7 @@ class FieldCodes:
         report = spec.report
         if report == "device_result":
             winner = _look_up(self._table.results, self._key("result", body))
-            return _result(winner, self._number("pairs", body) or 0)
+            return result_report(winner, self._number("pairs", body) or 0)
         if report in ("error_raised", "error_cleared"):
             key = self._key("error", body)
             code = self._table.errors.get(key, f"error_{key.lower()}")
@@ -181,11 +174,11 @@ class FieldCodes:
         if report == "card_out_of_game":
             return CardOutOfGame(reason=str(spec.fields["reason"]), face=face)
         if hand is None or number is None:
-            raise _Unreadable
+            raise Unreadable
         if report == "card_carried_over":
             return CardCarriedOver(hand=hand, number=number, face=face)
         if face is None:
-            raise _Unreadable
+            raise Unreadable
         return CardRevealed(hand=hand, number=number, face=face)
 
     def _key(self, name: _FieldName, body: bytes) -> str:
@@ -196,13 +189,13 @@ class FieldCodes:
         if spec.field is not None:
             fields = body.split(self._table.separator.encode())
             if spec.field >= len(fields):
-                raise _Unreadable
+                raise Unreadable
             value = fields[spec.field]
         else:
             at = spec.at - self._taken
             value = body[at : at + spec.width]
             if len(value) < spec.width:
-                raise _Unreadable
+                raise Unreadable
         return value.decode("latin-1") if self._table.text else value.hex().upper()
 
     def _number(self, name: _FieldName, body: bytes) -> int | None:
@@ -210,35 +203,21 @@ class FieldCodes:
         try:
             return int(key, 10 if self._table.text else 16) if key else None
         except ValueError:
-            raise _Unreadable from None
+            raise Unreadable from None
 
     def _place(self, body: bytes) -> tuple[Hand | None, int | None]:
         code = self._key("hand", body)
         hand = Hand(_look_up(self._table.hands, code)) if code else None
         number = self._number("number", body)
         if number is not None and not 1 <= number <= _LAST_NUMBER:
-            raise _Unreadable
+            raise Unreadable
         return hand, number
 
 
 def _look_up(table: Mapping[str, Any], key: str) -> str:
     if key not in table:
-        raise _Unreadable
+        raise Unreadable
     return str(table[key])
-
-
-def _result(winner: str, pairs: int) -> AnyReport:
-    if winner == "forced_end":
-        return RoundForcedEnd()
-    if pairs not in range(_PAIRS):
-        raise _Unreadable
-    six = winner == "banker_six"
-    return DeviceResult(
-        winner="banker" if six else winner,
-        player_pair=bool(pairs & 1),
-        banker_pair=bool(pairs & 2),
-        banker_six=six,
-    )
 
 
 def _faces(table: FieldTable) -> dict[str, Card | None]:

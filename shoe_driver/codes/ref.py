@@ -32,6 +32,7 @@ from events.types.shoe_reports import (
     ShoeBooted,
     ShoeReady,
 )
+from shoe_driver.codes.reports import Unreadable
 
 __all__ = ["RefCodes", "RefKind", "RefTable"]
 
@@ -66,10 +67,6 @@ class RefTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     errors: dict[int, str] = {}
     reasons: dict[int, str] = {}
-
-
-class _Unreadable(Exception):  # noqa: N818 - an inner signal, it never leaves this module
-    """The payload does not fit its definition."""
 
 
 _SUITS: Final = {1: "S", 2: "H", 3: "D", 4: "C"}
@@ -110,7 +107,7 @@ class RefCodes:
             return None
         try:
             return read(payload, self._table)
-        except _Unreadable:
+        except Unreadable:
             return None
 
 
@@ -119,21 +116,21 @@ def _card(code: int) -> Card | None:
     if code == 0:
         return None
     if code not in _CARDS:
-        raise _Unreadable
+        raise Unreadable
     return _CARDS[code]
 
 
 def _place(code: int) -> tuple[Hand | None, int | None]:
     hand, number = code >> 4, code & 15
     if hand not in _HANDS or number > _LAST_NUMBER or (number and not hand):
-        raise _Unreadable
+        raise Unreadable
     return _HANDS[hand], number or None
 
 
 def _full_place(code: int) -> tuple[Hand, int]:
     hand, number = _place(code)
     if hand is None or number is None:
-        raise _Unreadable
+        raise Unreadable
     return hand, number
 
 
@@ -146,7 +143,7 @@ def _revealed(payload: bytes, _: RefTable) -> AnyReport:
     hand, number = _full_place(payload[0])
     face = _card(payload[1])
     if face is None:
-        raise _Unreadable
+        raise Unreadable
     return CardRevealed(hand=hand, number=number, face=face)
 
 
@@ -172,13 +169,13 @@ def _carried_over(payload: bytes, _: RefTable) -> AnyReport:
 
 def _reversed(payload: bytes, _: RefTable) -> AnyReport:
     if payload[0] not in _PLACES:
-        raise _Unreadable
+        raise Unreadable
     return CardReversed(place=_PLACES[payload[0]])
 
 
 def _yes(code: int) -> bool:
     if code > 1:
-        raise _Unreadable
+        raise Unreadable
     return bool(code)
 
 
@@ -189,7 +186,7 @@ def _error(table: RefTable, code: int) -> str:
 def _result(payload: bytes, _: RefTable) -> AnyReport:
     winner, flags = payload
     if winner not in _WINNERS or flags > _FLAGS:
-        raise _Unreadable
+        raise Unreadable
     return DeviceResult(
         winner=_WINNERS[winner],
         player_pair=bool(flags & 1),
@@ -200,7 +197,7 @@ def _result(payload: bytes, _: RefTable) -> AnyReport:
 
 def _mode(payload: bytes, _: RefTable) -> AnyReport:
     if not 0 < len(payload) <= _MODE_BYTES or not all(0x20 <= byte <= 0x7E for byte in payload):  # noqa: PLR2004 - printable ASCII
-        raise _Unreadable
+        raise Unreadable
     return ModeChanged(mode=payload.decode("ascii"))
 
 

@@ -9,13 +9,20 @@ from msgspec import Struct
 
 from events.cards import Card
 from events.errors import ConfigError
-from events.types.shoe_reports import AnyReport
+from events.types.shoe_reports import AnyReport, DeviceResult, RoundForcedEnd
 
-__all__ = ["FixedReport", "face_of", "fixed_lines", "fixed_report"]
+__all__ = ["FixedReport", "Unreadable", "face_of", "fixed_lines", "fixed_report", "result_report"]
 
 _FACE: Final = re.compile(
     r"(?P<rank>[A2-9TJQK]|10)(?P<suit>[SHDC])|(?P<suit2>[SHDC])(?P<rank2>[A2-9TJQK]|10)"
 )
+
+
+_PAIRS: Final = 4  # bit 0 is a Player pair, bit 1 a Banker pair; the others mean nothing we know
+
+
+class Unreadable(Exception):  # noqa: N818 - an inner signal, it never leaves this folder
+    """Bytes do not fit their kind, or a value is in no table."""
 
 
 class FixedReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -73,3 +80,26 @@ def face_of(text: str) -> Card | None:
         return None
     rank = found["rank"] or found["rank2"]
     return Card(("T" if rank == "10" else rank) + (found["suit"] or found["suit2"]))
+
+
+def result_report(winner: str, pairs: int) -> AnyReport:
+    """Return the report of a result in a table's words.
+
+    Args:
+        winner: `banker_six` and `forced_end` included.
+        pairs: as bits.
+
+    Raises:
+        Unreadable: the pairs mean nothing.
+    """
+    if winner == "forced_end":
+        return RoundForcedEnd()
+    if pairs not in range(_PAIRS):
+        raise Unreadable
+    six = winner == "banker_six"
+    return DeviceResult(
+        winner="banker" if six else winner,
+        player_pair=bool(pairs & 1),
+        banker_pair=bool(pairs & 2),
+        banker_six=six,
+    )

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from shoe_driver.framing.checks import FrameLayout
-from shoe_driver.framing.frames import BufferingFramer, Frame, Piece, Rejected
+from shoe_driver.framing.frames import BufferingFramer, Frame, Piece, Rejected, half_start
 from shoe_driver.framing.grammar import WireForm
 
 __all__ = ["DelimitedFramer", "byte_classes", "is_self_marking"]
@@ -73,10 +73,7 @@ class DelimitedFramer(BufferingFramer):
         keep = buffer.rfind(self._start, at)
         if keep >= 0 and self._begun.fullmatch(buffer, keep):
             return keep
-        for size in range(len(self._start) - 1, 0, -1):  # half a start
-            if buffer.endswith(self._start[:size]) and len(buffer) - size >= at:
-                return len(buffer) - size
-        return len(buffer)
+        return half_start(buffer, self._start, at)
 
 
 def byte_classes(shape: Sequence[str]) -> list[tuple[frozenset[int], bool]]:

@@ -22,6 +22,7 @@ __all__ = [
     "Piece",
     "Rejected",
     "RejectedRun",
+    "half_start",
 ]
 
 RUN_LIMIT: Final = 4096  # rejected bytes in one report
@@ -159,3 +160,11 @@ class BufferingFramer:
         at, buffer = self.offset - len(self._held), self._held + data
         self.offset += len(data)
         return at, buffer
+
+
+def half_start(buffer: bytes, start: bytes, at: int) -> int:
+    """Return where bytes end with a part of `start`, not before `at`; else their length."""
+    for size in range(len(start) - 1, 0, -1):
+        if len(buffer) - size >= at and buffer.endswith(start[:size]):
+            return len(buffer) - size
+    return len(buffer)

@@ -20,7 +20,6 @@ __all__ = [
     "CRC_NAMES",
     "DECIMAL",
     "FRAMER_KEYS",
-    "FRAMER_KINDS",
     "FRAME_LIMIT",
     "HEX",
     "CheckSpec",
@@ -162,7 +161,6 @@ FRAMER_KEYS: Final[Mapping[FramerKind, tuple[frozenset[str], frozenset[str]]]] =
     "slip": (frozenset(), frozenset({"at", "width", "order", "adds"})),
     "fixed": (frozenset({"size"}), frozenset({"start"})),
 }
-FRAMER_KINDS: Final[tuple[FramerKind, ...]] = tuple(FRAMER_KEYS)
 
 
 class CrcParameters(Struct, frozen=True):

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from shoe_driver.framing.checks import FrameLayout
-from shoe_driver.framing.frames import BufferingFramer, Frame, Piece
+from shoe_driver.framing.frames import BufferingFramer, Frame, Piece, half_start
 from shoe_driver.framing.grammar import WireForm
 
 __all__ = ["LooseFramer"]
@@ -74,7 +74,8 @@ class LooseFramer(BufferingFramer):
         try_at = self._try_at
         while at < size:
             if self._start:
-                at = self._candidate(buffer, at)
+                found = buffer.find(self._start, at)
+                at = found if found >= 0 else half_start(buffer, self._start, at)
             if at > done:
                 self._run.add(base + done, buffer[done:at], out)
                 done = at
@@ -91,18 +92,6 @@ class LooseFramer(BufferingFramer):
                 at = end
             done = at
         return done
-
-    def _candidate(self, buffer: bytes, at: int) -> int:
-        """Return where the next frame may begin."""
-        if not self._start:
-            return at
-        found = buffer.find(self._start, at)
-        if found >= 0:
-            return found
-        for size in range(len(self._start) - 1, 0, -1):  # half a start
-            if len(buffer) - size >= at and buffer.endswith(self._start[:size]):
-                return len(buffer) - size
-        return len(buffer)
 
     def _judged(self, buffer: bytes, at: int, end: int) -> _Try:
         if end > len(buffer):

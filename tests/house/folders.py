@@ -16,6 +16,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         (
             "clock",
             "errors",
+            "file_stamp",
             "free_text",
             "json_form",
             "money",

@@ -2,7 +2,6 @@
 
 import sys
 from pathlib import Path
-from typing import Final
 
 import click
 
@@ -10,13 +9,11 @@ from baccarat.cli.main import EXIT_DONE, EXIT_NO, print_error
 from baccarat.cli.output_files import require_stdout, write_whole
 from baccarat.cli.progress import show_progress, stderr_is_terminal
 from baccarat.cli.shown import say
-from baccarat.history.log_export import editions_at_hand, export_lines
+from baccarat.history.log_export import editions_of, export_lines
 from events.errors import LogRefused
 from events.log.reader import reading
 
 __all__ = ["export"]
-
-_PROGRESS_EVERY: Final = 10_000
 
 
 @click.command("export")
@@ -33,10 +30,10 @@ def export(log: Path, output: Path | None) -> int:
     """
     if output is None:
         require_stdout("the export")
-    progress = _progress if output is not None and stderr_is_terminal() else None
+    progress = show_progress if output is not None and stderr_is_terminal() else None
     try:
         with reading(log) as reader:
-            lines = export_lines(reader, editions_at_hand(log), progress)
+            lines = export_lines(reader, editions_of(log), progress)
             if output is None:
                 sys.stdout.buffer.writelines(lines)
                 return EXIT_DONE
@@ -47,8 +44,3 @@ def export(log: Path, output: Path | None) -> int:
         return EXIT_NO
     say(said, err=True)
     return EXIT_DONE
-
-
-def _progress(done: int, total: int) -> None:
-    if done == total or done % _PROGRESS_EVERY == 0:
-        show_progress(done, total)

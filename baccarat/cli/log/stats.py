@@ -19,7 +19,6 @@ from events.types.table import BettingOpened, CoupSettled, CoupVoided, ShoeLoade
 
 __all__ = ["stats"]
 
-_PROGRESS_EVERY: Final = 10_000
 _COUNTED: Final = {
     "shoes": ShoeLoaded.TYPE,
     "coups": BettingOpened.TYPE,
@@ -72,7 +71,7 @@ def _count(log: Path, reader: LogReader) -> _Stats:
         types[stored.type] += 1
         first, last = first or stored.at, stored.at
         event_bytes += len(stored.stored)
-        if tell and (stored.position % _PROGRESS_EVERY == 0 or stored.position == reader.end):
+        if tell:
             show_progress(stored.position, reader.end)
     files = log, wal_of(log), *(closed.path for closed in reader.closed)
     return _Stats(

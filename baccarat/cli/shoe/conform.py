@@ -8,6 +8,7 @@ import msgspec
 
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
 from baccarat.cli.number_options import FiniteFloatRange
+from baccarat.cli.output_files import write_whole
 from baccarat.cli.shoe.input import read_capture
 from baccarat.cli.shoe.line import endpoint_of, line_records, stop_event
 from baccarat.cli.shown import say
@@ -52,7 +53,8 @@ def conform(
         asyncio.run(_walk(source, profile, loaded, session, output, seconds))
     outcome = session.finish()
     if output is not None:
-        _write(output, conform_page(outcome, loaded, source, rfc3339(SystemClock().utc_ns())))
+        page = conform_page(outcome, loaded, source, rfc3339(SystemClock().utc_ns()))
+        write_whole(output, page.encode(), "-o")
     if as_json:
         click.echo(msgspec.json.encode(outcome.document()))
     else:
@@ -105,13 +107,6 @@ async def _walk(
     finally:
         if journal is not None:
             journal.close()
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}; name a file that can be written") from error
 
 
 def _tell(outcome: Conformance, output: Path | None) -> None:

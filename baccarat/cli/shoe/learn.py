@@ -8,6 +8,7 @@ import click
 import msgspec
 
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
+from baccarat.cli.output_files import write_whole
 from baccarat.cli.shoe.input import CaptureInput, read_capture
 from baccarat.cli.shown import say
 from events.cards import Card
@@ -42,7 +43,7 @@ def learn(capture: str, output: Path | None, deal: str | None, *, as_json: bool)
     document = learned(read_capture(capture), cards)
     found = document["candidates"]
     if output is not None and found:
-        _write(output, document["files"][0])
+        write_whole(output, document["files"][0].encode(), "-o")
     if as_json:
         click.echo(msgspec.json.encode({"candidates": found}))
     else:
@@ -130,13 +131,6 @@ def _cards(text: str) -> list[Card]:
         except ValueError as error:
             raise InputError(f"--deal: {word!r} is no card; write cards as 9H,2D,TS") from error
     return found
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}; name a file that can be written") from error
 
 
 def _lines(found: list[dict[str, Any]], notes: list[tuple[str, ...]]) -> list[str]:

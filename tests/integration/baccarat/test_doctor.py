@@ -24,6 +24,7 @@ from events.mqtt.presence import Status, encode_status
 from events.proof.chain import next_hash
 from table_core.rulebooks.shipped import shipped_source
 from tests.support.brokers.brokers import Broker
+from tests.support.brokers.certificates import pki_with
 from tests.support.brokers.tls_broker import secured_broker
 from tests.support.machine.commands import at_work, run
 from tests.support.machine.ports import free_port
@@ -75,9 +76,7 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
     shoe = ShoePort(tmp_path / "shoe")
     config = tmp_path / "b7.toml"
     config.write_text(_CONFIG.format(shoe=shoe.url, port=free_port()))
-    pki = Pki(tmp_path / "pki", datetime.now(UTC))
-    pki.begin("harbour")
-    pki.issue("b7")
+    pki_with(tmp_path / "pki")
     (tmp_path / "secret").write_text("long enough\n")
     (tmp_path / "secret").chmod(0o600)
     assert main(["keys", "new", str(tmp_path / "signing.key"), "--name", "harbour/b7"]) == 0

@@ -10,7 +10,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from msgspec import Struct
 
-__all__ = ["Pair", "certify", "write_key"]
+from baccarat.site.pki import Pki
+
+__all__ = ["Pair", "certify", "pki_with", "write_key"]
 
 
 class Pair(Struct, frozen=True):
@@ -62,3 +64,11 @@ def write_key(path: Path, key: ec.EllipticCurvePrivateKey, passphrase: bytes | N
         key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, locked)
     )
     path.chmod(0o600)
+
+
+def pki_with(folder: Path, name: str = "b7", *hosts: str, owner: str = "harbour") -> Pki:
+    """Begin a site's authority in a folder, and issue a certificate that holds from now on."""
+    pki = Pki(folder, dt.datetime.now(dt.UTC))
+    pki.begin(owner)
+    pki.issue(name, hosts)
+    return pki

@@ -10,26 +10,25 @@ import random
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from msgspec import ValidationError, convert
+from msgspec import ValidationError
 
 from baccarat.history.log_judging import Judging, opening_judge
 from events.errors import LogError, TableError
 from events.log.editions import PROFILES, RULEBOOKS, editions_folder, write_editions
-from events.log.schema import SCHEMA
 from events.log.store import EventLog
 from events.log.verify import parse_kept_checkpoints, verify
 from events.log.vouching import LogKeys, head_of, write_head
-from events.proof.chain import next_hash, origin_hash
 from events.proof.checkpoint import Checkpoint, parse_checkpoint, signed_checkpoint
 from events.proof.merkle import root_of
 from events.proof.note import SigningKey, VerifierKey, parse_verifier_key
-from table_core.evidence.bundle import Evidence, encode_evidence, seal_evidence
 from tests.support.kept.stories import LOG, kept_stories, unpack
+from tests.support.log.logs import forging, json_bytes, rehash
+from tests.support.table.evidence import resealed
 
 __all__ = ["FORGERIES", "Base", "bases", "forge", "is_as_it_was", "noticed", "part_of", "record"]
 
@@ -109,30 +108,6 @@ def noticed(base: Base) -> str | None:
         return "verify"
 
 
-@contextmanager
-def forging(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection to a file without triggers, which are there again at the end."""
-    path.chmod(0o644)
-    triggers = {name: sql for name, sql in SCHEMA.items() if sql.startswith("CREATE TRIGGER")}
-    with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        for name in triggers:
-            db.execute(f"DROP TRIGGER IF EXISTS {name}")
-        yield db
-        for sql in triggers.values():
-            db.execute(sql)
-
-
-def rehash(db: sqlite3.Connection, base: Base) -> None:
-    rows = db.execute("SELECT position, bytes, hash FROM event ORDER BY position").fetchall()
-    head = origin_hash(base.origin)
-    for number, (position, stored, digest) in enumerate(rows):
-        if number == 0 and position != 1:
-            head = digest
-            continue
-        head = next_hash(head, stored if isinstance(stored, bytes) else b"")
-        db.execute("UPDATE event SET hash = ? WHERE position = ?", (head, position))
-
-
 def resign(db: sqlite3.Connection, base: Base) -> None:
     """Sign every checkpoint again, over what is there now, by a key of another table."""
     leaves = [row[0] for row in db.execute("SELECT bytes FROM event ORDER BY position")]
@@ -152,7 +127,7 @@ def _files(base: Base) -> list[Path]:
 def _cover(rng: random.Random, db: sqlite3.Connection, base: Base) -> None:
     """Make a change fit, as thoroughly as the forger is."""
     if rng.random() < 0.8:
-        rehash(db, base)
+        rehash(db, base.origin)
     if rng.random() < 0.5:
         db.execute("DELETE FROM checkpoint")
     elif rng.random() < 0.5:
@@ -197,7 +172,7 @@ def content(rng: random.Random, base: Base) -> None:
         for position, stored in rows:
             told = json.loads(stored)
             if _change(rng, told["data"]):
-                changed = json.dumps(told, separators=(",", ":"), ensure_ascii=False).encode()
+                changed = json_bytes(told)
                 if changed != stored:
                     sql = "UPDATE event SET bytes = ? WHERE position = ?"
                     db.execute(sql, (changed, position))
@@ -250,7 +225,7 @@ def removal(rng: random.Random, base: Base) -> None:
             ).fetchall():
                 told = json.loads(stored)
                 told["position"] = position - 1
-                data = json.dumps(told, separators=(",", ":"), ensure_ascii=False).encode()
+                data = json_bytes(told)
                 sql = "UPDATE event SET position = ?, bytes = ? WHERE position = ?"
                 db.execute(sql, (position - 1, data, position))
         _cover(rng, db, base)
@@ -348,7 +323,7 @@ def launder(rng: random.Random, base: Base) -> None:
     """Another past, all hashes right, all signatures gone, and the key announced again or not."""
     content(rng, base)
     with forging(base.log) as db:
-        rehash(db, base)
+        rehash(db, base.origin)
         db.execute("DELETE FROM checkpoint")
     if rng.random() < 0.3:
         head_of(base.log).unlink(missing_ok=True)
@@ -362,9 +337,9 @@ def another_key(rng: random.Random, base: Base) -> None:
         ).fetchall():
             told = json.loads(stored)
             told["data"]["key"] = str(STRANGER.verifier)
-            data = json.dumps(told, separators=(",", ":"), ensure_ascii=False).encode()
+            data = json_bytes(told)
             db.execute("UPDATE event SET bytes = ? WHERE position = ?", (data, position))
-        rehash(db, base)
+        rehash(db, base.origin)
         resign(db, base)
     if rng.random() < 0.5:
         said = parse_checkpoint(base.kept)[0]
@@ -373,20 +348,22 @@ def another_key(rng: random.Random, base: Base) -> None:
 
 def part_of(rng: random.Random, data: bytes) -> bytes:
     """Evidence with events left out or changed, sealed again."""
-    told = json.loads(data)
-    events = told["events"]
-    for _ in range(rng.randrange(1, 4)):
-        at = rng.randrange(len(events))
-        if rng.random() < 0.7 and len(events) > 1:
-            del events[at]
-        else:
-            inner = json.loads(events[at]["stored"])
-            _change(rng, inner["data"])
-            events[at]["stored"] = json.dumps(inner, separators=(",", ":"), ensure_ascii=False)
-    if rng.random() < 0.3:
-        _change(rng, told["expected"])
+
+    def change(told: dict[str, Any]) -> None:
+        events = told["events"]
+        for _ in range(rng.randrange(1, 4)):
+            at = rng.randrange(len(events))
+            if rng.random() < 0.7 and len(events) > 1:
+                del events[at]
+            else:
+                inner = json.loads(events[at]["stored"])
+                _change(rng, inner["data"])
+                events[at]["stored"] = json_bytes(inner).decode()
+        if rng.random() < 0.3:
+            _change(rng, told["expected"])
+
     try:
-        return encode_evidence(seal_evidence(convert(told, Evidence)))
+        return resealed(data, change)
     except ValidationError:  # a word that the form does not have
         return data
 

@@ -1,10 +1,12 @@
 """Logs to test on: events to append, files as a killed writer leaves them, and a forger's tools."""
 
+import json
 import shutil
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 from events.log.reader import reading
 from events.log.schema import SCHEMA
@@ -41,6 +43,11 @@ def stored_bytes(
         cause=cause or f"j1/{position}",
         correlation=correlation,
     )
+
+
+def json_bytes(told: Any) -> bytes:
+    """Return JSON in the form in which a log stores it."""
+    return json.dumps(told, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def to_append(stored: bytes) -> Pending:
@@ -130,22 +137,29 @@ def contents(folder: Path) -> dict[str, bytes]:
 @contextmanager
 def forging(path: Path) -> Iterator[sqlite3.Connection]:
     """A connection that may do anything: triggers are gone, and are there again afterwards."""
+    path.chmod(0o644)  # a closed file is read-only
     triggers = {name: sql for name, sql in SCHEMA.items() if sql.startswith("CREATE TRIGGER")}
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         for name in triggers:
-            db.execute(f"DROP TRIGGER {name}")
+            db.execute(f"DROP TRIGGER IF EXISTS {name}")
         yield db
         for sql in triggers.values():
             db.execute(sql)
 
 
 def rehash(db: sqlite3.Connection, origin: str = ORIGIN) -> None:
-    """Make the chain anew over whatever is stored, as a thorough forger would."""
+    """Make the chain anew over whatever is stored, as a thorough forger would.
+
+    A file that goes on from another begins with the other's last event, whose hash stays.
+    """
     head = origin_hash(origin)
-    for position, stored in db.execute(
-        "SELECT position, bytes FROM event ORDER BY position"
-    ).fetchall():
-        head = next_hash(head, stored)
+    for number, (position, stored, digest) in enumerate(
+        db.execute("SELECT position, bytes, hash FROM event ORDER BY position").fetchall()
+    ):
+        if number == 0 and position != 1:
+            head = digest
+            continue
+        head = next_hash(head, stored if isinstance(stored, bytes) else b"")
         db.execute("UPDATE event SET hash = ? WHERE position = ?", (head, position))
 
 

@@ -7,7 +7,6 @@ import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
-from datetime import UTC, datetime
 from http.client import HTTPException
 from itertools import count
 from pathlib import Path
@@ -22,7 +21,6 @@ from nats.js.errors import Error as JetStreamError
 from baccarat.atomic_files import write_atomically
 from baccarat.local_brokers.nats import LOOPBACK, find_nats_server
 from baccarat.processes.children import Child
-from baccarat.site.pki import Pki
 from events.errors import BusError
 from property.hub.connection import HubSettings, StreamLimits, connect, ensure_streams
 from property.hub.server_conf import (
@@ -36,6 +34,7 @@ from property.hub.server_conf import (
     hub_conf,
     leaf_conf,
 )
+from tests.support.brokers.certificates import pki_with
 from tests.support.machine.ports import free_port
 from tests.support.machine.waiting import until, until_blocking
 
@@ -64,9 +63,7 @@ class Hub:
     ) -> None:
         self.folder, self._host = folder, host
         self.passwords = {who: secrets.token_urlsafe(18) for who in (*ROLES, SYSTEM, *tables)}
-        pki = Pki(folder / "pki", datetime.now(UTC))
-        pki.begin("property")
-        pki.issue("client")
+        pki = pki_with(folder / "pki", "client", owner="property")
         self.nodes: list[HubNode] = []
         for number in range(1, nodes + 1):
             name = f"hub{number}"

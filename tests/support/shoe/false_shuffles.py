@@ -1,4 +1,4 @@
-"""False shuffles by kind, and how soon each is found: for the tests and the detection curves."""
+"""False shuffles by kind: for the tests and the detection curves."""
 
 from collections.abc import Callable, Sequence
 from random import Random
@@ -7,17 +7,15 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 
 from events.cards import Card
-from table_core.shuffle.examination import examine
 from table_core.shuffle.orders import FACTORY_ORDERS, WAYS, order_of, piles
 
-__all__ = ["CHECKED_EVERY", "CURVES", "DEALT", "Curve", "EarlierShoes", "found_at", "honest"]
+__all__ = ["CURVES", "DEALT", "Curve", "EarlierShoes", "honest"]
 
 EarlierShoes: TypeAlias = Sequence[tuple[str, str]]
 
 DECKS: Final = 8
 DEALT: Final = 400
 """Cards that coups show of a shoe of eight decks: fourteen lie behind the cut card."""
-CHECKED_EVERY: Final = 26  # cards, as at the table
 _PACK: Final = order_of(Card)
 
 
@@ -40,15 +38,6 @@ class Curve(Struct, frozen=True):
 def honest(rng: Random) -> str:
     """Return the order of an honest shoe."""
     return "".join(rng.sample(_PACK * DECKS, len(_PACK) * DECKS))
-
-
-def found_at(order: str, earlier: EarlierShoes) -> int | None:
-    """Return after how many dealt cards the table raises an alarm; None where it raises none."""
-    checks: tuple[int, ...] = (*range(CHECKED_EVERY, DEALT, CHECKED_EVERY), DEALT)
-    for cards in checks:
-        if examine(order[:cards], DECKS, earlier):
-            return cards
-    return None
 
 
 def _riffled(order: str, rng: Random, times: int) -> str:

@@ -1,12 +1,16 @@
 """A table on a log with signed checkpoints, driven by hand; and the proofs' independent oracle."""
 
 import hashlib
+import json
 import sqlite3
 import subprocess
 from base64 import b64decode
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
+
+from msgspec import convert
 
 from events.cards import Hand
 from events.commands.base import Command
@@ -18,6 +22,7 @@ from events.log.vouching import LogKeys
 from events.mqtt.topics import Topics
 from events.proof.note import SigningKey
 from events.types.shoe_reports import AnyReport, DeviceResult, LinkOpen, LinkUp
+from table_core.evidence.bundle import Evidence, encode_evidence, seal_evidence
 from table_core.process.checkpoints import CheckpointKeys
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.rules.rulebook import Rulebook
@@ -183,3 +188,10 @@ def by_hand(note: bytes) -> tuple[list[str], bytes, bytes, bytes]:
     assert dash == "\u2014"
     data = b64decode(encoded)
     return text.decode().split("\n"), text + b"\n", data[:4], data[4:]
+
+
+def resealed(data: bytes, change: Callable[[dict[str, Any]], object]) -> bytes:
+    """Return evidence as a forger without a key can change and seal it."""
+    told = json.loads(data)
+    change(told)
+    return encode_evidence(seal_evidence(convert(told, Evidence)))

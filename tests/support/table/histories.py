@@ -54,7 +54,17 @@ from table_core.state.shoe import ShoeState
 from tests.support.cage.books import book
 from tests.support.table.auditor import Auditor
 from tests.support.table.chip_games import chip_command
-from tests.support.table.coups import CONTEXT, COUP, ORDER, World, cards, drawn, revealed, world_in
+from tests.support.table.coups import (
+    CONTEXT,
+    COUP,
+    ORDER,
+    World,
+    cards,
+    drawn,
+    revealed,
+    shoe_of,
+    world_in,
+)
 from tests.support.table.settled_coups import B, P, played, recalled
 
 __all__ = ["FUNCTIONS", "Functions", "histories", "perform", "play_history"]
@@ -428,11 +438,6 @@ def _shoe(world: World, name: str) -> ShoeState:
     return next(shoe for shoe in known if shoe and shoe.id == _DAY + name)
 
 
-def _on_table(world: World) -> ShoeState:
-    assert world.state.shoe is not None
-    return world.state.shoe
-
-
 def _faces(order: str) -> list[str]:
     return sorted(order[at : at + 2] for at in range(0, len(order), 2))
 
@@ -488,7 +493,7 @@ FUNCTIONS: Final[Functions] = {
     "faces": lambda world, name: _faces(_shoe(world, name).order),
     "audit": _audit,
     "gone": _gone,
-    "copies": lambda world, face: _faces(_on_table(world).order).count(face),
+    "copies": lambda world, face: _faces(shoe_of(world).order).count(face),
     "settlement": _settlement,
     "shown": lambda world, _: _shown(world).shoe,
     "view": lambda world, _: _shown(world),

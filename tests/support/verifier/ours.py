@@ -1,5 +1,8 @@
 """What our own implementation says to the questions that the second verifier is asked."""
 
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from random import Random
 from typing import Any
 
 import msgspec
@@ -13,7 +16,7 @@ from table_core.rules.draw import Outcome, deal_cards
 from table_core.rules.rulebook_file import parse_rulebook
 from table_core.rules.settlement import settle_with_caps
 from tests.support.table.deals import trimmed
-from tests.support.verifier.second import Question
+from tests.support.verifier.second import Question, answers, random_coup, rulebook_texts
 
 
 def ours(data: bytes, key: str) -> tuple[int, str | None]:
@@ -57,3 +60,22 @@ def settled(question: Question) -> tuple[list[Any], list[Any]]:
         for cut in cuts
     ]
     return as_json(lines), shares
+
+
+def random_coups(random: Random, names: Iterable[str], count: int) -> Iterator[Question]:
+    """Draw so many coups for each of these rulebooks, by their files' names."""
+    for name in names:
+        text = rulebook_texts()[name]
+        rulebook = parse_rulebook(name, text.encode("utf-8"))
+        for _ in range(count):
+            yield random_coup(random, sorted(rulebook.bets), rulebook.decks) | {"rules": text}
+
+
+def paid_otherwise(coups: Sequence[Question], folder: Path) -> list[Question]:
+    """Return the coups for which the second verifier has other lines or other cuts than we."""
+    answered = answers(coups, folder)
+    return [
+        coup
+        for coup, answer in zip(coups, answered, strict=True)
+        if (answer["lines"], answer["capped"]) != settled(coup)
+    ]

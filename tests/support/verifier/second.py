@@ -17,7 +17,7 @@ from events.proof.merkle import inclusion_proofs, leaf_hash, root_of
 from events.proof.note import SigningKey
 from table_core.rulebooks.shipped import shipped_ids
 from tests.support.kept.stories import LOG, kept_stories
-from tests.support.log.logs import forging, rehash
+from tests.support.log.logs import forging, json_bytes, rehash
 
 ROOT = Path(__file__).parents[3]
 VERIFIER = ROOT / "verifier"
@@ -153,7 +153,7 @@ def forged(random: Random, file: dict[str, Any]) -> tuple[dict[str, Any], str]:
         changed = _value_changed(random, event["data"])
         if changed:
             break
-    proved["stored"] = json.dumps(event, separators=(",", ":"), ensure_ascii=False)
+    proved["stored"] = json_bytes(event).decode()
     return file, f"{event['type']}: {changed}"
 
 
@@ -174,7 +174,7 @@ def forge_log(random: Random, log: Path) -> str:
             position, name, stored = random.choice(late)
             event = json.loads(stored)
             changed = _value_changed(random, event["data"])
-        data = json.dumps(event, separators=(",", ":"), ensure_ascii=False).encode("utf-8")
+        data = json_bytes(event)
         db.execute("UPDATE event SET bytes = ? WHERE position = ?", (data, position))
         db.execute("DELETE FROM checkpoint WHERE size >= ?", (position,))
         rehash(db, json.loads(rows[0][2])["stream"])

@@ -21,7 +21,7 @@ from displays.http.server import Certificate
 from events.errors import BusError, ConfigError
 from events.mqtt.bus import Bus, BusSettings
 from events.tls import ClientTls, read_first_pair, read_pair, tls_refusal
-from tests.support.brokers.certificates import Pair, certify, write_key
+from tests.support.brokers.certificates import Pair, certify, pki_with, write_key
 
 
 @pytest.fixture
@@ -143,9 +143,7 @@ async def test_a_service_that_starts_with_a_pair_that_does_not_fit_ends(
 def test_renewals_beside_a_reader_never_leave_it_without_a_pair(
     tmp_path: Path, reader: str
 ) -> None:
-    authority = Pki(tmp_path, datetime.now(UTC))
-    authority.begin("harbour")
-    authority.issue("b7", ["127.0.0.1"])
+    authority = pki_with(tmp_path, "b7", "127.0.0.1")
     ca, cert, key = (tmp_path / name for name in ("ca.pem", "b7.pem", "b7.key"))
     client, server = ClientTls(ca, cert, key), Certificate(cert, key, "displays")
     done = threading.Event()

@@ -1,13 +1,12 @@
 """A configuration whose screens would not start is not in order."""
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from baccarat.config.screens_check import screen_faults
 from baccarat.config.table import load_config
-from baccarat.site.pki import Pki
+from tests.support.brokers.certificates import pki_with
 from tests.unit.baccarat.config.test_table import written
 
 TABLE = 'site = "harbour"\ntable = "b7"\nrulebook = "ez"\n[shoe]\nurl = "pty:/run/shoe"\n'
@@ -26,9 +25,7 @@ PAIR = 'cert = "b7.pem"\nkey = "{key}"\n'
 def test_what_keeps_screens_from_starting_is_named(
     tmp_path: Path, section: str, fault: tuple[str, str] | None
 ) -> None:
-    pki = Pki(tmp_path, datetime.now(UTC))
-    pki.begin("harbour")
-    pki.issue("b7")
+    pki_with(tmp_path)
     found = list(screen_faults(load_config(written(tmp_path, TABLE + section))))
     assert [each.key for each in found] == ([fault[0]] if fault else [])
     assert all(fault and fault[1] in each.reason for each in found)

@@ -14,12 +14,11 @@ from tests.support.log.attacker import (
     Base,
     bases,
     forge,
-    forging,
     is_as_it_was,
     noticed,
     record,
-    rehash,
 )
+from tests.support.log.logs import forging, json_bytes, rehash
 
 
 @pytest.fixture(scope="module")
@@ -88,12 +87,12 @@ def test_a_conclusion_that_does_not_follow_is_named_with_its_position(
         ).fetchall():
             told = json.loads(stored)
             change(told["data"])
-            data = json.dumps(told, separators=(",", ":"), ensure_ascii=False).encode()
+            data = json_bytes(told)
             if data != stored:
                 db.execute("UPDATE event SET bytes = ? WHERE position = ?", (data, position))
                 at = position
                 break
-        rehash(db, base)
+        rehash(db, base.origin)
         db.execute("DELETE FROM checkpoint")
     assert main(["log", "verify", "--json", str(log)]) == 1
     said = json.loads(capsys.readouterr().out)

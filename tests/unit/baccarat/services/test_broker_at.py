@@ -38,7 +38,11 @@ def test_a_url_names_broker_and_login(
         ("mqtt://lan:x/a/b", LoginFiles(), FORM),
         ("mqtts://lan/a/b", LoginFiles(), "--ca ca.pem"),
         ("mqtt://lan/a/b", CA, "write mqtts://"),
-        ("mqtt://lan/a/b", LoginFiles(password_file=Path("gone")), "gone: No such file"),
+        (
+            "mqtt://lan/a/b",
+            LoginFiles(password_file=Path("gone")),
+            "gone: cannot be read: No such file",
+        ),
     ],
 )
 def test_what_does_not_fit_is_named(url: str, files: LoginFiles, says: str) -> None:

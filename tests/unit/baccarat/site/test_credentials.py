@@ -1,12 +1,11 @@
 """The doctor, no service itself, finds each service's credentials where its unit has them from."""
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 from baccarat.config.table import load_config
 from baccarat.site.credentials import outdated, with_sources
 from baccarat.site.doctor import examine
-from baccarat.site.pki import Pki
+from tests.support.brokers.certificates import pki_with
 from tests.unit.baccarat.config.test_table import written
 
 UNITS = Path("deploy/systemd")
@@ -37,9 +36,7 @@ password_file = "credential:unheard-of"
 
 
 def test_each_sections_credential_is_its_own_services(tmp_path: Path) -> None:
-    authority = Pki(tmp_path / "pki", datetime.now(UTC))
-    authority.begin("harbour")
-    authority.issue("b7")
+    pki_with(tmp_path / "pki")
     (tmp_path / "own-file").write_text("x")
     config = load_config(written(tmp_path, CONFIG))
     store = tmp_path / "store"
@@ -59,9 +56,7 @@ def test_each_sections_credential_is_its_own_services(tmp_path: Path) -> None:
 
 
 def test_a_secret_that_nobody_has_copied_is_named(tmp_path: Path) -> None:
-    authority = Pki(tmp_path / "pki", datetime.now(UTC))
-    authority.begin("harbour")
-    authority.issue("b7")
+    pki_with(tmp_path / "pki")
     (tmp_path / "own-file").write_text("x")
     (tmp_path / "own-file").chmod(0o600)
     store = tmp_path / "store"

@@ -48,6 +48,7 @@ from tests.support.table.evidence import (
     openssl_says,
     path_of,
     played,
+    resealed,
     signed_table,
     stored_checkpoints,
 )
@@ -153,12 +154,6 @@ def test_white_space_and_order_are_part_of_the_form(data: bytes) -> None:
 
 
 # ---- a forger who seals what he has changed ----
-
-
-def resealed(data: bytes, change: Callable[[dict[str, Any]], None]) -> bytes:
-    told = json.loads(data)
-    change(told)
-    return encode_evidence(seal_evidence(convert(told, Evidence)))
 
 
 def _drop(index: int) -> Callable[[dict[str, Any]], None]:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec import convert
 
 from baccarat.cli.main import main
 from baccarat.history.evidence_from_log import NoEvidence, gather
@@ -16,15 +15,12 @@ from events.errors import InputError
 from events.log.verify import verify
 from events.proof.note import SigningKey
 from table_core.evidence.bundle import (
-    Evidence,
-    encode_evidence,
     read_evidence,
-    seal_evidence,
     verify_evidence,
 )
 from table_core.evidence.comparison import compare_evidence
 from tests.support.table.coups import COUP
-from tests.support.table.evidence import KEY, signed_table
+from tests.support.table.evidence import KEY, resealed, signed_table
 
 PUBLIC = frozenset({KEY.verifier})
 AFTER_THE_CARDS = (
@@ -70,13 +66,6 @@ def corrected(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, bytes]:
     return before, after
 
 
-def changed(data: bytes, change: Callable[[dict[str, Any]], None]) -> bytes:
-    """The same, as a forger without a key can change and seal it."""
-    told = json.loads(data)
-    change(told)
-    return encode_evidence(seal_evidence(convert(told, Evidence)))
-
-
 def without(*types: str) -> Callable[[dict[str, Any]], None]:
     def change(told: dict[str, Any]) -> None:
         names = [json.loads(each["stored"])["type"] for each in told["events"]]
@@ -102,7 +91,7 @@ def test_half_a_correction_proves_nothing(
     corrected: tuple[bytes, bytes], left_out: tuple[str, ...], part: str
 ) -> None:
     assert verify_evidence(corrected[1], PUBLIC).ok
-    verdict = verify_evidence(changed(corrected[1], without(*left_out)), PUBLIC)
+    verdict = verify_evidence(resealed(corrected[1], without(*left_out)), PUBLIC)
     assert not verdict.ok
     assert str(verdict.part).startswith(part)
 
@@ -118,7 +107,7 @@ def test_a_correction_left_out_whole_is_older_and_shown_by_the_other(
     )
     assert compare_evidence(after, after).result == "same"
     everything = without(*{json.loads(each.stored)["type"] for each in after.events[-8:]})
-    hidden = read_evidence(changed(corrected[1], everything))
+    hidden = read_evidence(resealed(corrected[1], everything))
     told = compare_evidence(hidden, after)
     assert (told.result, told.position) == ("contradicting", found.position)
     assert "the first: " in told.reason
