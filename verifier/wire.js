@@ -12,8 +12,10 @@ import { parseToml } from "./toml.js";
 const HANDS = { 0: null, 1: "player", 2: "banker" };
 const REFERENCE_SUITS = "SHDC";
 const RANKS = "A23456789TJQK";
-/** Reports of the driver, not of a frame. */
-const OF_THE_LINK = ["link_open", "link_up", "link_down", "link_stalled", "report_lost", "copy_conflict", "frame_rejected"];
+/** What the driver concludes from the link or from several frames: one frame cannot show it. */
+const NOT_OF_A_FRAME = [
+  "link_open", "link_up", "link_down", "link_stalled", "report_lost", "copy_conflict", "shoe_booted", "error_cleared",
+];
 
 /** A frame that no report of the profile fits. */
 class Unknown extends Error {}
@@ -44,6 +46,7 @@ function enqBody(frame) {
   const sum = [...body, 0x03].reduce((all, byte) => all ^ byte, 0);
   const check = String.fromCharCode(frame[end + 1], frame[end + 2]);
   must(sum.toString(16).toUpperCase().padStart(2, "0") === check);
+  must(body.subarray(2).every((byte) => byte & 0x80));
   return body;
 }
 
@@ -100,7 +103,7 @@ const ENQ_REPORTS = {
 function readEnq(frame, profile) {
   const [, kind, ...data] = enqBody(frame);
   const row = profile.codes.kinds[String.fromCharCode(kind)];
-  must(row !== undefined && (row.data ?? []).length === data.length && data.every((byte) => byte & 0x80));
+  must(row !== undefined && (row.data ?? []).length === data.length);
   const pieces = Object.assign({}, ...(row.data ?? []).map((name, i) => ENQ_PIECES[name](data[i], profile.codes)));
   const report = ENQ_REPORTS[row.report]?.(pieces) ?? { kind: row.report };
   return [{ ...report, ...row.fields }];
@@ -181,12 +184,18 @@ const REFERENCE = {
   0x31: [0, () => ({ kind: "round_forced_end" })],
 };
 
-/** @param {Uint8Array} frame @param {object} profile @returns {object[]} */
-function readReference(frame, profile) {
+/** @param {Uint8Array} frame @returns {Uint8Array} the body, where its CRC holds */
+function referenceBody(frame) {
   const whole = unstuff(frame);
   must(whole.length >= 13);
   const body = whole.subarray(0, -2);
   must(crc16(body) === (whole.at(-2) << 8) + whole.at(-1));
+  return body;
+}
+
+/** @param {Uint8Array} frame @param {object} profile @returns {object[]} */
+function readReference(frame, profile) {
+  const body = referenceBody(frame);
   must(body[0] === 1 && body[10] === body.length - 11);
   const payload = body.subarray(11);
   if (body[1] === 0x23) {
@@ -220,16 +229,16 @@ function readBracket(line, profile) {
   if (alarm) {
     const code = profile.codes.alarms?.[alarm[1]]?.word ?? `alarm_${alarm[1].toLowerCase()}`;
     const stands = profile.codes.alarms?.[alarm[1]]?.stands !== false;
-    return [{ kind: "error_raised", code, latched: stands }, { kind: "error_cleared", code }];
+    return [{ kind: "error_raised", code, latched: stands }];
   }
   const parts = /^\[([^\]]*)\]<(?:Card:(.*)|([^>]*))>$/.exec(line);
   must(parts !== null && (parts[2] !== undefined || parts[3] === parts[1]));
   const moved = { kind: "mode_changed", mode: parts[1] };
   const mode = profile.codes.modes?.[parts[1]];
   const face = parts[2] === undefined ? null : faceOf(parts[2]);
-  if (mode === "burn") return [moved, { kind: "burn_card", face }, { kind: "error_cleared" }];
+  if (mode === "burn") return [moved, { kind: "burn_card", face }];
   if (mode !== "game") return [moved, { kind: "unknown_report" }];
-  return [moved, { kind: "error_cleared" }, face ? { kind: "card_drawn", face } : { kind: "card_unreadable" }];
+  return [moved, face ? { kind: "card_drawn", face } : { kind: "card_unreadable" }];
 }
 
 /** @param {string} code @param {object} profile @returns {object[]} */
@@ -241,11 +250,26 @@ function readScan(code, profile) {
 
 /** @param {Uint8Array} frame @param {object} profile @returns {object[]} */
 function readLine(frame, profile) {
+  must(frame.every((byte) => byte < 128));
   let line = textOf(frame).replace(/[\r\n]+$/, "");
   const { prefix = "", suffix = "" } = profile.line ?? {};
   if (prefix && line.startsWith(prefix)) line = line.slice(prefix.length);
   if (suffix && line.endsWith(suffix)) line = line.slice(0, -suffix.length);
   return profile.codes.variant === "scan" ? readScan(line, profile) : readBracket(line, profile);
+}
+
+/** What tells a whole frame from noise; a line has no check. */
+const BODIES = { enq: enqBody, cobs: referenceBody };
+
+/** @param {object} source of a rejected frame @param {object} profile @returns {string|null} */
+function wronglyRejected({ raw, report }, profile) {
+  if (!(profile.framer in BODIES) || report.reason === "stale" || raw.length < 2 * report.length) return null;
+  try {
+    BODIES[profile.framer](fromHex(raw));
+  } catch {
+    return null;
+  }
+  return "a valid frame";
 }
 
 const FRAMERS = { enq: readEnq, cobs: readReference, line: readLine };
@@ -260,7 +284,6 @@ export function parseProfile(text) {
 function agrees(report, meaning) {
   const ours = told(meaning);
   const theirs = told(report);
-  if (ours.kind === "error_cleared" && !ours.code) return theirs.kind === "error_cleared";
   if (ours.kind === "unknown_report") return theirs.kind === "unknown_report";
   const keys = new Set([...Object.keys(ours), ...Object.keys(theirs)]);
   return [...keys].every((key) => ours[key] === theirs[key]);
@@ -274,8 +297,9 @@ function agrees(report, meaning) {
  */
 export function contradiction(source, profile) {
   const { raw = "", report } = source;
-  if (!raw || OF_THE_LINK.includes(report.kind)) return null;
+  if (!raw || NOT_OF_A_FRAME.includes(report.kind)) return null;
   if (!/^(?:[0-9A-F]{2})+$/.test(raw)) return "nothing: they are no upper-case hex";
+  if (report.kind === "frame_rejected") return wronglyRejected(source, profile);
   const frame = fromHex(raw);
   let meanings;
   try {

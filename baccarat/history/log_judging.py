@@ -5,13 +5,14 @@ Rooms below cannot see one another, so they meet here: `events.log.verify` walks
 """
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
+from typing import TypeVar
 
-from baccarat.rulebooks.editions import available_rulebooks
 from events.errors import InputError
-from events.log.editions import PROFILES, editions_folder, read_editions
+from events.log.editions import PROFILES, RULEBOOKS, editions_folder, read_editions
 from events.log.verify import BadFile
 from events.types.envelope import Envelope
 from events.types.shoe_reports import ShoeEvent
@@ -21,8 +22,13 @@ from shoe_driver.profiles.profile import parse_profile
 from shoe_driver.reread import RawReader
 from table_core.evidence.judge import EvidenceFault
 from table_core.evidence.log_judge import JudgedCounts, LogJudge
+from table_core.rulebooks.shipped import shipped_sources
+from table_core.rules.rulebook import Rulebook
+from table_core.rules.rulebook_file import parse_rulebook
 
 __all__ = ["Judging", "opening_judge"]
+
+_T = TypeVar("_T")
 
 
 class Judging:
@@ -31,15 +37,12 @@ class Judging:
     Args:
         log: its file.
         origin: `<site>/<table>`.
-        rulebooks: paths of rulebooks that a person gives.
         whole: whether the walk begins with the log's first event.
     """
 
-    def __init__(
-        self, log: Path, origin: str, rulebooks: Iterable[str] = (), *, whole: bool = True
-    ) -> None:
-        self._readers = _readers(log)
-        books = available_rulebooks(log, rulebooks).books
+    def __init__(self, log: Path, origin: str, *, whole: bool = True) -> None:
+        self._readers = _Parsed(_kept(log, PROFILES), _reader)
+        books = _Parsed(_kept(log, RULEBOOKS), _rulebook)
         packed = _OnDisk() if whole else None
         self._judge = LogJudge(origin, books, self._raw_says, packed, whole=whole)
 
@@ -80,14 +83,47 @@ def opening_judge(log: Path, origin: str) -> Callable[[bool], Judging]:
     return lambda whole: Judging(log, origin, whole=whole)
 
 
-def _readers(log: Path) -> Mapping[str, RawReader]:
-    kept = read_editions(editions_folder(log, PROFILES)).sources
-    found: dict[str, RawReader] = {}
-    for source in (*kept.values(), *shipped_texts()):
-        with suppress(InputError):  # an edition that this build cannot use is as good as missing
-            profile = parse_profile(source, source="a kept profile")
-            found[profile.digest] = RawReader(profile)
-    return found
+def _kept(log: Path, kind: str) -> Mapping[str, bytes]:
+    """Return the editions of a kind at hand, by hash: those next to the log, and the shipped."""
+    shipped = shipped_sources() if kind == RULEBOOKS else shipped_texts()
+    ours = {sha256(source).hexdigest(): source for source in shipped}
+    return ours | read_editions(editions_folder(log, kind)).sources
+
+
+def _reader(source: bytes) -> RawReader:
+    return RawReader(parse_profile(source, source="a kept profile"))
+
+
+def _rulebook(source: bytes) -> Rulebook:
+    return parse_rulebook("a kept rulebook", source)
+
+
+class _Parsed(Mapping[str, _T]):
+    """Editions by hash, each parsed when it is first asked for.
+
+    An edition that this build cannot use is as good as missing.
+    """
+
+    def __init__(self, sources: Mapping[str, bytes], parse: Callable[[bytes], _T]) -> None:
+        self._sources = sources
+        self._parse = parse
+        self._parsed: dict[str, _T | None] = {}
+
+    def __getitem__(self, digest: str) -> _T:
+        if digest not in self._parsed:
+            self._parsed[digest] = None
+            with suppress(InputError):
+                self._parsed[digest] = self._parse(self._sources[digest])
+        found = self._parsed[digest]
+        if found is None:
+            raise KeyError(digest)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sources)
+
+    def __len__(self) -> int:
+        return len(self._sources)
 
 
 def _bad(fault: EvidenceFault) -> BadFile:

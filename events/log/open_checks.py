@@ -338,7 +338,7 @@ def _check_request(path: Path, db: sqlite3.Connection, envelope: Envelope) -> bo
     if envelope.actor in OWN_ACTORS:
         return False
     row = db.execute(_REQUEST, (envelope.cause,)).fetchone()
-    if row is None or row[0] < envelope.position:
+    if row is None or not isinstance(row[0], int) or row[0] < envelope.position:
         what = f"its request {envelope.cause!r} is not recorded"
         raise _refusal(path, what, envelope.position)
     return bool(row[0] == envelope.position)

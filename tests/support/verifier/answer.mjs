@@ -8,6 +8,7 @@ import { readFileSync } from "node:fs";
 
 import { deal, outcome, parseCard } from "../../../verifier/cards.js";
 import { isEvidence, verifyEvidence } from "../../../verifier/evidence.js";
+import { verifyLog } from "../../../verifier/log.js";
 import { parseKey } from "../../../verifier/note.js";
 import { exactOdds } from "../../../verifier/odds.js";
 import { roads } from "../../../verifier/roads.js";
@@ -38,6 +39,11 @@ const ANSWERS = {
   sha256: ({ base64 }) => {
     const data = Buffer.from(base64, "base64");
     return Buffer.from(sha256(data)).toString("hex") === createHash("sha256").update(data).digest("hex");
+  },
+  /** An exported log, by its path or its text. */
+  log: ({ path, text, keys }) => {
+    const lines = (text ?? readFileSync(path, "utf8")).split("\n").filter(Boolean);
+    return verifyLog(lines, { keys: keys.map(parseKey) });
   },
   evidence: async ({ base64, key }) => {
     const data = Buffer.from(base64, "base64");

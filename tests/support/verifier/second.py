@@ -16,7 +16,8 @@ from events.proof.checkpoint import Checkpoint, signed_checkpoint
 from events.proof.merkle import inclusion_proofs, leaf_hash, root_of
 from events.proof.note import SigningKey
 from table_core.rulebooks.shipped import shipped_ids
-from tests.support.kept.stories import kept_stories
+from tests.support.kept.stories import LOG, kept_stories
+from tests.support.log.logs import forging, rehash
 
 ROOT = Path(__file__).parents[3]
 VERIFIER = ROOT / "verifier"
@@ -24,6 +25,25 @@ _ANSWERS = Path(__file__).with_name("answer.mjs")
 _RULEBOOKS = ROOT / "table_core" / "rulebooks"
 _SUITS, _RANKS = "SHDC", "A23456789TJQK"
 _POOL = ("KS", "9D", "tie", "player", "banker", "win", "push", "void", "x", "")
+
+# Events that a coup is judged by.
+_JUDGED = (
+    "aggregate_capped",
+    "betting_opened",
+    "card_corrected",
+    "card_dealt",
+    "commission_accrued",
+    "coup_settled",
+    "coup_voided",
+    "deal_completed",
+    "hands_corrected",
+    "rulebook_corrected",
+    "shoe_reported",
+    "wager_corrected",
+    "wagers_placed",
+    "wagers_voided",
+    "wagers_withdrawn",
+)
 
 Question = dict[str, Any]
 
@@ -78,6 +98,17 @@ def _keys(story: Path) -> Iterable[str]:
         yield file.read_text("utf-8").strip()
 
 
+def unpacked_log(story: Path, to: Path) -> Path:
+    """Unpack a story's log with its editions, without ledger and journals, and return its path."""
+    to.mkdir()
+    for file in story.glob("table.sqlite*.xz"):
+        (to / file.stem).write_bytes(lzma.decompress(file.read_bytes()))
+    for name in ("rulebooks", "profiles"):
+        if (story / name).is_dir():
+            shutil.copytree(story / name, to / name)
+    return to / LOG
+
+
 def evidence_question(data: bytes, key: str) -> Question:
     """Ask for the verdict on a file of evidence."""
     return {"ask": "evidence", "base64": base64.b64encode(data).decode(), "key": key}
@@ -124,6 +155,30 @@ def forged(random: Random, file: dict[str, Any]) -> tuple[dict[str, Any], str]:
             break
     proved["stored"] = json.dumps(event, separators=(",", ":"), ensure_ascii=False)
     return file, f"{event['type']}: {changed}"
+
+
+def forge_log(random: Random, log: Path) -> str:
+    """Change one value of an event behind the last closed books, and make the chain again.
+
+    Checkpoints that cover the event are gone, as a thorough forger would have it.
+
+    Returns:
+        Where: `type: field`.
+    """
+    with forging(log) as db:
+        rows = db.execute("SELECT position, type, bytes FROM event ORDER BY position").fetchall()
+        books = max((position for position, name, _ in rows if name == "books_closed"), default=0)
+        late = [row for row in rows if row[0] > books and row[1] in _JUDGED]
+        changed = ""
+        while not changed:
+            position, name, stored = random.choice(late)
+            event = json.loads(stored)
+            changed = _value_changed(random, event["data"])
+        data = json.dumps(event, separators=(",", ":"), ensure_ascii=False).encode("utf-8")
+        db.execute("UPDATE event SET bytes = ? WHERE position = ?", (data, position))
+        db.execute("DELETE FROM checkpoint WHERE size >= ?", (position,))
+        rehash(db, json.loads(rows[0][2])["stream"])
+    return f"{name}: {changed}"
 
 
 def signed_anew(file: dict[str, Any]) -> tuple[bytes, str]:

@@ -9,28 +9,24 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
-from typing import Any
 
-import msgspec
 import pytest
 
-from events.cards import parse_card
-from events.errors import InputError
 from events.proof.keys import read_verifier_key
-from events.types.table import Wager
 from table_core.evidence.bundle import verify_evidence
 from table_core.roads.columns import project_roads, read_results
-from table_core.rules.draw import Outcome, deal_cards
 from table_core.rules.rulebook_file import parse_rulebook
-from table_core.rules.settlement import settle_with_caps
+from tests.support.log.corpus import CORPUS
 from tests.support.log.corpus_game import KEY
-from tests.support.table.deals import trimmed
+from tests.support.machine.commands import here
+from tests.support.verifier.ours import as_json, ours, settled, theirs
 from tests.support.verifier.second import (
     VERIFIER,
     KeptEvidence,
     Question,
     answers,
     evidence_question,
+    forge_log,
     forged,
     kept_evidence,
     mutated,
@@ -38,11 +34,14 @@ from tests.support.verifier.second import (
     random_coup,
     rulebook_texts,
     signed_anew,
+    unpacked_log,
 )
 
 pytestmark = pytest.mark.process
 
-MUTATIONS, FORGERIES, COUPS, SHOES = 300, 150, 40, 30
+MUTATIONS, FORGERIES, COUPS, SHOES, LOGS, LINES = 300, 150, 40, 30, 6, 20
+FORGED = ("money-per-shoe", "world-1", "world-3", "world-7")
+STORIES = ("by-hand", "killed", "money-deduct", "world-7")
 MOST_LINES = 2500
 # What the JavaScript verifier refuses in evidence that its own table has signed, and ours may not.
 STRICTER = (
@@ -58,23 +57,6 @@ STRICTER = (
     "shoe_reported",
     "wager",
 )
-
-
-def ours(data: bytes, key: str) -> tuple[int, str | None]:
-    """Return exit code and part of our own verdict."""
-    try:
-        verdict = verify_evidence(data, {read_verifier_key(key)})
-    except InputError:
-        return 2, None
-    return (0 if verdict.ok else 1), verdict.part
-
-
-def as_json(value: object) -> Any:
-    return msgspec.json.decode(msgspec.json.encode(value))
-
-
-def theirs(answer: dict[str, Any]) -> tuple[int, str | None]:
-    return answer["code"], answer.get("part")
 
 
 def test_kept_evidence_and_its_mutations_have_one_verdict(tmp_path: Path) -> None:
@@ -106,26 +88,88 @@ def test_evidence_that_a_forger_signs_is_refused_by_both(tmp_path: Path) -> None
             assert not answer["code"] or place.startswith(STRICTER), (place, answer)
 
 
+KEPT = CORPUS / "0.1.0" / "kept"
+
+
+def exported(log: Path) -> Path:
+    target = log.with_name("log.jsonl")
+    assert here("log", "export", log, "-o", target).code == 0
+    return target
+
+
+def key_of(story: str) -> str:
+    return min((KEPT / story).glob("key*.pub")).read_text("utf-8").strip()
+
+
+def test_kept_logs_are_judged_the_same_to_the_last_figure(tmp_path: Path) -> None:
+    questions, said = [], []
+    for name in STORIES:
+        log, key = unpacked_log(KEPT / name, tmp_path / name), key_of(name)
+        questions.append({"ask": "log", "path": str(exported(log)), "keys": [key]})
+        said.append(json.loads(here("log", "verify", log, "--key", key, "--json").out))
+    assert answers(questions, tmp_path) == said
+    assert all(verdict["ok"] for verdict in said)
+
+
+def test_no_line_of_an_export_can_be_changed(tmp_path: Path) -> None:
+    random = Random("lines")
+    log, key = unpacked_log(KEPT / "killed", tmp_path / "story"), key_of("killed")
+    lines = exported(log).read_text("utf-8").splitlines(keepends=True)
+    changed = []
+    for _ in range(LINES):
+        at, other = random.randrange(len(lines)), random.randrange(len(lines))
+        row = json.loads(lines[at])
+        edited = [json.dumps({**row, random.choice(sorted(row)): "x"}) + "\n"]
+        changed.append(lines[:at] + random.choice(([], edited, [lines[at]] * 2)) + lines[at + 1 :])
+        if lines[at] != lines[other]:
+            swapped = list(lines)
+            swapped[at], swapped[other] = lines[other], lines[at]
+            changed.append(swapped)
+    texts = ["".join(one) for one in changed]
+    answered = answers([{"ask": "log", "text": text, "keys": [key]} for text in texts], tmp_path)
+    harmless = [text for text, answer in zip(texts, answered, strict=True) if answer["ok"]]
+    # The program's name is for people, parsed content for programs that have no TOML.
+    assert all(told_nothing(text, "".join(lines)) for text in harmless)
+
+
+def told_nothing(text: str, honest: str) -> bool:
+    """Report whether two exports differ only in what no verifier reads."""
+    kept = [
+        sorted(
+            json.dumps(
+                {key: row[key] for key in row if key not in ("build", "content", "checkpoints")}
+            )
+            for row in map(json.loads, dict.fromkeys(one.splitlines()))
+        )
+        for one in (text, honest)
+    ]
+    return set(kept[0]) <= set(kept[1])
+
+
+def test_a_forged_log_is_refused_at_the_same_position(tmp_path: Path) -> None:
+    random = Random("forged logs")
+    told, places, questions = [], [], []
+    for number in range(LOGS):
+        log = unpacked_log(KEPT / random.choice(FORGED), tmp_path / str(number))
+        places.append(forge_log(random, log))
+        told.append(json.loads(here("log", "verify", log, "--json").out))
+        questions.append({"ask": "log", "path": str(exported(log)), "keys": []})
+    for place, ours_said, theirs_said in zip(
+        places, told, answers(questions, tmp_path), strict=True
+    ):
+        if place.startswith(STRICTER):
+            assert ours_said["ok"] or not theirs_said["ok"], (place, ours_said, theirs_said)
+        else:
+            found = (theirs_said["ok"], theirs_said["first_bad"])
+            assert found == (ours_said["ok"], ours_said["first_bad"]), (place, theirs_said)
+
+
 def coup_questions() -> Iterator[Question]:
     random = Random("coups")
     for name, text in rulebook_texts().items():
         rulebook = parse_rulebook(name, text.encode("utf-8"))
         for _ in range(COUPS):
             yield random_coup(random, sorted(rulebook.bets), rulebook.decks) | {"rules": text}
-
-
-def settled(question: Question) -> tuple[list[Any], list[Any]]:
-    """Return the lines and the cuts of aggregate maxima that our own rules make."""
-    rulebook = parse_rulebook("rulebook", question["rules"].encode("utf-8"))
-    outcome = deal_cards(trimmed([parse_card(card) for card in question["cards"]]))
-    assert isinstance(outcome, Outcome)
-    placed = msgspec.convert(question["wagers"], list[Wager])
-    lines, cuts = settle_with_caps(rulebook, outcome, placed)
-    shares = [
-        [{"wager": wager, "winnings": won, "paid": paid} for wager, won, paid in cut.shares]
-        for cut in cuts
-    ]
-    return as_json(lines), shares
 
 
 def test_random_coups_pay_the_same_by_every_rulebook(tmp_path: Path) -> None:

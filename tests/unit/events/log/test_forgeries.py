@@ -84,6 +84,7 @@ none |                | INSERT INTO request VALUES ('x', x'', 'y')
 3    | 'anna/t-1' is not recorded | DELETE FROM request WHERE position = 4
 4    | 'anna/t-1' is not recorded | UPDATE request SET position = 3 WHERE position = 4
 3    | is not recorded | UPDATE request SET transaction_id = 'x' WHERE position = 4
+3    | 'anna/t-1' is not recorded | UPDATE request SET position = 'x' WHERE position = 4
 """
 LOOSENED = """CREATE TRIGGER event_never_goes BEFORE DELETE ON event
     WHEN false BEGIN SELECT 1; END"""

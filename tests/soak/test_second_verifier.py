@@ -1,0 +1,120 @@
+"""Both verifiers over the numbers that the ordinary suite samples; a million exported events."""
+
+import hashlib
+import json
+import time
+from base64 import b64decode, b64encode
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from events.proof.merkle import MerkleTree, leaf_hash
+from table_core.roads.columns import project_roads, read_results
+from table_core.rules.rulebook_file import parse_rulebook
+from tests.support.kept.stories import kept_stories
+from tests.support.machine.commands import here
+from tests.support.verifier.ours import as_json, ours, settled, theirs
+from tests.support.verifier.second import (
+    VERIFIER,
+    answers,
+    evidence_question,
+    kept_evidence,
+    mutated,
+    node,
+    random_coup,
+    rulebook_texts,
+    unpacked_log,
+)
+
+MUTATIONS, COUPS, SHOES, EVENTS = 20_000, 200_000, 2_000, 1_000_000
+SECONDS = 60.0
+
+pytestmark = pytest.mark.soak(computes=True)
+
+
+def test_mutated_evidence_has_one_verdict(tmp_path: Path) -> None:
+    random, kept = Random("soak/mutations"), kept_evidence()
+    cases = [(mutated(random, one.data), one.key) for one in random.choices(kept, k=MUTATIONS)]
+    answered = answers([evidence_question(*case) for case in cases], tmp_path)
+    for case, answer in zip(cases, answered, strict=True):
+        assert theirs(answer) == ours(*case), case[0].decode("utf-8", "replace")
+
+
+@pytest.mark.parametrize("name", rulebook_texts())
+def test_coups_pay_the_same(name: str, tmp_path: Path) -> None:
+    text = rulebook_texts()[name]
+    random, rulebook = Random(f"soak/{name}"), parse_rulebook(name, text.encode("utf-8"))
+    bets, share = sorted(rulebook.bets), COUPS // len(rulebook_texts())
+    coups = [random_coup(random, bets, rulebook.decks) | {"rules": text} for _ in range(share)]
+    for question, answer in zip(coups, answers(coups, tmp_path), strict=True):
+        assert (answer["lines"], answer["capped"]) == settled(question), question
+
+
+def test_shoes_have_the_same_roads(tmp_path: Path) -> None:
+    random = Random("soak/roads")
+    shoes = ["".join(random.choices("PBT", (45, 46, 9), k=80)) for _ in range(SHOES)]
+    answered = answers([{"ask": "roads", "results": shoe} for shoe in shoes], tmp_path)
+    assert answered == [as_json(project_roads(read_results(shoe))) for shoe in shoes]
+
+
+@pytest.mark.parametrize(
+    "story", kept_stories(), ids=lambda story: f"{story.parts[-3]}-{story.name}"
+)
+def test_a_kept_log_is_judged_the_same(story: Path, tmp_path: Path) -> None:
+    if not (story / "table.sqlite.xz").exists() or (story / "archive").exists():
+        return
+    log = unpacked_log(story, tmp_path / "log")
+    target = log.with_name("log.jsonl")
+    assert here("log", "export", log, "-o", target).code == 0
+    (found,) = answers([{"ask": "log", "path": str(target), "keys": []}], tmp_path)
+    assert found == json.loads(here("log", "verify", log, "--json").out)
+
+
+def multiplied(source: Path, target: Path, events: int) -> None:
+    """Write an export of so many events: those of `source` again, in shoes of their own."""
+    rows = [json.loads(line) for line in source.read_text("utf-8").splitlines()]
+    stored = [b64decode(row["bytes"]).decode("utf-8") for row in rows if "position" in row]
+    said = [text for text in stored if '"type":"checkpoint_key_changed"' not in text]
+    head = hashlib.sha256(rows[0]["origin"].encode()).digest()
+    tree, cause, index, position = MerkleTree(), "", 0, 0
+    with target.open("w", encoding="utf-8") as out:
+        total = events // len(said) * len(said)
+        out.write(json.dumps({**rows[0], "events": total}, separators=(",", ":")) + "\n")
+        out.writelines(json.dumps(row) + "\n" for row in rows if "edition" in row)
+        for again in range(total // len(said)):
+            for text in said:
+                event = json.loads(text.replace("20261127-", f"{20000000 + again}-"))
+                position += 1
+                event["cause"] = event["cause"].replace("/", f"-{again}/", 1)
+                if "source" in event["data"]:
+                    event["data"]["source"]["journal"] += f"-{again}"
+                index = index + 1 if event["cause"] == cause else 0
+                cause = event["cause"]
+                event["position"] = position
+                event["event_id"] = hashlib.sha256(f"{cause}\n{index}".encode()).hexdigest()[:32]
+                data = json.dumps(event, separators=(",", ":"), ensure_ascii=False).encode("utf-8")
+                length = len(data).to_bytes(8, "big")
+                head = hashlib.sha256(b"bac/event/1" + head + length + data).digest()
+                tree.add(leaf_hash(data))
+                line = {"position": position, "bytes": b64encode(data).decode(), "hash": head.hex()}
+                out.write(json.dumps(line, separators=(",", ":")) + "\n")
+        out.write(json.dumps({"end": position, "checkpoints": 0, "root": tree.root().hex()}) + "\n")
+
+
+def test_a_million_exported_events_are_judged_within_a_minute(
+    tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    story = next(one for one in kept_stories() if one.name == "world-1")
+    log = unpacked_log(story, tmp_path / "log")
+    source, target = tmp_path / "log.jsonl", tmp_path / "million.jsonl"
+    assert here("log", "export", log, "-o", source).code == 0
+    multiplied(source, target, EVENTS)
+    began = time.monotonic()
+    done = node(VERIFIER / "cli.mjs", target, "--json")
+    seconds = time.monotonic() - began
+    verdict = json.loads(done.stdout)
+    record_property("figures", f"{verdict['events']} events in {seconds:.1f} s")
+    assert (done.returncode, verdict["ok"]) == (0, True), verdict
+    assert seconds < SECONDS
