@@ -209,14 +209,8 @@ export class Coup {
     return {
       player: this.hands.player.filter((card) => card !== null),
       banker: this.hands.banker.filter((card) => card !== null),
-      player_total: shown?.player_total ?? null,
-      banker_total: shown?.banker_total ?? null,
-      winner: shown?.winner ?? null,
-      void: this.isVoid,
-      rulebook: this.rulebook?.name ?? null,
-      lines,
-      refunds: this.refunds,
-      ...sums(lines),
+      player_total: shown?.player_total ?? null, banker_total: shown?.banker_total ?? null, winner: shown?.winner ?? null,
+      void: this.isVoid, rulebook: this.rulebook?.name ?? null, lines, refunds: this.refunds, ...sums(lines),
     };
   }
 }

@@ -8,16 +8,8 @@ import { PARTS, TYPES } from "./event_types.js";
 import { sha256 } from "./sha256.js";
 
 const ENVELOPE = {
-  event_id: "string",
-  stream: "string",
-  position: "integer",
-  type: "string",
-  v: "integer",
-  at: "string",
-  actor: "string",
-  cause: "string",
-  correlation: "string",
-  data: "any",
+  event_id: "string", stream: "string", position: "integer", type: "string", v: "integer",
+  at: "string", actor: "string", cause: "string", correlation: "string", data: "any",
 };
 
 /** The largest an event may be: 4 MiB. */
@@ -108,6 +100,7 @@ export function readEvent(stored, { stream, position }) {
   if (!type) throw new Error(`unknown event type ${event.type}, version ${event.v}`);
   const within = isTable(event.data) ? fault(event.data, PARTS[type]) : "no fields";
   if (within) throw new Error(`${event.type}: ${within}`);
+  if (event.data.coup != null && event.data.coup !== event.correlation) throw new Error(`${event.type}: it is correlated with another coup`);
   if (event.stream !== stream) throw new Error(`of another log: ${event.stream}`);
   if (event.position !== position) throw new Error(`says that it stands at ${event.position}`);
   return event;

@@ -13,34 +13,27 @@ export function must(holds) {
   if (!holds) throw new Unknown("no such report");
 }
 
-/** Polynomial, start, whether it is reflected, and what is XORed at the end, as the catalogue of CRCs has them. */
+/** Whether it is reflected, polynomial, start, and what is XORed at the end, as the catalogue of CRCs has them. */
 const CRCS = Object.fromEntries(
-  `crc8-smbus 07 00 - 00, crc8-maxim 31 00 r 00, crc8-autosar 2F FF - FF, crc8-bluetooth A7 00 r 00, crc8-cdma2000 9B FF - 00,
-  crc8-darc 39 00 r 00, crc8-dvb-s2 D5 00 - 00, crc8-gsm-a 1D 00 - 00, crc8-gsm-b 49 00 - FF, crc8-hitag 1D FF - 00,
-  crc8-itu 07 00 - 55, crc8-i-code 1D FD - 00, crc8-lte 9B 00 - 00, crc8-mifare-mad 1D C7 - 00, crc8-nrsc-5 31 FF - 00,
-  crc8-opensafety 2F 00 - 00, crc8-rohc 07 FF r 00, crc8-j1850 1D FF - FF, crc8-tech-3250 1D FF r 00, crc8-wcdma 9B 00 r 00,
-  crc16-ccitt-false 1021 FFFF - 0000, crc16-xmodem 1021 0000 - 0000, crc16-modbus 8005 FFFF r 0000, crc16-arc 8005 0000 r 0000,
-  crc16-kermit 1021 0000 r 0000, crc16-x25 1021 FFFF r FFFF, crc16-usb 8005 FFFF r FFFF, crc16-maxim 8005 0000 r FFFF,
-  crc16-dnp 3D65 0000 r FFFF, crc16-buypass 8005 0000 - 0000, crc16-genibus 1021 FFFF - FFFF, crc16-aug-ccitt 1021 1D0F - 0000,
-  crc16-mcrf4xx 1021 FFFF r 0000, crc16-cdma2000 C867 FFFF - 0000, crc16-cms 8005 FFFF - 0000, crc16-dds-110 8005 800D - 0000,
-  crc16-dect-r 0589 0000 - 0001, crc16-dect-x 0589 0000 - 0000, crc16-en-13757 3D65 0000 - FFFF, crc16-gsm 1021 0000 - FFFF,
-  crc16-a 1021 C6C6 r 0000, crc16-lj1200 6F63 0000 - 0000, crc16-m17 5935 FFFF - 0000, crc16-nrsc-5 080B FFFF r 0000,
-  crc16-opensafety-a 5935 0000 - 0000, crc16-opensafety-b 755B 0000 - 0000, crc16-profibus 1DCF FFFF - FFFF,
-  crc16-riello 1021 B2AA r 0000, crc16-t10-dif 8BB7 0000 - 0000, crc16-teledisk A097 0000 - 0000, crc16-tms37157 1021 89EC r 0000,
-  crc32-iso-hdlc 04C11DB7 FFFFFFFF r FFFFFFFF, crc32-bzip2 04C11DB7 FFFFFFFF - FFFFFFFF, crc32-mpeg-2 04C11DB7 FFFFFFFF - 0,
-  crc32-cksum 04C11DB7 0 - FFFFFFFF, crc32-jamcrc 04C11DB7 FFFFFFFF r 0, crc32-castagnoli 1EDC6F41 FFFFFFFF r FFFFFFFF,
-  crc32-base91-d A833982B FFFFFFFF r FFFFFFFF, crc32-aixm 814141AB 0 - 0, crc32-autosar F4ACFB13 FFFFFFFF r FFFFFFFF,
-  crc32-cd-rom-edc 8001801B 0 r 0, crc32-mef 741B8CD7 FFFFFFFF r 0, crc32-xfer 000000AF 0 - 0`
+  `crc8-smbus - 07 00 00, crc8-maxim r 31 00 00, crc8-autosar - 2F FF FF, crc8-bluetooth r A7 00 00, crc8-cdma2000 - 9B FF 00, crc8-darc r 39 00 00, crc8-dvb-s2 - D5 00 00,
+  crc8-gsm-a - 1D 00 00, crc8-gsm-b - 49 00 FF, crc8-hitag - 1D FF 00, crc8-itu - 07 00 55, crc8-i-code - 1D FD 00, crc8-lte - 9B 00 00, crc8-mifare-mad - 1D C7 00,
+  crc8-nrsc-5 - 31 FF 00, crc8-opensafety - 2F 00 00, crc8-rohc r 07 FF 00, crc8-j1850 - 1D FF FF, crc8-tech-3250 r 1D FF 00, crc8-wcdma r 9B 00 00, crc16-ccitt-false - 1021 FFFF 0000,
+  crc16-xmodem - 1021 0000 0000, crc16-modbus r 8005 FFFF 0000, crc16-arc r 8005 0000 0000, crc16-kermit r 1021 0000 0000, crc16-x25 r 1021 FFFF FFFF, crc16-usb r 8005 FFFF FFFF,
+  crc16-maxim r 8005 0000 FFFF, crc16-dnp r 3D65 0000 FFFF, crc16-buypass - 8005 0000 0000, crc16-genibus - 1021 FFFF FFFF, crc16-aug-ccitt - 1021 1D0F 0000,
+  crc16-mcrf4xx r 1021 FFFF 0000, crc16-cdma2000 - C867 FFFF 0000, crc16-cms - 8005 FFFF 0000, crc16-dds-110 - 8005 800D 0000, crc16-dect-r - 0589 0000 0001,
+  crc16-dect-x - 0589 0000 0000, crc16-en-13757 - 3D65 0000 FFFF, crc16-gsm - 1021 0000 FFFF, crc16-a r 1021 C6C6 0000, crc16-lj1200 - 6F63 0000 0000, crc16-m17 - 5935 FFFF 0000,
+  crc16-nrsc-5 r 080B FFFF 0000, crc16-opensafety-a - 5935 0000 0000, crc16-opensafety-b - 755B 0000 0000, crc16-profibus - 1DCF FFFF FFFF, crc16-riello r 1021 B2AA 0000,
+  crc16-t10-dif - 8BB7 0000 0000, crc16-teledisk - A097 0000 0000, crc16-tms37157 r 1021 89EC 0000, crc32-iso-hdlc r 04C11DB7 FFFFFFFF FFFFFFFF, crc32-bzip2 - 04C11DB7 FFFFFFFF FFFFFFFF,
+  crc32-mpeg-2 - 04C11DB7 FFFFFFFF 0, crc32-cksum - 04C11DB7 0 FFFFFFFF, crc32-jamcrc r 04C11DB7 FFFFFFFF 0, crc32-castagnoli r 1EDC6F41 FFFFFFFF FFFFFFFF,
+  crc32-base91-d r A833982B FFFFFFFF FFFFFFFF, crc32-aixm - 814141AB 0 0, crc32-autosar r F4ACFB13 FFFFFFFF FFFFFFFF, crc32-cd-rom-edc r 8001801B 0 0, crc32-mef r 741B8CD7 FFFFFFFF 0,
+  crc32-xfer - 000000AF 0 0`
     .split(/,\s+/)
     .map((row) => row.split(" "))
-    .map(([name, polynomial, start, reflected, out]) => [
-      name,
-      { polynomial: parseInt(polynomial, 16), start: parseInt(start, 16), reflected: reflected === "r", out: parseInt(out, 16) },
-    ]),
+    .map(([name, reflected, ...numbers]) => [name, [reflected === "r", ...numbers.map((one) => parseInt(one, 16))]]),
 );
 
-/** @param {Uint8Array} data @param {number} width in bits @param {object} parameters @returns {number} */
-function crc(data, width, { polynomial, start, reflected, out }) {
+/** @param {Uint8Array} data @param {number} width in bits @param {Array} parameters @returns {number} */
+function crc(data, width, [reflected, polynomial, start, out]) {
   const top = 2 ** (width - 1);
   let sum = start;
   for (const byte of data) {

@@ -6,7 +6,6 @@
  */
 
 import { fromHex, hex, textOf } from "./bytes.js";
-import { parseCard } from "./cards.js";
 import { Unknown, contentOf, isReadable, must, valueOf } from "./framing.js";
 import { parseToml } from "./toml.js";
 
@@ -209,14 +208,8 @@ function readReference(body, profile) {
 
 /** @param {string} text such as `4S`, `S4` or `10H` @returns {string|null} */
 function faceOf(text) {
-  for (const spelling of [text, text.slice(1) + text[0]]) {
-    try {
-      return parseCard(spelling);
-    } catch {
-      // Not spelled so.
-    }
-  }
-  return null;
+  const [, rank, suit, before, behind] = /^(?:([A2-9TJQK]|10)([SHDC])|([SHDC])([A2-9TJQK]|10))$/.exec(text) ?? [];
+  return rank || behind ? (rank ?? behind).replace("10", "T") + (suit ?? before) : null;
 }
 
 /** @param {string} line @param {object} profile @returns {object[]} everything that the line may lead to */

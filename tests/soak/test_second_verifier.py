@@ -10,12 +10,12 @@ from random import Random
 
 import pytest
 
-from events.proof.merkle import MerkleTree, leaf_hash
+from events.proof.merkle import MerkleTree
 from table_core.roads.columns import project_roads, read_results
 from table_core.rules.rulebook_file import parse_rulebook
 from tests.support.kept.stories import kept_stories
 from tests.support.machine.commands import here
-from tests.support.verifier.ours import as_json, ours, settled, theirs
+from tests.support.verifier.ours import agrees, as_json, settled
 from tests.support.verifier.second import (
     VERIFIER,
     answers,
@@ -39,7 +39,7 @@ def test_mutated_evidence_has_one_verdict(tmp_path: Path) -> None:
     cases = [(mutated(random, one.data), one.key) for one in random.choices(kept, k=MUTATIONS)]
     answered = answers([evidence_question(*case) for case in cases], tmp_path)
     for case, answer in zip(cases, answered, strict=True):
-        assert theirs(answer) == ours(*case), case[0].decode("utf-8", "replace")
+        assert agrees(answer, *case), case[0].decode("utf-8", "replace")
 
 
 @pytest.mark.parametrize("name", rulebook_texts())
@@ -97,7 +97,7 @@ def multiplied(source: Path, target: Path, events: int) -> None:
                 data = json.dumps(event, separators=(",", ":"), ensure_ascii=False).encode("utf-8")
                 length = len(data).to_bytes(8, "big")
                 head = hashlib.sha256(b"bac/event/1" + head + length + data).digest()
-                tree.add(leaf_hash(data))
+                tree.add(data)
                 line = {"position": position, "bytes": b64encode(data).decode(), "hash": head.hex()}
                 out.write(json.dumps(line, separators=(",", ":")) + "\n")
         out.write(json.dumps({"end": position, "checkpoints": 0, "root": tree.root().hex()}) + "\n")

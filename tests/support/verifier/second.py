@@ -185,13 +185,14 @@ def signed_anew(file: dict[str, Any]) -> tuple[bytes, str]:
     """Prove and sign a changed file by a key of its forger, who owns the table's name."""
     key = SigningKey(file["origin"], bytes(32))
     positions = [event["position"] for event in file["events"]]
-    leaves = [leaf_hash(b"another event")] * max(positions)
+    stored = [b"another event"] * max(positions)
     for event in file["events"]:
-        leaves[event["position"] - 1] = leaf_hash(event["stored"].encode("utf-8"))
+        stored[event["position"] - 1] = event["stored"].encode("utf-8")
+    leaves = list(map(leaf_hash, stored))
     proofs = inclusion_proofs(leaves, [position - 1 for position in positions])
     for event, proof in zip(file["events"], proofs, strict=True):
         event["proof"] = [step.hex() for step in proof]
-    checkpoint = Checkpoint(file["origin"], len(leaves), root_of(leaves))
+    checkpoint = Checkpoint(file["origin"], len(leaves), root_of(stored))
     file["checkpoint"] = signed_checkpoint(checkpoint, [key]).decode("utf-8")
     file["seal"] = ""
     file["seal"] = hashlib.sha256(_written(file)).hexdigest()
