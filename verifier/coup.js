@@ -283,7 +283,7 @@ function checkSettlement(coup, data, event) {
   if (!phase) unfit("a coup has two phases", event);
   checkIdentity(coup, told, phase, event);
   checkCards(coup, told, event);
-  const ours = linesOf(coup, told.phase);
+  const ours = linesOf(coup, told.phase, told.revision > 1);
   const fitting = ours.find(({ lines }) => same(lines, told.lines));
   if (ours.length && !fitting) unfit(wrongLine(ours[0].lines, told.lines), event);
   coup[ours.length ? "judgedCount" : "unjudged"] += 1;
@@ -327,13 +327,13 @@ function checkCards(coup, told, event) {
 }
 
 /** @returns {{lines: object[], capped?: object[]}[]} what may stand; nothing where the rulebook is not at hand */
-function linesOf(coup, phase) {
+function linesOf(coup, phase, isRevision = false) {
   if (!coup.rules) return [];
   const wagers = coup.wagersOf(phase);
   const settled = () => settle(wagers, coup.rules, coup.judged(phase));
-  if (!coup.isVoid) return [settled()];
   // A void leaves the first phase paid, unless the rulebook or a person takes it back.
-  return phase === 1 ? [{ lines: voidLines(wagers) }, settled()] : [{ lines: voidLines(wagers) }];
+  if (phase === 1 && (coup.isVoid || (coup.rules.reversesAll && isRevision))) return [settled(), { lines: voidLines(wagers) }];
+  return [coup.isVoid ? { lines: voidLines(wagers) } : settled()];
 }
 
 /** What a revision changes for each seat; nothing is said where it changes no amount. */
