@@ -420,7 +420,8 @@ function accrue(coup, { data, v }, sign, event = null) {
 }
 
 /** Count commission that is laid beside the wagers, taken from there or given back. */
-function lay(coup, data, sign) {
+function lay(coup, data, sign, event) {
+  if (data.currency && coup.rules && data.currency !== coup.rules.currency) refuse(`in ${coup.rules.currency} would be right`, event);
   for (const { seat, amount } of data.amounts) coup.laid.set(seat, (coup.laid.get(seat) ?? 0) + sign * amount);
 }
 
@@ -452,10 +453,10 @@ const HANDLERS = {
   coup_settled: checkSettlement,
   aggregate_capped: checkCap,
   coup_voided: voidCoup,
-  commission_prepaid: (coup, data) => lay(coup, data, 1),
-  commission_returned: (coup, data) => lay(coup, data, -1),
-  commission_collected: (coup, data) => data.method === "prepaid" && lay(coup, data, -1),
-  commission_refunded: (coup, data) => data.method === "laid" && lay(coup, data, 1),
+  commission_prepaid: (coup, data, event) => lay(coup, data, 1, event),
+  commission_returned: (coup, data, event) => lay(coup, data, -1, event),
+  commission_collected: (coup, data, event) => data.method === "prepaid" && lay(coup, data, -1, event),
+  commission_refunded: (coup, data, event) => data.method === "laid" && lay(coup, data, 1, event),
   commission_accrued: (coup, data, event) => accrue(coup, event, 1, event),
   commission_reversed: (coup, data, event) => accrue(coup, event, -1, event),
 };
