@@ -209,14 +209,8 @@ export class Coup {
     return {
       player: this.hands.player.filter((card) => card !== null),
       banker: this.hands.banker.filter((card) => card !== null),
-      player_total: shown?.player_total ?? null,
-      banker_total: shown?.banker_total ?? null,
-      winner: shown?.winner ?? null,
-      void: this.isVoid,
-      rulebook: this.rulebook?.name ?? null,
-      lines,
-      refunds: this.refunds,
-      ...sums(lines),
+      player_total: shown?.player_total ?? null, banker_total: shown?.banker_total ?? null, winner: shown?.winner ?? null,
+      void: this.isVoid, rulebook: this.rulebook?.name ?? null, lines, refunds: this.refunds, ...sums(lines),
     };
   }
 }
@@ -289,7 +283,7 @@ function checkSettlement(coup, data, event) {
   if (!phase) unfit("a coup has two phases", event);
   checkIdentity(coup, told, phase, event);
   checkCards(coup, told, event);
-  const ours = linesOf(coup, told.phase);
+  const ours = linesOf(coup, told.phase, told.revision > 1);
   const fitting = ours.find(({ lines }) => same(lines, told.lines));
   if (ours.length && !fitting) unfit(wrongLine(ours[0].lines, told.lines), event);
   coup[ours.length ? "judgedCount" : "unjudged"] += 1;
@@ -333,13 +327,13 @@ function checkCards(coup, told, event) {
 }
 
 /** @returns {{lines: object[], capped?: object[]}[]} what may stand; nothing where the rulebook is not at hand */
-function linesOf(coup, phase) {
+function linesOf(coup, phase, isRevision = false) {
   if (!coup.rules) return [];
   const wagers = coup.wagersOf(phase);
   const settled = () => settle(wagers, coup.rules, coup.judged(phase));
-  if (!coup.isVoid) return [settled()];
   // A void leaves the first phase paid, unless the rulebook or a person takes it back.
-  return phase === 1 ? [{ lines: voidLines(wagers) }, settled()] : [{ lines: voidLines(wagers) }];
+  if (phase === 1 && (coup.isVoid || (coup.rules.reversesAll && isRevision))) return [settled(), { lines: voidLines(wagers) }];
+  return [coup.isVoid ? { lines: voidLines(wagers) } : settled()];
 }
 
 /** What a revision changes for each seat; nothing is said where it changes no amount. */
@@ -426,7 +420,8 @@ function accrue(coup, { data, v }, sign, event = null) {
 }
 
 /** Count commission that is laid beside the wagers, taken from there or given back. */
-function lay(coup, data, sign) {
+function lay(coup, data, sign, event) {
+  if (data.currency && coup.rules && data.currency !== coup.rules.currency) refuse(`in ${coup.rules.currency} would be right`, event);
   for (const { seat, amount } of data.amounts) coup.laid.set(seat, (coup.laid.get(seat) ?? 0) + sign * amount);
 }
 
@@ -458,10 +453,10 @@ const HANDLERS = {
   coup_settled: checkSettlement,
   aggregate_capped: checkCap,
   coup_voided: voidCoup,
-  commission_prepaid: (coup, data) => lay(coup, data, 1),
-  commission_returned: (coup, data) => lay(coup, data, -1),
-  commission_collected: (coup, data) => data.method === "prepaid" && lay(coup, data, -1),
-  commission_refunded: (coup, data) => data.method === "laid" && lay(coup, data, 1),
+  commission_prepaid: (coup, data, event) => lay(coup, data, 1, event),
+  commission_returned: (coup, data, event) => lay(coup, data, -1, event),
+  commission_collected: (coup, data, event) => data.method === "prepaid" && lay(coup, data, -1, event),
+  commission_refunded: (coup, data, event) => data.method === "laid" && lay(coup, data, 1, event),
   commission_accrued: (coup, data, event) => accrue(coup, event, 1, event),
   commission_reversed: (coup, data, event) => accrue(coup, event, -1, event),
 };

@@ -8,16 +8,8 @@ import { PARTS, TYPES } from "./event_types.js";
 import { sha256 } from "./sha256.js";
 
 const ENVELOPE = {
-  event_id: "string",
-  stream: "string",
-  position: "integer",
-  type: "string",
-  v: "integer",
-  at: "string",
-  actor: "string",
-  cause: "string",
-  correlation: "string",
-  data: "any",
+  event_id: "string", stream: "string", position: "integer", type: "string", v: "integer",
+  at: "string", actor: "string", cause: "string", correlation: "string", data: "any",
 };
 
 /** The largest an event may be: 4 MiB. */

@@ -14,29 +14,13 @@ import { sha256 } from "./sha256.js";
 export const FORM = "bac/evidence/1";
 
 PARTS.Evidence = {
-  form: "string",
-  build: "string",
-  origin: "string",
-  coup: "string",
-  expected: "Expected",
-  checkpoint: "string",
-  rulebooks: "[string]",
-  events: "[Proved]",
-  seal: "string",
+  form: "string", build: "string", origin: "string", coup: "string", expected: "Expected",
+  checkpoint: "string", rulebooks: "[string]", events: "[Proved]", seal: "string",
 };
 PARTS.Expected = {
-  player: "[card]",
-  banker: "[card]",
-  player_total: "integer|null",
-  banker_total: "integer|null",
-  winner: "=banker|=player|=tie|null",
-  void: "boolean",
-  rulebook: "string",
-  lines: "[SettlementLine]",
-  refunds: "[Refund]",
-  staked: "integer",
-  paid: "integer",
-  commission: "integer",
+  player: "[card]", banker: "[card]", player_total: "integer|null", banker_total: "integer|null",
+  winner: "=banker|=player|=tie|null", void: "boolean", rulebook: "string",
+  lines: "[SettlementLine]", refunds: "[Refund]", staked: "integer", paid: "integer", commission: "integer",
 };
 PARTS.Proved = { position: "integer", stored: "string", proof: "[string]" };
 

@@ -275,15 +275,8 @@ export class LogVerifier {
     const unsigned = this.settled.filter(({ position }) => position > signedTo);
     this.checkUnsigned(unsigned, signedTo);
     return {
-      ok: true,
-      events: this.tree.size,
-      root: hex(this.tree.root()),
-      first_bad: null,
-      reason: null,
-      signed_to: signedTo,
-      keys,
-      unsigned_settlements: unsigned.length,
-      judged: this.judged(),
+      ok: true, events: this.tree.size, root: hex(this.tree.root()), first_bad: null, reason: null,
+      signed_to: signedTo, keys, unsigned_settlements: unsigned.length, judged: this.judged(),
     };
   }
 

@@ -40,9 +40,7 @@ export class Tree {
   /** @returns {Uint8Array} the root over all that was added; of nothing, the hash of nothing */
   root() {
     if (!this.peaks.length) return sha256();
-    return this.peaks
-      .map((peak) => peak.hash)
-      .reduceRight((right, left) => nodeHash(left, right));
+    return this.peaks.map((peak) => peak.hash).reduceRight((right, left) => nodeHash(left, right));
   }
 }
 

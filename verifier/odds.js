@@ -6,7 +6,7 @@
 
 import { BANKER_DRAWS_ON } from "./cards.js";
 import { reduce } from "./rulebook.js";
-import { COUP_JUDGES } from "./wagers.js";
+import { COUP_JUDGES, judge } from "./wagers.js";
 
 const SUITS_MATTER = ["lucky8_player", "lucky8_banker"];
 
@@ -52,9 +52,10 @@ export function everyCoup(decks, visit) {
   take(1, (p1, w1) => take(w1, (b1, w2) => take(w2, (p2, w3) => take(w3, (b2, w4) => four([p1, p2], [b1, b2], w4)))));
 }
 
+const sum = (hand) => hand.reduce((all, point) => all + point, 0) % 10;
+
 /** @param {number[]} player @param {number[]} banker points @returns {object} a coup for the judges */
 function coupOf(player, banker) {
-  const sum = (hand) => hand.reduce((all, point) => all + point, 0) % 10;
   const [ours, theirs] = [sum(player), sum(banker)];
   return {
     hands: { player: player.map((point) => CARD[point]), banker: banker.map((point) => CARD[point]) },
@@ -67,7 +68,6 @@ function coupOf(player, banker) {
 
 /** What decides a coup of these wagers, in a text; few differ, so each is judged once. */
 function keyOf(player, banker) {
-  const sum = (hand) => hand.reduce((all, point) => all + point, 0) % 10;
   return [player.length, banker.length, sum(player), sum(banker), sum(player.slice(0, 2)), sum(banker.slice(0, 2))].join();
 }
 
@@ -105,11 +105,7 @@ export function exactOdds(rules, decks = rules.decks) {
 function oddsOf(rules, bet, counts, example, all) {
   const ways = {};
   for (const [key, count] of counts) {
-    const coup = example.get(key);
-    let category = COUP_JUDGES[bet](coup, rules.bets[bet]);
-    const pushes = "push" in rules.bets[bet].pays;
-    if (category === "push" && !pushes) category = "lose";
-    if (category === "lose" && coup.winner === "tie" && pushes) category = "push";
+    const category = judge(bet, rules.bets[bet], example.get(key));
     ways[category] = (ways[category] ?? 0n) + BigInt(count);
   }
   let kept = { num: 0n, den: 1n };

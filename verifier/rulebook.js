@@ -2,8 +2,6 @@
  * Rulebooks of form 1 and form 2, as far as a coup is judged by them (docs/rules.md, settings).
  */
 
-import { hex, utf8 } from "./bytes.js";
-import { sha256 } from "./sha256.js";
 import { parseToml } from "./toml.js";
 import { isKnown } from "./wagers.js";
 
@@ -17,7 +15,6 @@ const MOST_ODDS = 1000n;
  * @typedef {{bets: string[], maximum: bigint, scope: string, allocation: string}} Cap
  * @typedef {object} Rulebook
  * @property {string} id
- * @property {string} hash the SHA-256 of its file
  * @property {number} form
  * @property {number} decks
  * @property {string} currency
@@ -83,34 +80,22 @@ function readCap(section) {
 /** @param {object|undefined} section */
 function readCommission(section) {
   if (!section) return null;
-  return {
-    rate: parseRatio(section.rate, "commission.rate"),
-    timing: choice(section, "timing", TIMING),
-    block: BigInt(section.block ?? 1),
-  };
+  return { rate: parseRatio(section.rate, "commission.rate"), timing: choice(section, "timing", TIMING), block: BigInt(section.block ?? 1) };
 }
 
 /** @param {string} text a rulebook's file @returns {Rulebook} throws where it is none */
 export function parseRulebook(text) {
   const file = parseToml(text);
+  const rounding = file.rounding ?? {};
   require(file.form === 1 || file.form === 2, "form: 1 or 2 would be right");
   for (const key of ["id", "title", "currency"]) require(typeof file[key] === "string", `${key}: missing`);
   require([4, 6, 8].includes(file.decks), "decks: 4, 6 or 8 would be right");
   require(Number.isInteger(file.unit) && file.unit > 0, "unit: missing");
   require(file.bets !== undefined, "bets: missing");
   return {
-    id: file.id,
-    title: file.title,
-    hash: hex(sha256(utf8(text))),
-    form: file.form,
-    decks: file.decks,
-    currency: file.currency,
-    decimals: file.decimals,
+    ...file,
     unit: BigInt(file.unit),
-    rounding: {
-      payout: choice(file.rounding ?? {}, "payout", ROUNDING, "up"),
-      commission: choice(file.rounding ?? {}, "commission", ROUNDING, "down"),
-    },
+    rounding: { payout: choice(rounding, "payout", ROUNDING, "up"), commission: choice(rounding, "commission", ROUNDING, "down") },
     commission: readCommission(file.commission),
     bets: Object.fromEntries(Object.entries(file.bets).map(([id, section]) => [id, readBet(id, section)])),
     caps: (file.caps ?? []).map(readCap),

@@ -126,7 +126,7 @@ function applyCaps(rows, rules) {
 function paidLine({ line, winnings }, rules) {
   const takesCommission = rules.commission && rules.bets[line.bet]?.commission && winnings > 0n;
   const commission = takesCommission ? commissionOn(winnings, rules) : 0n;
-  const stays = line.result !== "lose" && (line.kind !== "promo" || line.result === "void");
+  const stays = line.result !== "lose" && line.kind !== "promo";
   const returned = stays ? BigInt(line.stake) : 0n;
   return { ...line, winnings: Number(winnings), commission: Number(commission), paid: Number(returned + winnings - commission) };
 }

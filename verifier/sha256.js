@@ -64,14 +64,7 @@ function compress(state, data, at) {
     b = a;
     a = (t1 + t2) | 0;
   }
-  state[0] += a;
-  state[1] += b;
-  state[2] += c;
-  state[3] += d;
-  state[4] += e;
-  state[5] += f;
-  state[6] += g;
-  state[7] += h;
+  [a, b, c, d, e, f, g, h].forEach((word, i) => (state[i] += word));
 }
 
 let digest = (...parts) => {

@@ -6,7 +6,7 @@
  */
 
 import { fromHex, hex, textOf } from "./bytes.js";
-import { parseCard } from "./cards.js";
+import { Unknown, contentOf, isReadable, must, valueOf } from "./framing.js";
 import { parseToml } from "./toml.js";
 
 const HANDS = { 0: null, 1: "player", 2: "banker" };
@@ -16,14 +16,6 @@ const RANKS = "A23456789TJQK";
 const NOT_OF_A_FRAME = [
   "link_open", "link_up", "link_down", "link_stalled", "report_lost", "copy_conflict", "shoe_booted", "error_cleared",
 ];
-
-/** A frame that no report of the profile fits. */
-class Unknown extends Error {}
-
-/** @param {boolean} holds */
-function must(holds) {
-  if (!holds) throw new Unknown("no such report");
-}
 
 /** Leave out what is not known: a hand, a number or a face. */
 function told(report) {
@@ -36,18 +28,11 @@ function cardNumber(number, needed) {
   return number || null;
 }
 
-// --- enq-bcc -----------------------------------------------------------------
+// --- a kind byte and data bytes, as of enq-bcc ---------------------------------
 
-/** @param {Uint8Array} frame @returns {Uint8Array} seq, kind and data, where the check holds */
-function enqBody(frame) {
-  const end = frame.length - 3;
-  must(end > 2 && frame[0] === 0x05 && frame[end] === 0x03);
-  const body = frame.subarray(1, end);
-  const sum = [...body, 0x03].reduce((all, byte) => all ^ byte, 0);
-  const check = String.fromCharCode(frame[end + 1], frame[end + 2]);
-  must(sum.toString(16).toUpperCase().padStart(2, "0") === check);
-  must(body.subarray(2).every((byte) => byte & 0x80));
-  return body;
+/** @param {string} word of the profile for a result @returns {object} */
+function winnerOf(word) {
+  return { winner: word.replace("_six", ""), banker_six: word === "banker_six" };
 }
 
 /** The pieces of an `enq` report's data, by the profile's tables. */
@@ -93,46 +78,68 @@ const ENQ_REPORTS = {
   card_out_of_game: ({ face }) => ({ kind: "card_out_of_game", face }),
   device_result: ({ word, player_pair, banker_pair }) => {
     if (word === "forced_end") return { kind: "round_forced_end" };
-    return { kind: "device_result", winner: word.replace("_six", ""), player_pair, banker_pair, banker_six: word === "banker_six" };
+    return { kind: "device_result", ...winnerOf(word), player_pair, banker_pair };
   },
   error_raised: ({ code, latched }) => ({ kind: "error_raised", code, latched }),
   error_cleared: ({ code }) => ({ kind: "error_cleared", code }),
 };
 
-/** @param {Uint8Array} frame @param {object} profile @returns {object[]} */
-function readEnq(frame, profile) {
-  const [, kind, ...data] = enqBody(frame);
-  const row = profile.codes.kinds[String.fromCharCode(kind)];
+/** @param {Uint8Array} content @param {object} profile @returns {object[]} */
+function readKinds(content, { codes, number }) {
+  const [kind, ...data] = content.subarray(number ? (number.at ?? 0) + number.width : 0);
+  const row = codes.kinds[String.fromCharCode(kind)];
   must(row !== undefined && (row.data ?? []).length === data.length);
-  const pieces = Object.assign({}, ...(row.data ?? []).map((name, i) => ENQ_PIECES[name](data[i], profile.codes)));
+  const pieces = Object.assign({}, ...(row.data ?? []).map((name, i) => ENQ_PIECES[name](data[i], codes)));
   const report = ENQ_REPORTS[row.report]?.(pieces) ?? { kind: row.report };
   return [{ ...report, ...row.fields }];
 }
 
+// --- fields of a site's own profile ------------------------------------------
+
+/** Reports that name a place, and those that name a face. */
+const PLACED = ["card_drawn", "card_revealed", "card_carried_over"];
+const FACED = [...PLACED, "first_card", "burn_card", "card_out_of_game"];
+
+/** @param {Uint8Array} content @param {object} profile @returns {object[]} */
+function readFields(content, { codes }) {
+  const latin = (bytes) => String.fromCharCode(...bytes);
+  const parts = latin(content).split(codes.separator || ",");
+  const piece = (name) => {
+    const { at = 0, width, field } = codes.fields[name];
+    const bytes = field === undefined ? content.subarray(at, at + width) : Uint8Array.from(parts[field] ?? "", (one) => one.charCodeAt(0));
+    must(field === undefined ? bytes.length === width : parts[field] !== undefined);
+    return bytes;
+  };
+  const code = (name) => (codes.text ? latin(piece(name)) : hex(piece(name)).toUpperCase());
+  const count = (name) => {
+    const told = codes.text ? latin(piece(name)).trim() : String(valueOf(piece(name)));
+    must(/^[+-]?[0-9]+$/.test(told));
+    return Number(told);
+  };
+  const has = (name) => name in (codes.fields ?? {});
+  const row = codes.kinds[has("kind") ? code("kind") : ""];
+  must(row !== undefined);
+  const report = { kind: row.report, ...row.fields };
+  if (PLACED.includes(row.report)) {
+    if (has("hand")) must((report.hand = codes.hands?.[code("hand")]) !== undefined);
+    if (has("number")) report.number = cardNumber(count("number"), true);
+  }
+  if (FACED.includes(row.report)) {
+    if (row.report === "burn_card" && has("left")) report.left = count("left");
+    const face = codes.faces[code("card")];
+    if (face === undefined) return [{ kind: "card_unreadable", hand: report.hand, number: report.number }];
+    must(face !== "withheld" || row.report !== "card_revealed");
+    report.face = face === "withheld" ? null : face;
+  }
+  if (row.report.startsWith("error_")) report.code = codes.errors?.[code("error")] ?? `error_${code("error").toLowerCase()}`;
+  if (row.report !== "device_result") return [report];
+  const [word, pairs] = [codes.results?.[code("result")], count("pairs")];
+  if (word === "forced_end") return [{ kind: "round_forced_end" }];
+  must(word !== undefined && pairs >= 0 && pairs < 4);
+  return [{ ...report, ...winnerOf(word), player_pair: Boolean(pairs & 1), banker_pair: Boolean(pairs & 2) }];
+}
+
 // --- ref-crc -----------------------------------------------------------------
-
-/** @param {Uint8Array} data @returns {number} CRC-16/CCITT-FALSE */
-export function crc16(data) {
-  let sum = 0xffff;
-  for (const byte of data) {
-    sum ^= byte << 8;
-    for (let bit = 0; bit < 8; bit += 1) sum = ((sum << 1) ^ (sum & 0x8000 ? 0x1021 : 0)) & 0xffff;
-  }
-  return sum;
-}
-
-/** @param {Uint8Array} data without its closing zero @returns {Uint8Array} */
-export function unstuff(data) {
-  const out = [];
-  for (let at = 0; at < data.length; ) {
-    const run = data[at];
-    must(run > 0 && at + run <= data.length);
-    out.push(...data.subarray(at + 1, at + run));
-    at += run;
-    if (run < 255 && at < data.length) out.push(0);
-  }
-  return Uint8Array.from(out);
-}
 
 /** @param {number} byte @param {boolean} needed @returns {{hand: string|null, number: number|null}} */
 function place(byte, needed) {
@@ -184,18 +191,8 @@ const REFERENCE = {
   0x31: [0, () => ({ kind: "round_forced_end" })],
 };
 
-/** @param {Uint8Array} frame @returns {Uint8Array} the body, where its CRC holds */
-function referenceBody(frame) {
-  const whole = unstuff(frame);
-  must(whole.length >= 13);
-  const body = whole.subarray(0, -2);
-  must(crc16(body) === (whole.at(-2) << 8) + whole.at(-1));
-  return body;
-}
-
-/** @param {Uint8Array} frame @param {object} profile @returns {object[]} */
-function readReference(frame, profile) {
-  const body = referenceBody(frame);
+/** @param {Uint8Array} body @param {object} profile @returns {object[]} */
+function readReference(body, profile) {
   must(body[0] === 1 && body[10] === body.length - 11);
   const payload = body.subarray(11);
   if (body[1] === 0x23) {
@@ -211,14 +208,8 @@ function readReference(frame, profile) {
 
 /** @param {string} text such as `4S`, `S4` or `10H` @returns {string|null} */
 function faceOf(text) {
-  for (const spelling of [text, text.slice(1) + text[0]]) {
-    try {
-      return parseCard(spelling);
-    } catch {
-      // Not spelled so.
-    }
-  }
-  return null;
+  const [, rank, suit, before, behind] = /^(?:([A2-9TJQK]|10)([SHDC])|([SHDC])([A2-9TJQK]|10))$/.exec(text) ?? [];
+  return rank || behind ? (rank ?? behind).replace("10", "T") + (suit ?? before) : null;
 }
 
 /** @param {string} line @param {object} profile @returns {object[]} everything that the line may lead to */
@@ -248,36 +239,49 @@ function readScan(code, profile) {
   return [face ? { kind: "card_drawn", face } : { kind: "card_unreadable" }];
 }
 
-/** @param {Uint8Array} frame @param {object} profile @returns {object[]} */
-function readLine(frame, profile) {
-  must(frame.every((byte) => byte < 128));
-  let line = textOf(frame).replace(/[\r\n]+$/, "");
-  const { prefix = "", suffix = "" } = profile.line ?? {};
-  if (prefix && line.startsWith(prefix)) line = line.slice(prefix.length);
-  if (suffix && line.endsWith(suffix)) line = line.slice(0, -suffix.length);
-  return profile.codes.variant === "scan" ? readScan(line, profile) : readBracket(line, profile);
+/** What explains a frame's content, by `codes.variant`. */
+const VARIANTS = {
+  kinds: readKinds,
+  ref: readReference,
+  fields: readFields,
+  bracket: (content, profile) => readBracket(textOf(content), profile),
+  scan: (content, profile) => readScan(textOf(content), profile),
+};
+
+/** The framers of form 1 in form 2. */
+const FIRST_FORM = {
+  enq: {
+    framer: { kind: "delimited", start: "05", end: "03", shape: ["30-39", "20-7E", "80-FF*"], most: 6 },
+    check: { kind: "xor8", hex: true, after_end: true },
+    number: { base: 10, width: 1 },
+    codes: { variant: "kinds" },
+  },
+  cobs: { framer: { kind: "cobs", at: 10, adds: 13, most: 13 }, check: { kind: "crc16-ccitt-false" }, codes: { variant: "ref" } },
+  line: { framer: { kind: "line", most: 0 } },
+};
+
+/** @param {object} profile of form 1 @returns {object} the same in form 2 */
+function secondForm({ framer, limits, line, codes }) {
+  const form = FIRST_FORM[framer];
+  return form && { ...form, framer: { ...form.framer, ...line, most: form.framer.most + limits.data_bytes }, codes: { ...form.codes, ...codes } };
 }
 
-/** What tells a whole frame from noise; a line has no check. */
-const BODIES = { enq: enqBody, cobs: referenceBody };
+/** @param {string} text a wire profile's file @returns {object|null} null where it cannot be read here */
+export function parseProfile(text) {
+  const toml = parseToml(text);
+  const profile = toml.form === 2 ? toml : secondForm(toml);
+  return profile && isReadable(profile) && profile.codes?.variant in VARIANTS ? profile : null;
+}
 
 /** @param {object} source of a rejected frame @param {object} profile @returns {string|null} */
 function wronglyRejected({ raw, report }, profile) {
-  if (!(profile.framer in BODIES) || report.reason === "stale" || raw.length < 2 * report.length) return null;
+  if (profile.framer.kind === "line" || report.reason === "stale" || raw.length < 2 * report.length) return null;
   try {
-    BODIES[profile.framer](fromHex(raw));
+    contentOf(fromHex(raw), profile);
   } catch {
     return null;
   }
   return "a valid frame";
-}
-
-const FRAMERS = { enq: readEnq, cobs: readReference, line: readLine };
-
-/** @param {string} text a wire profile's file @returns {object|null} null where its framer is not known here */
-export function parseProfile(text) {
-  const profile = parseToml(text);
-  return profile.framer in FRAMERS ? profile : null;
 }
 
 /** @param {object} report @param {object} meaning a part of what the bytes say @returns {boolean} */
@@ -303,7 +307,7 @@ export function contradiction(source, profile) {
   const frame = fromHex(raw);
   let meanings;
   try {
-    meanings = FRAMERS[profile.framer](frame, profile);
+    meanings = VARIANTS[profile.codes.variant](contentOf(frame, profile), profile);
   } catch (error) {
     if (!(error instanceof Unknown)) throw error;
     return report.kind === "unknown_report" ? null : `no report that the profile knows: ${hex(frame)}`;

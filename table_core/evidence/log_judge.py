@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from events.errors import OurBug
 from events.types.commission import CommissionAccrued, CommissionEvent, CommissionReversed
+from events.types.corrections import RulebookCorrected
 from events.types.envelope import Envelope
 from events.types.shoe_reports import ShoeEvent
 from events.types.table import (
@@ -256,7 +257,9 @@ class LogJudge:
             None,
         )  # fmt: skip
         of_commit = [e.event for e in commit if isinstance(e.event, CommissionEvent)]
-        if first is None or of_commit[0] is not event:
+        # Another rulebook moves what is laid beside the wagers by itself.
+        corrected = any(isinstance(each.event, RulebookCorrected) for each in commit)
+        if first is None or corrected or of_commit[0] is not event:
             return
         rulebook = self._rulebooks.get(first.rulebook_hash)
         if rulebook is None or any(isinstance(e, CommissionReversed) for e in of_commit):

@@ -15,6 +15,7 @@ import { roads } from "../../../verifier/roads.js";
 import { parseRulebook } from "../../../verifier/rulebook.js";
 import { settle } from "../../../verifier/settlement.js";
 import { sha256 } from "../../../verifier/sha256.js";
+import { contradiction, parseProfile } from "../../../verifier/wire.js";
 
 globalThis.crypto ??= webcrypto;
 const books = new Map();
@@ -44,6 +45,11 @@ const ANSWERS = {
   log: ({ path, text, keys }) => {
     const lines = (text ?? readFileSync(path, "utf8")).split("\n").filter(Boolean);
     return verifyLog(lines, { keys: keys.map(parseKey) });
+  },
+  /** Which of these reports the bytes of a frame contradict, by the text of a profile. */
+  frame: ({ profile, raw, reports }) => {
+    const read = parseProfile(profile);
+    return reports.map((report) => contradiction({ raw, report }, read) !== null);
   },
   evidence: async ({ base64, key }) => {
     const data = Buffer.from(base64, "base64");

@@ -6,21 +6,29 @@ questions. The long runs are in `tests/soak/test_second_verifier.py`.
 
 import base64
 import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 
 import pytest
 
+from events.commands.coup import VoidCoup
 from events.proof.keys import read_verifier_key
 from table_core.evidence.bundle import verify_evidence
 from table_core.roads.columns import project_roads, read_results
+from table_core.rules.rulebook_file import parse_rulebook
+from tests.support.cage.books import book, source
 from tests.support.log.corpus import CORPUS
 from tests.support.log.corpus_game import KEY
 from tests.support.machine.commands import here
-from tests.support.verifier.ours import agrees, as_json, ours, paid_otherwise, random_coups, theirs
+from tests.support.shoe.foreign import profile_text
+from tests.support.shoe.made_up import check_bytes, cobs, slip
+from tests.support.table.evidence import signed_table
+from tests.support.verifier.ours import agrees, as_json, ours, settled, theirs
 from tests.support.verifier.second import (
     VERIFIER,
     KeptEvidence,
+    Question,
     answers,
     evidence_question,
     forge_log,
@@ -28,6 +36,7 @@ from tests.support.verifier.second import (
     kept_evidence,
     mutated,
     node,
+    random_coup,
     rulebook_texts,
     signed_anew,
     unpacked_log,
@@ -39,6 +48,7 @@ MUTATIONS, FORGERIES, COUPS, SHOES, LOGS, LINES = 300, 150, 40, 30, 6, 20
 FORGED = ("money-per-shoe", "world-1", "world-3", "world-7")
 STORIES = ("by-hand", "killed", "money-deduct", "world-7")
 MOST_LINES = 2500
+UNSEEN = ("shoe_booted", "error_cleared", "report_lost", "copy_conflict")
 # What the JavaScript verifier refuses in evidence that its own table has signed, and ours may not.
 STRICTER = (
     "aggregate_capped",
@@ -112,6 +122,24 @@ def test_kept_logs_are_judged_the_same_to_the_last_figure(tmp_path: Path) -> Non
     assert all(verdict["ok"] for verdict in said)
 
 
+def test_a_first_phase_that_a_void_takes_back_verifies(tmp_path: Path) -> None:
+    log, changes = (
+        tmp_path / "table.sqlite",
+        ("nz-scale-one", "procedure.void_after_phase_one=reverse_all"),
+    )
+    rulebook = book(*changes)
+    (editions := tmp_path / "rulebooks").mkdir()
+    (editions / f"{rulebook.hash}.toml").write_text(source(*changes), "utf-8")
+    with signed_table(log, rulebook=rulebook) as table:
+        table.ready()
+        table.open((1, "player", 1000), (1, "perfect_pairs", 500))
+        table.deal(("9S", "2D", "9D", "3C"))
+        table.ask("supervisor", VoidCoup(transaction="void", reason="r"))
+    said = json.loads(here("log", "verify", log, "--json").out)
+    assert (said["ok"], said["judged"]["settlements"]) == (True, 2)
+    assert answers([{"ask": "log", "path": str(exported(log)), "keys": []}], tmp_path) == [said]
+
+
 def test_no_line_of_an_export_can_be_changed(tmp_path: Path) -> None:
     random = Random("lines")
     log, key = unpacked_log(KEPT / "killed", tmp_path / "story"), key_of("killed")
@@ -165,9 +193,22 @@ def test_a_forged_log_is_refused_at_the_same_position(tmp_path: Path) -> None:
             assert found == (ours_said["ok"], ours_said["first_bad"]), (place, theirs_said)
 
 
+def coup_questions() -> Iterator[Question]:
+    random = Random("coups")
+    for name, text in rulebook_texts().items():
+        rulebook = parse_rulebook(name, text.encode("utf-8"))
+        for _ in range(COUPS):
+            yield random_coup(random, [*sorted(rulebook.bets), "not_offered"], rulebook.decks) | {
+                "rules": text
+            }
+
+
 def test_random_coups_pay_the_same_by_every_rulebook(tmp_path: Path) -> None:
-    coups = list(random_coups(Random("coups"), rulebook_texts(), COUPS))
-    assert paid_otherwise(coups, tmp_path) == []
+    questions = list(coup_questions())
+    for question, answer in zip(questions, answers(questions, tmp_path), strict=True):
+        lines, cuts = settled(question)
+        assert answer["lines"] == lines
+        assert answer["capped"] == cuts
 
 
 def test_shoes_have_the_same_roads(tmp_path: Path) -> None:
@@ -177,6 +218,71 @@ def test_shoes_have_the_same_roads(tmp_path: Path) -> None:
     ]
     answered = answers([{"ask": "roads", "results": shoe} for shoe in shoes], tmp_path)
     assert answered == [as_json(project_roads(read_results(shoe))) for shoe in shoes]
+
+
+# Parts of a profile of form 2, and how a device frames a content with `BODY`'s fields.
+WIRES: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
+    "delimited": (
+        'start = "02"\nend = "03"\n[check]\nkind = "xor8"\nhex = true\nafter_end = true\ndrop = 1',
+        lambda body: b"\x02" + body + b"\x03" + _check("xor8", body, text=True),
+    ),
+    "line": (
+        (
+            'prefix = "<"\nsuffix = ">"\n'
+            '[check]\nkind = "crc16-modbus"\nhex = true\nlower = true\nstart = true'
+        ),
+        lambda b: b"<" + b + _check("crc16-modbus", b"<" + b, text=True).lower() + b">\r\n",
+    ),
+    "length": (
+        'start = "AA"\nadds = 3\n[check]\nkind = "crc8"',
+        lambda body: b"\xaa" + _length(body) + _check("crc8", _length(body)),
+    ),
+    "fixed": (
+        'size = 9\n[check]\nkind = "sum8"\nskip = 1',
+        lambda body: body.ljust(8) + _check("sum8", body.ljust(8)[1:]),
+    ),
+    "cobs": (
+        '[check]\nkind = "crc32"\norder = "little"',
+        lambda body: b"\0" + cobs(body + _check("crc32", body)[::-1]),
+    ),
+    "slip": ('[check]\nkind = "lrc"', lambda body: slip(body + _check("lrc", body))),
+}
+BODIES = "U DP1AS IP1AS DB24H DP1?? GP1 GB0 GF0 R?? DX1AS DP1ZZ DP4AS GP9 q F..KS B..2D cP1 N"
+
+
+def _check(name: str, data: bytes, *, text: bool = False) -> bytes:
+    value, size = check_bytes(name, data)
+    return f"{value:0{2 * size}X}".encode() if text else value.to_bytes(size, "big")
+
+
+def _length(body: bytes) -> bytes:
+    """A content whose first byte is its length."""
+    return bytes([len(body) - 1]) + body[1:]
+
+
+@pytest.mark.parametrize("framer", WIRES)
+def test_frames_of_a_composed_profile_say_the_same(framer: str, tmp_path: Path) -> None:
+    keys, framed = WIRES[framer]
+    text = profile_text("length")
+    head = text[: text.index("[framer]")] + f'[framer]\nkind = "{framer}"\nmost = 30\n{keys}\n'
+    profile = head + text[text.index("[number]") :]
+    (file := tmp_path / "site.toml").write_text(profile, "utf-8")
+    sent = [
+        framed(b"?" + bytes([65 + at]) + body.encode()) for at, body in enumerate(BODIES.split())
+    ]
+    (tmp_path / "capture").write_bytes(b"".join(sent))
+    said = here("shoe", "decode", "--profile", file, "--json", tmp_path / "capture").out
+    rows = [json.loads(line) for line in said.splitlines()]
+    raws = [row.pop("raw") for row in rows]
+    reports = [{key: row[key] for key in row if key not in ("seq", "offset")} for row in rows]
+    assert len({json.dumps(report) for report in reports}) >= 8
+    questions = [
+        {"ask": "frame", "profile": profile, "raw": raw, "reports": reports} for raw in raws
+    ]
+    # What one frame cannot show is never contradicted.
+    assert answers(questions, tmp_path) == [
+        [other != own and other["kind"] not in UNSEEN for other in reports] for own in reports
+    ]
 
 
 def test_odds_are_those_that_were_computed_elsewhere(tmp_path: Path) -> None:
