@@ -11,8 +11,8 @@ import sqlite3
 import subprocess
 import threading
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -485,26 +485,33 @@ async def test_a_book_may_be_told_on_the_bus_and_a_wrong_acknowledgement_is_foun
     assert "acknowledged what is not there: position 1000000" in verdict.first_difference
 
 
-def test_the_command_says_yes_with_0_and_no_with_1(nats: Broker, tmp_path: Path) -> None:
-    """As an integrator runs it: the kit and the consumer are two programs, the book is a file."""
-    book, told, over = tmp_path / "book.sqlite", tmp_path / "book.json", threading.Event()
+@contextmanager
+def told_in(told: Path, book: Path) -> Iterator[None]:
+    """The book of the Python example, written to a file again and again."""
+    over = threading.Event()
 
     def tell() -> None:
         while not over.wait(0.1):
             if book.exists():
                 told.write_text(json.dumps(shown(book)), encoding="utf-8")
 
-    bus = f"127.0.0.1:{nats.port}"
-    command = ("sim", "cage-feed", "--bus", bus, "--json")
-    options = ("--settlements", "30", "--book", told, "--patience", "20")
     telling = threading.Thread(target=tell)
     telling.start()
     try:
-        with process(*cage_book(book, nats.port, LAB.root)):
-            done = run(*command, *options)
+        yield
     finally:
         over.set()
         telling.join()
+
+
+def test_the_command_says_yes_with_0_and_no_with_1(nats: Broker, tmp_path: Path) -> None:
+    """As an integrator runs it: the kit and the consumer are two programs, the book is a file."""
+    book, told = tmp_path / "book.sqlite", tmp_path / "book.json"
+    bus = f"127.0.0.1:{nats.port}"
+    command = ("sim", "cage-feed", "--bus", bus, "--json")
+    options = ("--settlements", "30", "--book", told, "--patience", "20")
+    with told_in(told, book), process(*cage_book(book, nats.port, LAB.root)):
+        done = run(*command, *options)
     assert (done.code, json.loads(done.out)["ok"]) == (0, True), done
     no = run(*command, "--wait", "0.3")
     assert (no.code, json.loads(no.out)["ok"]) == (1, False), no
