@@ -8,7 +8,6 @@ import asyncio
 import json
 import re
 import sqlite3
-import subprocess
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -43,7 +42,6 @@ from simulators.conformance.log import FEWEST, SampleLog, make_sample_log
 from simulators.conformance.server import CageFeed, ConformanceResult
 from table_core.process.publishers import public_bytes
 from table_core.rulebooks.shipped import load_rulebook
-from tests.house.sources import ROOT
 from tests.support.brokers.brokers import Broker
 from tests.support.cage.consumers import (
     CAGE_BOOK,
@@ -175,19 +173,7 @@ async def test_the_shell_example_keeps_every_event(table: Table1, tmp_path: Path
     assert lines.count(b"\n") >= table.settlements[-1].position
 
 
-SOURCE = ROOT / "examples/cage_book.c"
 LAB = Topics("lab", "t1")
-
-
-@pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Compiled as its first lines say, with every warning an error."""
-    made = tmp_path_factory.mktemp("c") / "cage_book"
-    strict = ["-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
-    command: list[str | Path] = ["cc", *strict, "-o", made, SOURCE, "-lpaho-mqtt3c", "-lsqlite3"]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
-    assert done.returncode == 0, f"apt-get install gcc libpaho-mqtt-dev libsqlite3-dev: {done}"
-    return made
 
 
 def kit(port: int, path: Path, *, seed: int, settlements: int) -> CageFeed:

@@ -61,6 +61,19 @@ def test_a_consumer_passes_over_tls_with_certificate_password_and_message_key(
     assert (done.code, json.loads(done.out)["ok"]) == (0, True), done
 
 
+def test_the_consumer_in_c_passes_with_certificate_and_password(
+    broker: SecuredBroker, environment: Path, program: Path, tmp_path: Path
+) -> None:
+    book, told = tmp_path / "book.sqlite", tmp_path / "book.json"
+    environment.unlink()  # it has no message key
+    with (
+        told_in(told, book),
+        process(program, book, "127.0.0.1", str(broker.port), LAB.root),
+    ):
+        done = kit(broker, "--json", "--book", told)
+    assert (done.code, json.loads(done.out)["ok"]) == (0, True), done
+
+
 # What is given -> what the one line says of the kit itself.
 TROUBLES = {
     "a wrong password": (_CORE.replace("PW", "pki/ca.pem"), "b7-core", "the broker refused"),
