@@ -1,6 +1,8 @@
 """The conformance kit and the examples at a site's broker: TLS, logins, rights, message keys."""
 
 import json
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,9 +11,10 @@ import pytest
 from events.mqtt.topics import Topics
 from events.proof.keys import make_message_key
 from tests.integration.cage.test_integrator_examples import told_in
-from tests.support.brokers.tls_broker import SecuredBroker, secured_broker
+from tests.support.brokers.tls_broker import Login, SecuredBroker, quick_hashes, secured_broker
 from tests.support.cage.consumers import cage_book, process
-from tests.support.machine.commands import Done, run
+from tests.support.machine.commands import Done, here, run, said
+from tests.support.machine.waiting import until_blocking
 
 LAB = Topics("harbour", "b7")
 _LOGIN = "--login LOGIN --password-file PW"
@@ -94,6 +97,34 @@ def test_the_kit_tells_its_own_troubles(trouble: str, broker: SecuredBroker) -> 
     done = kit(broker, "--wait", "0.5", given=given, login=login)
     assert (done.code, done.out) == (2, ""), done
     assert says in done.err.splitlines()[-1], done
+
+
+def test_an_outside_system_is_added_while_others_stay_connected(broker: SecuredBroker) -> None:
+    """By the steps of the operator's guide; `systemctl reload mosquitto` is a SIGHUP."""
+    config, pki = broker.folder / "b7.toml", broker.folder / "pki"
+    config.write_text(config.read_text().replace("[users]\n", '[users]\nbank = ["cage"]\n'))
+    ports = ("--port", broker.port, "--websockets", broker.websockets)
+    assert broker.child is not None
+    with Login(broker, "b7-witness") as witness:
+        assert witness.hear(f"{LAB.root}/#") == 1
+        with quick_hashes():
+            out = ("--kind", "mosquitto", "--pki", pki, "-o", broker.folder / "broker")
+            said(here("config", "broker", *out, *ports, config))
+        said(here("pki", "issue", pki, "b7-bank"))
+        if os.geteuid() == 0:
+            broker.command()  # which writes `user root` again
+        os.kill(broker.child.pid, signal.SIGHUP)
+
+        def let_in() -> bool:
+            with Login(broker, "b7-bank") as bank:
+                if bank.connected:
+                    bank.say(LAB.request("bank", "replay"), b"{}")
+                    until_blocking(lambda: bank.said, "the broker has it")
+                return bank.connected
+
+        until_blocking(let_in, "the new login is let in")
+        until_blocking(lambda: (LAB.request("bank", "replay"), b"{}") in witness.heard, "heard")
+        assert witness.connects == 1
 
 
 def test_a_consumer_that_is_not_there_is_no_trouble_of_the_kit(broker: SecuredBroker) -> None:
