@@ -1,10 +1,12 @@
 /* A cage's book in C, with paho's client and SQLite: each settlement once, and none missed.
  *
- *   cc -O2 -o cage_book cage_book.c -lpaho-mqtt3c -lsqlite3
+ *   cc -O2 -o cage_book cage_book.c -lpaho-mqtt3cs -lsqlite3
  *   ./cage_book BOOK HOST PORT bac/v1/SITE/TABLE
  *
  * The book is that of cage_book.py, which shows it too. SQLite reads the JSON, so amounts are
- * integers all the way. Safe to kill at any moment and to start again.
+ * integers all the way. Safe to kill at any moment and to start again. At a site's broker the
+ * environment names the login and its files: BUS_LOGIN, BUS_PASSWORD_FILE, BUS_CA, BUS_CERT and
+ * BUS_KEY. It has no message key: message_key.c shows what that takes.
  */
 #include <MQTTClient.h>
 #include <sqlite3.h>
@@ -108,11 +110,9 @@ static void received(const char *topic, const char *said, size_t length) {
 }
 
 /* Every time. The retained state says how far the log has come, and we ask for what we lack. */
-static void connect_again(void) {
+static void connect_again(MQTTClient_connectOptions options) {
     static const char *below[] = {"event", "response/cage/events", "response/cage", "state",
                                   "status/table"};
-    MQTTClient_connectOptions options = MQTTClient_connectOptions_initializer;
-    options.cleansession = 1;
     while (MQTTClient_connect(client, &options) != MQTTCLIENT_SUCCESS)
         sleep(1);
     for (size_t each = 0; each < sizeof below / sizeof *below; each++) {
@@ -120,6 +120,32 @@ static void connect_again(void) {
         snprintf(topic, sizeof topic, "%s/%s", root, below[each]);
         MQTTClient_subscribe(client, topic, 1);
     }
+}
+
+/* What a site's broker asks for, from the environment. */
+static MQTTClient_connectOptions login(MQTTClient_SSLOptions *tls) {
+    static char password[256];
+    MQTTClient_connectOptions options = MQTTClient_connectOptions_initializer;
+    options.cleansession = 1;
+    if (getenv("BUS_LOGIN")) {
+        const char *path = getenv("BUS_PASSWORD_FILE");
+        FILE *file = path ? fopen(path, "r") : NULL;
+        if (!file || !fgets(password, sizeof password, file))
+            fail("no password in BUS_PASSWORD_FILE");
+        fclose(file);
+        password[strcspn(password, "\r\n")] = '\0';
+        options.username = getenv("BUS_LOGIN");
+        options.password = password;
+    }
+    if (getenv("BUS_CA")) {
+        tls->trustStore = getenv("BUS_CA");
+        tls->keyStore = getenv("BUS_CERT");
+        tls->privateKey = getenv("BUS_KEY");
+        tls->enableServerCertAuth = 1;
+        tls->verify = 1; /* the name in the certificate as well */
+        options.ssl = tls;
+    }
+    return options;
 }
 
 int main(int count, char **words) {
@@ -137,7 +163,7 @@ int main(int count, char **words) {
         " (SELECT reverses FROM settlement WHERE reverses NOT NULL) GROUP BY seat;");
     root = words[4];
     char address[256];
-    snprintf(address, sizeof address, "tcp://%s:%s", words[2], words[3]);
+    snprintf(address, sizeof address, "%s://%s:%s", getenv("BUS_CA") ? "ssl" : "tcp", words[2], words[3]);
     /* A broker hangs up on whoever has a client id when another comes with it: nobody may guess it. */
     char id[64];
     unsigned long long random[2] = {0, 0};
@@ -147,7 +173,9 @@ int main(int count, char **words) {
     fclose(source);
     snprintf(id, sizeof id, "cage-%016llx%016llx", random[0], random[1]);
     MQTTClient_create(&client, address, id, MQTTCLIENT_PERSISTENCE_NONE, NULL);
-    connect_again();
+    MQTTClient_SSLOptions tls = MQTTClient_SSLOptions_initializer;
+    MQTTClient_connectOptions options = login(&tls);
+    connect_again(options);
     for (;;) {
         char *topic = NULL;
         int length = 0;
@@ -158,7 +186,7 @@ int main(int count, char **words) {
             MQTTClient_freeMessage(&message);
             MQTTClient_free(topic);
         } else if (code != MQTTCLIENT_SUCCESS || !MQTTClient_isConnected(client)) {
-            connect_again();
+            connect_again(options);
         }
     }
 }

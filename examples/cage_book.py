@@ -2,13 +2,19 @@
 
 python cage_book.py BOOK HOST PORT bac/v1/SITE/TABLE     keep the book
 python cage_book.py BOOK                                 show it
+
+At a site's broker the environment names the login and its files: BUS_LOGIN, BUS_PASSWORD_FILE,
+BUS_CA, BUS_CERT, BUS_KEY, and BUS_MESSAGE_KEY, which needs message_key.py beside this file.
 """  # noqa: INP001 - a script to copy, in no package
 
 import json
+import os
 import sqlite3
 import sys
 import time
 import uuid
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import paho.mqtt.client as mqtt
@@ -23,14 +29,17 @@ book.executescript("""
   CREATE VIEW IF NOT EXISTS seats AS SELECT seat, sum(staked), sum(paid), sum(commission) FROM line
     WHERE id NOT IN (SELECT reverses FROM settlement WHERE reverses NOT NULL) GROUP BY seat;
 """)
+keys = os.environ.get("BUS_MESSAGE_KEY")
+message_key = import_module("message_key") if keys else None  # the file beside this one
 asked = (0, 0.0)  # from which position we have asked for a replay, and when
 newest = 0  # the highest position that anybody has spoken of
 
 
 def request(client: mqtt.Client, command: str, **fields: object) -> None:
     """Ask the table; the answer comes on response/cage."""
-    body = json.dumps({"transaction": str(uuid.uuid4()), **fields})
-    client.publish(f"{root}/request/cage/{command}", body, qos=1)
+    body = json.dumps({"transaction": str(uuid.uuid4()), **fields}).encode()
+    topic = f"{root}/request/cage/{command}"
+    client.publish(topic, message_key.prove(keys, topic, body) if message_key else body, qos=1)
 
 
 def connected(client: mqtt.Client, *_: object) -> None:
@@ -43,6 +52,11 @@ def received(client: mqtt.Client, _: object, message: mqtt.MQTTMessage) -> None:
     """Take the event whose turn it is; drop what came before, ask for what is missing."""
     global asked, newest  # noqa: PLW0603 - a script of one page
     said = json.loads(message.payload)
+    if message_key and "/response/" not in message.topic:
+        said.pop("event_id", None)  # nothing proves it: a hint that there is something to ask for
+    elif message_key and not message_key.check(keys, message.topic, message.payload):
+        sys.stderr.write(f"not proved: {message.topic}: {said.get('code', '')}\n")
+        return
     if message.topic.endswith("/response/cage"):
         if said["result"] == "refused":
             sys.exit(f"the table refused: {said}")
@@ -88,5 +102,9 @@ if len(sys.argv) == 2:  # noqa: PLR2004 - the book alone
 host, port, root = sys.argv[2:]
 client = mqtt.Client(CallbackAPIVersion.VERSION2, client_id=f"cage-{uuid.uuid4()}")
 client.on_connect, client.on_message = connected, received
+if ca := os.environ.get("BUS_CA"):
+    client.tls_set(ca, os.environ.get("BUS_CERT"), os.environ.get("BUS_KEY"))
+if login := os.environ.get("BUS_LOGIN"):
+    client.username_pw_set(login, Path(os.environ["BUS_PASSWORD_FILE"]).read_text().strip())
 client.connect(host, int(port))
 client.loop_forever()

@@ -34,6 +34,8 @@ EXIT_NO: Final = 1
 EXIT_BAD_INPUT: Final = 2
 EXIT_INTERRUPTED: Final = 130
 
+_NO_WRAPPING: Final = 10_000  # columns of help in a pipe, which has no width
+
 # Name -> (module:attribute, one line). A command is imported when called, so `settle` never imports
 # MQTT.
 _COMMANDS: Final = {
@@ -92,7 +94,10 @@ def main(args: Sequence[str] | None = None) -> int:
     """
     _open_streams()
     try:
-        result = cli.main(args=args, prog_name="baccarat", standalone_mode=False)
+        width = None if sys.stdout.isatty() else _NO_WRAPPING
+        result = cli.main(
+            args=args, prog_name="baccarat", standalone_mode=False, terminal_width=width
+        )
         sys.stdout.flush()
     except (click.Abort, KeyboardInterrupt):
         return EXIT_INTERRUPTED

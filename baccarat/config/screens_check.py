@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 from baccarat.config.errors import ConfigFault
 from baccarat.config.form import TableConfig
@@ -10,6 +11,9 @@ from events.errors import ConfigError
 from events.tls import read_pair
 
 __all__ = ["screen_faults", "screen_pairs"]
+
+_LOOPBACK: Final = "127.0.0.1"  # where metrics are served
+_EVERYWHERE: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared, not bound
 
 
 def screen_pairs(config: TableConfig) -> Iterator[tuple[str, Path, Path]]:
@@ -22,7 +26,11 @@ def screen_pairs(config: TableConfig) -> Iterator[tuple[str, Path, Path]]:
 
 
 def screen_faults(config: TableConfig) -> Iterator[ConfigFault]:
-    """Yield each certificate whose key does not fit."""
+    """Yield each certificate whose key does not fit, and each port that two servers would take.
+
+    What others alone may read is left out.
+    """
+    yield from _port_faults(config)
     for name, cert, key in screen_pairs(config):
         try:
             read_pair(cert, key, name)
@@ -30,3 +38,17 @@ def screen_faults(config: TableConfig) -> Iterator[ConfigFault]:
             place, _, reason = str(error).partition(": ")
             if not isinstance(error.__cause__, PermissionError):
                 yield ConfigFault(key=place, reason=reason)
+
+
+def _port_faults(config: TableConfig) -> Iterator[ConfigFault]:
+    taken: list[tuple[str, str, int]] = []
+    for name in ("displays", "scoreboard", "metrics"):
+        section = getattr(config, name)
+        if section is None:
+            continue
+        host, port = getattr(section, "host", _LOOPBACK), section.port
+        for other, at, used in taken:
+            if port == used and (host == at or _EVERYWHERE & {host, at}):
+                reason = f"{port} is the port of [{other}] already; give one of them another"
+                yield ConfigFault(key=f"{name}.port", reason=reason)
+        taken.append((name, host, port))

@@ -176,6 +176,15 @@ CHANNELS: Final[dict[str, Channel]] = {
 """Every topic of a table, by its name in the AsyncAPI document."""
 
 
+_SECURITY: Final = {
+    "certificate": ("X509", "A client certificate of the site's CA, beside the login."),
+    "login": (
+        "userPassword",
+        "The login <table>-<user>, such as b7-cage, and its password, beside the certificate.",
+    ),
+}
+
+
 def document() -> dict[str, Any]:
     """Return the document as a JSON tree; it describes the table core as the application."""
     found = definitions()
@@ -191,10 +200,31 @@ def document() -> dict[str, Any]:
             "license": {"name": "Apache-2.0"},
         },
         "defaultContentType": "application/json",
-        "servers": {"broker": _server()},
+        "servers": {
+            "site": _server(
+                "mqtts",
+                "A site's broker, mosquitto or nats-server: TLS by the site's CA. All that "
+                "`security` names is needed, not one of it. With message keys requests and "
+                "answers have the field `mac` besides (docs/integrators-guide.md). The same in "
+                "secure websockets: port 8884, path /mqtt, subprotocol mqtt.",
+                host="the name in the broker's certificate",
+                port="8883",
+            )
+            | {"security": [{"$ref": f"#/components/securitySchemes/{n}"} for n in _SECURITY]},
+            "broker": _server(
+                "mqtt",
+                "A broker on the table's own machine, on loopback: no TLS, no logins.",
+                host="the controller",
+                port="1883",
+            ),
+        },
         "channels": {name: _channel(channel) for name, channel in CHANNELS.items()},
         "operations": _operations(),
         "components": {
+            "securitySchemes": {
+                name: {"type": kind, "description": what}
+                for name, (kind, what) in _SECURITY.items()
+            },
             "parameters": {name: _parameter(name, what) for name, what in PARAMETERS.items()},
             "messages": _messages(found),
             "schemas": _moved(found),
@@ -202,15 +232,15 @@ def document() -> dict[str, Any]:
     }
 
 
-def _server() -> dict[str, Any]:
+def _server(protocol: str, what: str, *, host: str, port: str) -> dict[str, Any]:
     return {
         "host": "{host}:{port}",
-        "protocol": "mqtt",
+        "protocol": protocol,
         "protocolVersion": "3.1.1",
-        "description": "The table's broker: mosquitto or nats-server.",
+        "description": what,
         "variables": {
-            "host": {"default": "127.0.0.1", "description": "the controller"},
-            "port": {"default": "1883", "description": "its MQTT port"},
+            "host": {"default": "127.0.0.1", "description": host},
+            "port": {"default": port, "description": "its MQTT port"},
         },
         "bindings": {
             "mqtt": {
@@ -233,7 +263,7 @@ def _channel(channel: Channel) -> dict[str, Any]:
     return {
         "address": address,
         "description": channel.what,
-        "servers": [{"$ref": "#/servers/broker"}],
+        "servers": [{"$ref": "#/servers/site"}, {"$ref": "#/servers/broker"}],
         "parameters": {
             name: {"$ref": f"#/components/parameters/{name}"} for name in _SEGMENTS.findall(address)
         },

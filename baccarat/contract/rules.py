@@ -95,6 +95,7 @@ RULES: Final[dict[str, Schema]] = {
     "wagers": _WAGER,
     "Wager.id": _WAGER,
     "Sentence.key": _said("sign.no_side_betting"),
+    "PublicSentence.key": _said("sign.no_side_betting"),
     "bet": _BET,
     "BetView.id": _BET,
     "rulebook": _said("nz-scale-one"),

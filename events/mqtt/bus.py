@@ -123,6 +123,7 @@ class Bus:
 
     Attributes:
         dropped: how many messages a full inbox has dropped since the start.
+        trouble: why the newest attempt to connect failed; None where none did.
     """
 
     def __init__(
@@ -145,6 +146,7 @@ class Bus:
         self._client_id = f"{settings.client_id}-{secrets.token_hex(_SUFFIX_BYTES)}"
         self._connection: BusConnection | None = None
         self.dropped = 0
+        self.trouble: str | None = None
         self._tls = ClientTls(settings.ca, settings.cert, settings.key)
         self._proved = False
         self._troubles: set[str] = set()  # logged since the last good connection
@@ -252,7 +254,7 @@ class Bus:
                 raise
             reason = str(error)
             if reason not in self._troubles:  # may refuse once it is up
-                said = await self._explained(reason)
+                self.trouble = said = await self._explained(reason)
                 self._log.warning("bus_unreachable", at=repr(self._settings), reason=said)
             self._troubles.add(reason)
             return False

@@ -7,7 +7,7 @@ It publishes a made-up log as a table core would, with planned faults, and answe
 import asyncio
 import math
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -24,6 +24,7 @@ from events.mqtt.messages import Message
 from events.mqtt.presence import PresencePublisher
 from events.mqtt.process_shell import Performer
 from events.mqtt.topics import Topics
+from events.proof.message_mac import MessageKey, add_mac, split_mac
 from events.types.table import Settlement
 from simulators.conformance.book import (
     ConsumerBook,
@@ -44,6 +45,8 @@ _HISTORY: Final = 0.25  # share of the log that was there before the consumer ca
 _POLL_S: Final = 0.05
 _BEAT_S: Final = 0.5  # more often than a table: it wakes a consumer at the end
 _PAUSE_EVERY: Final = 50  # live messages between two pauses
+_ECHO_S: Final = 3.0  # for what it says itself to come back from the broker
+_NS_IN_MS: Final = 1_000_000
 
 
 class ConformanceResult(Struct, frozen=True, kw_only=True):
@@ -85,6 +88,8 @@ class CageFeed:
         seed: of the faults.
         clock: for the stamps of the status.
         book: reads the consumer's book, if it does not send it by `request/<user>/book`.
+        keys: the consumer's message keys, the newest first: its requests must be proved by one of
+            them, and what is told it is; without any, nothing is proved.
     """
 
     def __init__(
@@ -97,9 +102,10 @@ class CageFeed:
         seed: int,
         clock: Clock,
         book: Callable[[], Awaitable[ConsumerBook | None]] | None = None,
+        keys: Sequence[MessageKey] = (),
     ) -> None:
         self._topics, self._user, self._feed = topics, user, feed
-        self._look = book
+        self._look, self._keys, self._clock = book, keys, clock
         self._live_from = math.ceil(len(feed.events) * _HISTORY)
         self._plan = plan_deliveries(feed, self._live_from, seed)
         self._losses = replay_losses(feed, seed)
@@ -112,12 +118,15 @@ class CageFeed:
         self._faults: Counter[str] = Counter()
         self._sent = self._replays = 0
         self._replaying: asyncio.Task[None] | None = None
-        self._settings, self._reached = settings, False
+        self._settings, self._reached, self._echoed = settings, False, False
         self._presence = PresencePublisher(topics.status("table"), 1, clock.utc_ns())
         self._bus = Bus(
             settings,
             will=self._presence.will,
-            subscriptions={topics.requests: self._asked},
+            subscriptions={
+                topics.requests: self._asked,
+                topics.status("table"): self._heard_status,
+            },
             on_connect=self._connected,
         )
         self._performer = Performer(self._bus, clock)
@@ -133,16 +142,14 @@ class CageFeed:
             book_s: for its book to be right after that; None for as long again.
 
         Raises:
-            BusError: the broker refuses us, or could not be reached at all; the consumer is not
-                to blame.
+            BusError: the broker refuses us, could not be reached at all, or drops what we say;
+                the consumer is not to blame.
         """
         running = asyncio.create_task(self._bus.run())
         beating = asyncio.create_task(self._performer.perform(self._presence.beat(_BEAT_S)))
         try:
             if not await self._until(lambda: self._replays > 0, wait_s, running):
-                if not self._reached:
-                    where = repr(self._settings)
-                    raise BusError(f"the kit itself did not reach the broker: {where}")
+                await self._must_serve(running)
                 self._complain(f"nobody asked for a replay within {wait_s:g} s")
                 return self._verdict(None)
             await self._play()
@@ -164,6 +171,22 @@ class CageFeed:
                         running.result()
                     await asyncio.sleep(_POLL_S)
         return condition()
+
+    async def _must_serve(self, running: "asyncio.Task[None]") -> None:
+        """Raise a BusError unless the broker carries what the kit says as the table."""
+        where = repr(self._settings)
+        if not self._reached:
+            why = self._bus.trouble or "no answer"
+            raise BusError(f"the kit itself did not reach the broker: {where}: {why}")
+        if not await self._until(lambda: self._echoed, _ECHO_S, running):
+            login = self._settings.username
+            raise BusError(
+                f"the kit itself may not speak on {self._topics.status('table')} at {where} as "
+                f"{login!r}: give it the login of the table's core"
+            )
+
+    async def _heard_status(self, message: Message) -> None:
+        self._echoed = self._echoed or not message.retain
 
     async def _connected(self) -> None:
         self._reached = True
@@ -199,7 +222,10 @@ class CageFeed:
         ):  # noted before it is sent: its acknowledgement may overtake the broker's
             self._sent_money.add(position)
             self._came[way].append(event.settlement)
-        while not await self._bus.publish(topic, event.message):  # noqa: ASYNC110 - no event tells
+        said = event.message
+        if topic == self._topics.replayed(self._user):
+            said = self._proved(topic, said)
+        while not await self._bus.publish(topic, said):  # noqa: ASYNC110 - no event tells
             await asyncio.sleep(_POLL_S)
         self._sent += 1
 
@@ -207,8 +233,22 @@ class CageFeed:
         user, name = self._topics.parse_request(message.topic) or ("", "")
         if not user or not message.payload or message.retain:
             return
+        received = split_mac(message.payload)
+        now_ms = self._clock.utc_ns() // _NS_IN_MS
+        if self._keys and received.key_among(message.topic, self._keys, now_ms) is None:
+            text = f"request/{user}/{name} is not proved by a message key of {self._user}"
+            self._complain(text)
+            answer = _refused(_transaction(received.body), "not_authenticated", text)
+            self._bus.post(self._topics.response(user), msgspec.json.encode(answer))
+            return
+        message = message._replace(payload=received.body)
         answer = self._told_book(message) if name == BOOK else self._answer(user, name, message)
-        self._bus.post(self._topics.response(user), msgspec.json.encode(answer))
+        topic = self._topics.response(user)
+        self._bus.post(topic, self._proved(topic, msgspec.json.encode(answer)))
+
+    def _proved(self, topic: str, body: bytes) -> bytes:
+        """Return a message to the consumer with the code of its newest key, if it has one."""
+        return add_mac(self._keys[0], topic, body, self._clock.utc_ns()) if self._keys else body
 
     def _answer(self, user: str, name: str, message: Message) -> Answer:
         command = parse_command(name, message.payload)
@@ -317,6 +357,13 @@ class CageFeed:
             acknowledged=self._acknowledged,
             book=right,
         )
+
+
+def _transaction(body: bytes) -> str:
+    try:
+        return str(decode_json(body, dict[str, Any]).get("transaction", ""))
+    except InputError:
+        return ""
 
 
 def _refused(transaction: str, code: str, text: str) -> Answer:

@@ -18,6 +18,7 @@ from baccarat.services.registry import configure_logging
 from events.clock import SystemClock
 from events.errors import InputError
 from events.mqtt.topics import SEGMENT, Topics
+from events.proof.keys import load_message_keys
 from simulators.conformance.book import ConsumerBook, read_book
 from simulators.conformance.log import FEWEST, make_sample_log
 from simulators.conformance.server import CageFeed, ConformanceResult
@@ -50,6 +51,12 @@ _PORTS: Final = range(1, 2**16)
     type=click.Path(dir_okay=False, path_type=Path),
     help='The consumer\'s book, read until it is right: {"seats": {"3": {"staked": ...}}}.',
 )
+@click.option(
+    "--message-key",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The consumer's message keys: its requests must be proved.",
+)
 @click.option("--wait", "wait_s", type=float, default=60.0, help="Seconds for it to come (60).")
 @click.option(
     "--patience", "patience_s", type=float, default=30.0, help="Seconds for its book (30)."
@@ -67,6 +74,7 @@ def cage_feed(  # noqa: PLR0913 - each is an option
     settlements: int,
     rulebook: str,
     book: Path | None,
+    message_key: Path | None,
     wait_s: float,
     patience_s: float,
     as_json: bool,
@@ -87,6 +95,8 @@ def cage_feed(  # noqa: PLR0913 - each is an option
     named = f"{quote(login, safe='')}@" if login else ""
     parts = broker_url(f"{scheme}://{named}{address}:{port}/", "--bus HOST:PORT")
     settings = broker_at(parts, f"cage-feed-{os.getpid()}", files)
+    origin = f"{site}/{table}"
+    keys = load_message_keys(message_key, origin) if message_key else ()
     feed = make_sample_log(seed, settlements, topics, named_rulebook(rulebook))
 
     async def look() -> ConsumerBook | None:
@@ -101,6 +111,7 @@ def cage_feed(  # noqa: PLR0913 - each is an option
         seed=seed,
         clock=SystemClock(),
         book=look,
+        keys=keys,
     )
     if not as_json:
         say(

@@ -8,11 +8,10 @@ import asyncio
 import json
 import re
 import sqlite3
-import subprocess
 import threading
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +42,6 @@ from simulators.conformance.log import FEWEST, SampleLog, make_sample_log
 from simulators.conformance.server import CageFeed, ConformanceResult
 from table_core.process.publishers import public_bytes
 from table_core.rulebooks.shipped import load_rulebook
-from tests.house.sources import ROOT
 from tests.support.brokers.brokers import Broker
 from tests.support.cage.consumers import (
     CAGE_BOOK,
@@ -175,19 +173,7 @@ async def test_the_shell_example_keeps_every_event(table: Table1, tmp_path: Path
     assert lines.count(b"\n") >= table.settlements[-1].position
 
 
-SOURCE = ROOT / "examples/cage_book.c"
 LAB = Topics("lab", "t1")
-
-
-@pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Compiled as its first lines say, with every warning an error."""
-    made = tmp_path_factory.mktemp("c") / "cage_book"
-    strict = ["-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
-    command: list[str | Path] = ["cc", *strict, "-o", made, SOURCE, "-lpaho-mqtt3c", "-lsqlite3"]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
-    assert done.returncode == 0, f"apt-get install gcc libpaho-mqtt-dev libsqlite3-dev: {done}"
-    return made
 
 
 def kit(port: int, path: Path, *, seed: int, settlements: int) -> CageFeed:
@@ -485,26 +471,33 @@ async def test_a_book_may_be_told_on_the_bus_and_a_wrong_acknowledgement_is_foun
     assert "acknowledged what is not there: position 1000000" in verdict.first_difference
 
 
-def test_the_command_says_yes_with_0_and_no_with_1(nats: Broker, tmp_path: Path) -> None:
-    """As an integrator runs it: the kit and the consumer are two programs, the book is a file."""
-    book, told, over = tmp_path / "book.sqlite", tmp_path / "book.json", threading.Event()
+@contextmanager
+def told_in(told: Path, book: Path) -> Iterator[None]:
+    """The book of the Python example, written to a file again and again."""
+    over = threading.Event()
 
     def tell() -> None:
         while not over.wait(0.1):
             if book.exists():
                 told.write_text(json.dumps(shown(book)), encoding="utf-8")
 
-    bus = f"127.0.0.1:{nats.port}"
-    command = ("sim", "cage-feed", "--bus", bus, "--json")
-    options = ("--settlements", "30", "--book", told, "--patience", "20")
     telling = threading.Thread(target=tell)
     telling.start()
     try:
-        with process(*cage_book(book, nats.port, LAB.root)):
-            done = run(*command, *options)
+        yield
     finally:
         over.set()
         telling.join()
+
+
+def test_the_command_says_yes_with_0_and_no_with_1(nats: Broker, tmp_path: Path) -> None:
+    """As an integrator runs it: the kit and the consumer are two programs, the book is a file."""
+    book, told = tmp_path / "book.sqlite", tmp_path / "book.json"
+    bus = f"127.0.0.1:{nats.port}"
+    command = ("sim", "cage-feed", "--bus", bus, "--json")
+    options = ("--settlements", "30", "--book", told, "--patience", "20")
+    with told_in(told, book), process(*cage_book(book, nats.port, LAB.root)):
+        done = run(*command, *options)
     assert (done.code, json.loads(done.out)["ok"]) == (0, True), done
     no = run(*command, "--wait", "0.3")
     assert (no.code, json.loads(no.out)["ok"]) == (1, False), no

@@ -143,6 +143,12 @@ def test_a_bare_group_lays_out_its_help(group: str, capsys: pytest.CaptureFixtur
     assert "\nCommands:\n" in bare.err
 
 
+def test_help_is_not_wrapped_or_cut_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pki", "-h"]) == 0
+    line = "  issue  Issue a certificate for NAME: a server's with --host, a client's without.\n"
+    assert line in capsys.readouterr().out
+
+
 def test_the_version_has_a_short_option(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["-V"]) == main(["--version"]) == 0
     short, long = capsys.readouterr().out.splitlines()

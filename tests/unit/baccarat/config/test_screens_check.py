@@ -20,6 +20,12 @@ PAIR = 'cert = "b7.pem"\nkey = "{key}"\n'
         (f"[displays]\n{PAIR}".format(key="b7.key"), None),
         (f"[scoreboard]\n{PAIR}".format(key="ca.key"), ("scoreboard.key", "is not the key of")),
         (f"[displays]\n{PAIR}".format(key="credential:screens"), None),
+        ("[displays]\nport = 8080\n[metrics]\nport = 8080\n", ("metrics.port", "of [displays]")),
+        (
+            f"[scoreboard]\nhost = '0.0.0.0'\n{PAIR}port = 9180\n[metrics]\n".format(key="b7.key"),
+            ("metrics.port", "of [scoreboard]"),
+        ),
+        ("[displays]\nport = 8081\n[metrics]\nport = 8082\n", None),
     ],
 )
 def test_what_keeps_screens_from_starting_is_named(
