@@ -23,7 +23,7 @@ _WIDEST: Final = 4  # bytes of a code
 _CODES: Final = 56  # a deck, and some that damage made
 _ROUNDS: Final = 5
 _ALIGNED: Final = 6  # guesses that are aligned, which takes long
-_WINDOW: Final = 4  # cards by which a first guess may be off
+_WINDOWS: Final = (4, 10)  # cards by which a first guess may be off
 _BAND: Final = 16  # ... and those by which an alignment may be
 _AGREE: Final = 0.85
 _USUAL: Final = 1 / 30  # of the frames have a size; a rarer one is damage
@@ -247,7 +247,7 @@ def _likely(tries: Iterator[_Try], deal: Sequence[Card]) -> list[_Try]:
         times = Counter(each.codes)
         if not min(faces, 2) <= len(times) <= max(_CODES, faces + 4) + len(each.codes) // 12:
             continue
-        votes = _first_votes(each, deal)
+        votes = _first_votes(each, deal, _WINDOWS[0])
         met = sum(min(max(votes[code].values(), default=0), times[code]) for code in times)
         exact = sum(
             max(Counter(deal[p] for c, p in zip(each.codes, each.places, strict=True)
@@ -259,21 +259,21 @@ def _likely(tries: Iterator[_Try], deal: Sequence[Card]) -> list[_Try]:
     return [each for _, _, each in scored[:_ALIGNED]]
 
 
-def _first_votes(each: _Try, deal: Sequence[Card]) -> dict[bytes, Counter[Card]]:
+def _first_votes(each: _Try, deal: Sequence[Card], window: int) -> dict[bytes, Counter[Card]]:
     return _votes(
         (code, deal[place + off])
         for code, place in zip(each.codes, each.places, strict=True)
-        for off in range(-_WINDOW, _WINDOW + 1)
+        for off in range(-window, window + 1)
         if 0 <= place + off < len(deal)
     )
 
 
 def _best_alignment(each: _Try, deal: Sequence[Card]) -> _Pairs:
-    """Return the better of two: from what stands near each code, and from where it is itself."""
+    """Return the best: from what stands near each code, and from where it is itself."""
     exact = [(at, place) for at, place in enumerate(each.places) if place < len(deal)]
     found = []
     for begin in (
-        _first_votes(each, deal),
+        *(_first_votes(each, deal, window) for window in _WINDOWS),
         _votes((each.codes[a], deal[b]) for a, b in exact),
     ):
         votes, pairs = begin, list[tuple[int, int]]()
