@@ -3,7 +3,8 @@
 positions    `at` and `width` count in the content, the number included
 separated    `field` counts the fields between separators, from 0
 keys         the field's bytes as text (`text = true`), else as upper-case hex
-kind         decides which report it is; without such a field it is always the same
+kind         decides which report it is; without such a field it is always the same. A report
+             that ends before it is of the kind `""`, if the table has that
 a card       whose code is in no table is one that could not be read: never an invented card
 other values that are in no table have no meaning here, and are reported raw
 """
@@ -57,7 +58,8 @@ class FieldTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     Args:
         variant: `fields`.
         fields: where each stands.
-        kinds: the report of each kind; of a device without a field `kind`, under the key `""`.
+        kinds: the report of each kind; under the key `""` of a device without a field `kind`, or
+            of reports that end before it.
         faces: the card of each code; `withheld` where its face is not told.
         hands: the hand of each code.
         results: the winner of each code.
@@ -125,13 +127,13 @@ class FieldCodes:
     def is_idle(self, body: bytes) -> bool:
         """Report whether a body says nothing."""
         try:
-            spec = self._table.kinds.get(self._key("kind", body))
+            spec = self._table.kinds.get(self._kind(body))
         except Unreadable:
             return False
         return spec is not None and spec.report == IDLE
 
     def _decode(self, body: bytes) -> AnyReport | None:
-        kind = self._key("kind", body)
+        kind = self._kind(body)
         spec = self._table.kinds.get(kind)
         if spec is None or spec.report == IDLE:
             return None
@@ -197,6 +199,15 @@ class FieldCodes:
             if len(value) < spec.width:
                 raise Unreadable
         return value.decode("latin-1") if self._table.text else value.hex().upper()
+
+    def _kind(self, body: bytes) -> str:
+        """Return the kind; empty for a report that ends before it, where the table has that."""
+        try:
+            return self._key("kind", body)
+        except Unreadable:
+            if "" in self._table.kinds:
+                return ""
+            raise
 
     def _number(self, name: _FieldName, body: bytes) -> int | None:
         key = self._key(name, body)

@@ -87,7 +87,10 @@ def _codes(candidate: Candidate, codes: CardCodes | None) -> dict[str, Any]:
             "kinds": {"": {"report": "card_drawn"}},
             "faces": {},
         }
-    fields = {"card": _changed(FieldSpec(at=codes.at, width=codes.width), ("at",))}
+    if codes.field is None:
+        fields = {"card": _changed(FieldSpec(at=codes.at, width=codes.width), ("at",))}
+    else:
+        fields = {"card": {"field": codes.field}}
     kind = ""
     if codes.kind_at is not None:
         fields["kind"] = {"at": codes.kind_at}

@@ -166,6 +166,8 @@ class LinkSupervisor:
             if recorder.profile.poll is not None:
                 yield from _send(recorder.decoder.question((yield from Now()).mono_us))
             yield from self._watch()
+            # Silence, too, can show that a frame was broken: it is asked for again.
+            yield from _send(recorder.decoder.replies())
 
     def _set_stale_aside(self, settle_s: float) -> Steps[None]:
         """Store as stale what comes at once: it had waited before the connection."""

@@ -8,7 +8,7 @@ from simulators.faults.registry import FAULTS
 from tests.support.shoe.fault_games import play_faults
 from tests.support.shoe.foreign import FOREIGN, profile_text
 from tests.support.shoe.made_up import capture, drawn, shoe, wanted
-from tests.unit.shoe_driver.test_learning import found
+from tests.unit.shoe_driver.test_learning import faces_learned, found
 
 pytestmark = pytest.mark.soak
 
@@ -44,3 +44,11 @@ def test_forty_other_devices_are_learned(seed: int) -> None:
         wrong += [number] if sure and not good else []
     assert wrong == []
     assert right >= 34
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.timeout(1_800)
+def test_forty_guided_deals_name_no_face_wrongly(seed: int) -> None:
+    told = [faces_learned(f"soak {seed} {number}") for number in range(40)]
+    assert [wrong for _, wrong in told if wrong] == []
+    assert sum(every for every, _ in told) >= 34

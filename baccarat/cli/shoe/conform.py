@@ -1,6 +1,8 @@
 """`baccarat shoe conform`: hold a shoe to its profile, and write a page to sign and keep."""
 
 import asyncio
+import contextlib
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import click
@@ -16,14 +18,17 @@ from baccarat.conformance.rules import RULES
 from baccarat.conformance.session import Conformance, ConformanceSession
 from baccarat.pages.printed import page_template
 from events.clock import Clock, SystemClock, rfc3339
-from events.errors import InputError
+from events.errors import InputError, LinkError
 from shoe_driver.journal.files import Journal
+from shoe_driver.journal.records import Record, RecordKind
 from shoe_driver.profiles.catalogue import load_profile, profile_text
 from shoe_driver.profiles.profile import Profile
+from shoe_driver.transports.endpoint import Endpoint
 
 __all__ = ["conform", "conform_page"]
 
 _FEW = 3  # of what is still to do, shown at a time
+_AGAIN_S = 0.5  # between two tries to open a line that was lost
 
 
 @click.command()
@@ -97,7 +102,7 @@ async def _walk(
     asked: tuple[str, ...] = ()
     try:
         with stop_event(seconds) as stop:
-            async for records in line_records(endpoint, clock, stop):
+            async for records in _records_through_losses(endpoint, clock, stop):
                 if journal is not None and records:
                     journal.append(records)
                 session.feed(records)
@@ -107,6 +112,34 @@ async def _walk(
     finally:
         if journal is not None:
             journal.close()
+
+
+async def _records_through_losses(
+    endpoint: Endpoint, clock: Clock, stop: asyncio.Event
+) -> AsyncIterator[list[Record]]:
+    """Yield records of the line, and open it again when it was lost: a cable is to be pulled.
+
+    Raises:
+        LinkError: it cannot be opened the first time.
+    """
+    opened = held = False
+    while not stop.is_set():
+        try:
+            async for records in line_records(endpoint, clock, stop):
+                opened = held = True
+                yield records
+        except LinkError as error:
+            if not opened:
+                raise
+            if held:
+                reason = str(error).encode()
+                yield [Record(RecordKind.CLOSE, clock.mono_us(), clock.utc_ns(), reason)]
+            held = False
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_AGAIN_S):
+                    await stop.wait()
+        else:
+            return
 
 
 def _tell(outcome: Conformance, output: Path | None) -> None:

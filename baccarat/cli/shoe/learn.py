@@ -66,16 +66,25 @@ def learned(source: CaptureInput, deal: list[Card] | None) -> dict[str, Any]:
     if serial.data_bits == _SEVEN:
         data = data.translate(_WITHOUT_BIT_7)
     baud = _baud(source)
-    shown, files, notes = [], [], []
+    shown: list[dict[str, Any]] = []
+    files, notes = [], []
     for candidate in candidates_of(data):
         counted = counted_bytes(candidate.wire.number)
-        codes = printed_codes(candidate.bodies, counted)
-        if deal and codes is None:
-            codes = find_card_codes(candidate.bodies, candidate.gaps, deal, counted)
+        codes = printed_codes(candidate.bodies, counted, deal)
+        if deal and codes is None and not shown:
+            number = candidate.wire.number
+            codes = find_card_codes(
+                candidate.bodies,
+                candidate.gaps,
+                deal,
+                counted,
+                checked=candidate.wire.check.kind != "none",
+                separator=number.separator if number and number.field is not None else "",
+            )
         tree = profile_tree(candidate, serial, codes, baud=baud)
         shown.append(_shown(candidate, serial, tree, baud))
         files.append(profile_file(tree, candidate, serial, codes))
-        notes.append((*candidate.notes, *_of_cards(deal, codes)))
+        notes.append((*candidate.notes, *(() if shown[1:] else _of_cards(deal, codes))))
     return {"candidates": shown, "files": files, "notes": notes}
 
 
@@ -107,7 +116,11 @@ def _of_cards(deal: list[Card] | None, codes: CardCodes | None) -> tuple[str, ..
         if not deal:
             return ("cards: capture a deal of known cards, and name them by --deal",)
         return ("cards: no bytes agree with the deal; were these cards dealt in this order?",)
-    return (f"cards: {len(codes.faces)} of 52 faces, {len(codes.dealt)} of them dealt",)
+    told = f"cards: {len(codes.faces)} of 52 faces, {len(codes.dealt)} of them dealt"
+    if not codes.unknown:
+        return (told,)
+    unknown = ", ".join(sorted(face.value for face in codes.unknown))
+    return (told, f"cards: not certain, so unknown: {unknown}; deal them again, twice each")
 
 
 def _baud(source: CaptureInput) -> int | None:
