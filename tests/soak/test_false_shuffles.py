@@ -1,4 +1,4 @@
-"""Detection curves of docs/shoe/shuffle.md: `SHOES` false shoes of each kind, and ten times honest ones.
+"""Detection curves of docs/shoe/shuffle.md: `SHOES` false shoes a kind, and ten times honest ones.
 
 Each shoe has its own seed; a test prints and records what it measured.
 """
