@@ -4,13 +4,17 @@ from collections.abc import Iterator
 from typing import Final
 
 import pytest
+from msgspec.structs import replace
 from playwright.sync_api import Browser, expect
 
 from displays.http.words import load_words
+from table_core.projections.table_document import project_table
+from table_core.projections.wager_pages import WAGERS_IN_STATE
 from table_core.rulebooks.shipped import load_rulebook
 from tests.support.service.fed_pages import FedPage, fed_page
 from tests.support.service.geometry import SPILLS
 from tests.support.table.every_wager import every_wager
+from tests.support.table.large_coups import placed
 from tests.support.table.shown_states import shown_state
 
 BOOK: Final = load_rulebook("au-commission")
@@ -88,6 +92,27 @@ def test_letters_press_nothing_where_they_are_switched_off(screen: FedPage) -> N
             page.keyboard.press("Escape")
             page.locator(".shortcuts").click()
             screen.open("/pit")
+
+
+def test_a_large_coup_is_shown_in_sums_until_its_wagers_are_there(screen: FedPage) -> None:
+    world = placed(WAGERS_IN_STATE + 1)
+    state = project_table(world.state, table="b7", rulebook=BOOK, catching_up=False)
+    page, coup = screen.page, state.coup
+    assert coup is not None
+    assert world.state.coup is not None
+    screen.open("/dealer")
+    for wagers in ((), world.state.coup.wagers):
+        screen.show(replace(state, coup=replace(coup, wagers=wagers)))
+        # Seats in turn, 100 each: of 501 wagers 6 are at seat 6, and 5 at seat 7.
+        for seat, text in (("6", "6"), ("7", "5")):
+            spot = page.locator(f".spot[data-spot='{seat} tie'] .disc")
+            expect(spot).to_have_text(text)
+        expect(page.locator("#on-layout")).to_have_text("501 wagers, 501.00")
+        expect(page.locator("#standing .seat")).to_have_count(99)
+        expect(page.locator("#standing .back")).to_have_count(len(wagers))
+        why = load_words("en")["dealer.nothing_to_undo" if wagers else "dealer.sums_only"]
+        expect(page.locator("#undo")).to_have_attribute("title", why)
+        expect(page.locator("#standing p")).to_have_count(0 if wagers else 1)
 
 
 def test_the_end_of_a_login_is_told_and_put_off(screen: FedPage) -> None:

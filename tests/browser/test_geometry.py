@@ -16,7 +16,7 @@ from tests.support.service.geometry import PAGES, SIZES, SPILLS, Shown, every_sc
 
 STILL: Final = ("/login", "/nowhere")
 SEED: Final = 1_130
-EACH: Final = 5  # of a page and a size
+EACH: Final = 4  # of a page and a size
 
 
 def test_drawn_screens_fit(browser: Browser) -> None:

@@ -237,7 +237,7 @@ def test_limits_are_set_between_coups_and_an_amount_that_is_none_is_not_sent(
     pit.fill(**{"banker-minimum": "9000"})
     page.locator("dialog .go").click()
     expect(page.locator("dialog .changes")).to_have_text("Banker: Minimum: 10.00 → 9,000.00")
-    expect(page.locator("dialog p.said")).to_contain_text("(invalid_limits)")
+    expect(page.locator("dialog p.said")).to_have_text("refused: These limits cannot hold")
     faulty = page.locator("dialog [name=banker-maximum]")
     expect(faulty).to_be_focused()
     expect(faulty).to_have_attribute("aria-invalid", "true")

@@ -80,6 +80,8 @@ def test_a_coup_is_played_corrected_and_void_in_every_language(
     expect(page.locator("dialog .preview")).to_contain_text(word["preview.house"])
     says_everything_in(page, language)
     person.go("correct_hands")
+    # The buttons are new ones once the coup is shown as corrected.
+    expect(page.locator("#on-record .hand.player")).to_contain_text(" A")
     page.locator("#on-record [data-command=void_coup]").click()
     person.fill(reason=word["reason.usual"].split("|")[-1])
     page.locator("dialog .look").click()

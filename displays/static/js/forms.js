@@ -25,7 +25,7 @@ const READERS = {
  * @param {(values: object) => object} [form.build] returns the command's body from the values.
  * @param {(answer: object) => (Node|string)} [form.preview] draws what the table would do.
  * @param {(answer: object) => void} [form.onDone] called when the table has accepted the command.
- * @param {(answer: object) => void} [form.onRefused] called when the table has refused it.
+ * @param {(answer: object) => boolean} [form.onRefused] of a refusal; whether each fault is at its field now.
  * @param {string} [form.about] a line that explains the command.
  */
 export function askFor(station, { command, fields, build = (v) => v, preview, onDone, onRefused, about }) {
@@ -85,8 +85,8 @@ export function askFor(station, { command, fields, build = (v) => v, preview, on
           dialog.close();
           onDone?.(answer);
         } else {
-          said.textContent = station.told(answer);
-          onRefused?.(answer);
+          const atFields = onRefused?.(answer);
+          said.textContent = station.told(atFields ? { ...answer, text: "" } : answer);
           if (answer.code === "preview_outdated") showPreview();
         }
       });

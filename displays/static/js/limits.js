@@ -84,11 +84,12 @@ const FAULTS = [
   [/^\d+ is below (?<least>\d+)/, "limits.fault.least", ""],
 ];
 
-/** Show each fault of a refusal at the field that it is about; the first such field gets the focus. */
+/** Show each fault of a refusal at its field, the first with the focus; return whether all have one. */
 function showFaults(text, inputs, { decimals, word }) {
   for (const each of document.querySelectorAll("dialog .fault")) each.remove();
   for (const { input } of inputs.values()) input.removeAttribute("aria-invalid");
-  const faulty = text.split("; ").flatMap((line) => {
+  const faults = text.split("; ");
+  const faulty = faults.flatMap((line) => {
     const [, name, fault] = /^'?(\w+)'?: (.*)$/.exec(line) ?? [];
     const [form, key, field] = FAULTS.find(([each]) => each.test(fault ?? "")) ?? [/^/, "", "minimum"];
     const found = inputs.get(name) ?? inputs.get(`${name}-${field}`);
@@ -101,6 +102,7 @@ function showFaults(text, inputs, { decimals, word }) {
     return [found.input];
   });
   faulty[0]?.focus();
+  return faulty.length === faults.length;
 }
 
 function betTable(rows, word) {

@@ -110,7 +110,7 @@ export class Station {
     const key = `code.${code}`;
     const known = this.word(key);
     const said = known === key ? text || code : known;
-    return code === "invalid_limits" ? `${said}: ${text}` : said;
+    return code === "invalid_limits" && text ? `${said}: ${text}` : said;
   }
 
   /** Return the newest coup of the table as this page shows it; empty before the first. */

@@ -83,7 +83,7 @@ export class Laying {
     station.bind(byId("again"), {
       command: "place_wager",
       roles: ["dealer"],
-      also: () => (wagers().length ? "" : station.word("dealer.nothing_before")),
+      also: () => (wagers().length ? "" : station.word(this.last.sums ? "dealer.sums_only" : "dealer.nothing_before")),
       act: () => station.send(byId("again"), "place_wager", { wagers: wagers(), coup: station.openCoup() }),
     });
   }
@@ -94,11 +94,12 @@ export class Laying {
     byId("undo").append(station.word("dealer.undo"), el("kbd", {}, "Z"));
     byId("undo").dataset.shortcut = "Z";
     byId("undo").dataset.command = "withdraw_wager";
-    const mine = () => (station.state?.coup?.wagers ?? []).filter((wager) => authorOf(wager) === byId("station").dataset.person);
+    const coup = () => station.state?.coup;
+    const mine = () => (coup()?.wagers ?? []).filter((wager) => authorOf(wager) === byId("station").dataset.person);
     station.bind(byId("undo"), {
       command: "withdraw_wager",
       roles: ["dealer"],
-      also: () => (mine().length ? "" : station.word("dealer.nothing_to_undo")),
+      also: () => (mine().length ? "" : station.word(areSums(coup()) ? "dealer.sums_only" : "dealer.nothing_to_undo")),
       act: () => station.send(byId("undo"), "withdraw_wager", { wagers: [mine().at(-1).id] }),
     });
   }
@@ -166,8 +167,8 @@ export class Laying {
   /** Remember what stood at the coup before, for "the same again". */
   remember({ coup }) {
     if (!coup) return;
-    if (coup.phase === "settled" || coup.phase === "voided") this.last = { coup: coup.id, wagers: coup.wagers };
-    else if (this.last.coup === "" && coup.phase === "betting") this.#recall(coup.id);
+    if (coup.phase === "settled" || coup.phase === "voided") this.last = { coup: coup.id, wagers: coup.wagers, sums: areSums(coup) };
+    else if ((this.last.coup === "" || this.last.sums) && coup.phase === "betting") this.#recall(coup.id);
   }
 
   async #recall(open) {
@@ -192,7 +193,7 @@ export class Laying {
     const underway = this.pressed.filter(({ standing }) => standing !== "not");
     drawSpots(
       byId("bets"),
-      { standing: state?.coup?.wagers ?? [], underway, chosen: `${this.seat} ${this.bet}`, decimals: this.decimals },
+      { standing: laidOn(state?.coup), underway, chosen: `${this.seat} ${this.bet}`, decimals: this.decimals },
       word,
     );
     byId("laying").textContent = wagerText(this, this.decimals, word);
@@ -272,23 +273,39 @@ export class Laying {
   }
 }
 
+/** Return whether a coup's wagers are known in sums alone, since not all of their pages are there. */
+export function areSums(coup) {
+  return Boolean(coup?.sums) && !coup.wagers.length;
+}
+
+/** Return the wagers of a coup, or in their place the sum of each spot, which has no id. */
+export function laidOn(coup) {
+  return areSums(coup) ? coup.sums.boxes : (coup?.wagers ?? []);
+}
+
 /** Draw the accepted wagers, a row for each seat; each can be withdrawn while betting is open. */
 export function drawStanding(station, state) {
-  const rows = standingRows(station, state, state.coup?.wagers ?? []);
+  const rows = standingRows(station, state, laidOn(state.coup));
   fill(byId("standing"), ...rows, rows.length ? null : el("p", {}, station.word("dealer.no_wagers")));
 }
 
-/** Create a row of wagers for each seat that has any. */
-export function standingRows(station, { rulebook: { decimals } }, wagers) {
+/** Create a row of wagers for each seat that has any; sums of spots are text, below what they are. */
+export function standingRows(station, { coup, rulebook: { decimals } }, wagers) {
+  const { word } = station;
   const seats = [...new Set(wagers.map((wager) => wager.seat))].sort((a, b) => a - b);
-  return seats.map((seat) =>
-    el(
-      "div.seat",
-      { data: { seat } },
-      el("b", {}, station.word("dealer.seat", { seat })),
-      ...wagers.filter((wager) => wager.seat === seat).map((wager) => standing(station, wager, wagers, decimals)),
+  const sum = ({ bet, stake }) => el("span.sum", {}, `${betName(bet, word)} ${money(stake, decimals)}`);
+  const sums = areSums(coup);
+  return [
+    ...(sums && seats.length ? [el("p", {}, word("dealer.sums_only"))] : []),
+    ...seats.map((seat) =>
+      el(
+        "div.seat",
+        { data: { seat } },
+        el("b", {}, word("dealer.seat", { seat })),
+        ...wagers.filter((wager) => wager.seat === seat).map((wager) => (sums ? sum(wager) : standing(station, wager, wagers, decimals))),
+      ),
     ),
-  );
+  ];
 }
 
 /** Create the button of a wager that stands; a spot on which two people laid names both. */

@@ -16,6 +16,7 @@ import msgspec
 from playwright.sync_api import Browser, Page, Route
 from starlette.requests import Request
 
+from displays.consoles.layout import TableLayout
 from displays.consoles.routes import CONSOLE_PAGES, ConsoleUser
 from displays.http.pages import Pages
 from displays.http.words import load_words
@@ -115,7 +116,12 @@ def _html(path: str, language: str) -> str:
     scope = {"type": "http", "query_string": f"lang={language}".encode(), "headers": []}
     found = CONSOLE_PAGES.get(path)
     template = found.template if found else _STILL.get(path, "scoreboard.html")
-    values: dict[str, Any] = {"person": _PERSON, "kiosk": path == "/kiosk", "countersign": False}
+    values: dict[str, Any] = {
+        "person": _PERSON,
+        "kiosk": path == "/kiosk",
+        "countersign": False,
+        "layout": TableLayout(),
+    }
     still: dict[str, Any] = {
         "said": load_words(language)["login.ended"],
         "csrf": "secret",

@@ -25,8 +25,9 @@ SIZES: Final = {
     "upright tablet": (768, 1024),
     "phone": (390, 844),
     "zoom 200 %": (640, 400),  # of the laptop: a browser that zooms lays out for half the width
+    "320 px": (320, 640),  # the width to which WCAG 1.4.10 asks to reflow
 }
-PAGES: Final = ("/", "/pit", "/replay")
+PAGES: Final = ("/", "/dealer", "/pit", "/replay")
 _BETTING_MS: Final = 14_000
 _RULEBOOKS: Final = [
     *(parse_rulebook(f"{number}.toml", source) for number, source in enumerate(shipped_sources())),

@@ -58,8 +58,8 @@ export function spotsOf(wagers) {
   return spots;
 }
 
-/** Return who placed a wager: the person at a console, or the user of the bus. */
-export function authorOf({ id }) {
+/** Return who placed a wager: the person at a console, or the user of the bus; empty for a sum. */
+export function authorOf({ id = "" }) {
   const [user, transaction] = id.split("/");
   return user === "console" ? transaction.slice(0, transaction.lastIndexOf(".")) : user;
 }

@@ -7,7 +7,7 @@ import { money } from "../money.js";
 import { say } from "../sentences.js";
 import { Station } from "../station.js";
 import { drawHands, drawNext, drawStrip } from "../table_strip.js";
-import { drawStanding, Laying, settlementTable, standingRows } from "../wagers.js";
+import { areSums, drawStanding, laidOn, Laying, settlementTable, standingRows } from "../wagers.js";
 
 const OVER = ["settled", "voided"];
 const DUE_MOST = 3;
@@ -73,10 +73,11 @@ function drawStatus({ shoe, coup, rulebook }) {
     ...beads.map((bead) => el("i.bead", { data: { winner: bead[0] }, role: "img", aria: { label: word(`bead.name.${bead[0]}`) } }, word(`bead.${bead[0]}`))),
   );
   byId("results").hidden = !beads.length;
-  const wagers = OVER.includes(coup?.phase) ? [] : (coup?.wagers ?? []);
+  const wagers = OVER.includes(coup?.phase) ? [] : laidOn(coup);
   const sum = wagers.reduce((total, { stake }) => total + stake, 0);
+  const count = areSums(coup) ? coup.sums.wagers : wagers.length;
   byId("on-layout").textContent = wagers.length
-    ? word("dealer.on_layout", { count: wagers.length, sum: money(sum, rulebook.decimals) })
+    ? word("dealer.on_layout", { count, sum: money(sum, rulebook.decimals) })
     : "";
 }
 
@@ -169,8 +170,10 @@ function correction({ coup, settlements, seats }, decimals) {
 /** Draw what to take, pay and return; wagers that still stand come after it. */
 function drawPayments(state, over) {
   const { coup, rulebook, pay } = state;
-  const paid = new Set(pay.map(({ wager }) => wager));
-  const open = over ? [] : coup.wagers.filter(({ id }) => !paid.has(id));
+  // All wagers of a bet are paid at the same time, so a sum is paid or not.
+  const spot = ({ seat, bet }) => `${seat} ${bet}`;
+  const paid = new Set(pay.map(areSums(coup) ? spot : ({ wager }) => wager));
+  const open = over ? [] : laidOn(coup).filter((each) => !paid.has(each.id ?? spot(each)));
   fill(
     byId("standing"),
     settlementTable(pay, rulebook.decimals, word, rulebook.commission),
