@@ -3,6 +3,7 @@
 from msgspec import Struct, field
 
 from events.cards import Card, Hand
+from events.types.shoe_reports import CardDrawn, CardUnreadable, Report
 from events.types.table import Settlement, Wager
 
 __all__ = ["AuditedCoup", "Violation", "require"]
@@ -18,6 +19,7 @@ class AuditedCoup(Struct):
     Args:
         id: the coup's.
         cards: by place; None for an unknown face.
+        entered: places of cards that a person entered, and the shoe has not reported.
         layout: the wagers on the table.
         taken: wagers that a settlement in force has taken.
         settled: settlements in force, by phase.
@@ -30,6 +32,7 @@ class AuditedCoup(Struct):
 
     id: str
     cards: dict[tuple[Hand, int], Card | None] = field(default_factory=dict)
+    entered: set[tuple[Hand, int]] = field(default_factory=set)
     layout: dict[str, Wager] = field(default_factory=dict)
     taken: dict[str, Wager] = field(default_factory=dict)
     settled: dict[int, Settlement] = field(default_factory=dict)
@@ -38,6 +41,18 @@ class AuditedCoup(Struct):
     held: bool = False
     over: bool = False
     void: bool = False
+
+    def confirms(self, report: Report) -> bool:
+        """Return whether a late report says again which card a person entered."""
+        if not isinstance(report, CardDrawn | CardUnreadable):
+            return False
+        if report.hand is None or report.number is None:
+            return False
+        place = (report.hand, report.number)
+        if place not in self.entered:
+            return False
+        self.entered.discard(place)
+        return getattr(report, "face", None) in {None, self.cards.get(place)}
 
     def hand(self, hand: Hand) -> tuple[Card | None, ...]:
         """Return the cards of one hand, by their numbers."""

@@ -134,7 +134,8 @@ class Auditor:
         require(self._owed is None, owed, self._owed)
         coup = next(reversed(self.coups.values()), None)
         vouched = coup is not None and not coup.over and not coup.misaligned
-        if vouched and isinstance(event.source.report, _CARDS):
+        report = event.source.report
+        if vouched and isinstance(report, _CARDS) and not (coup and coup.confirms(report)):
             self._owed = event.source
 
     def _opened(self, event: BettingOpened) -> None:
@@ -160,6 +161,8 @@ class Auditor:
     def _face(self, event: CardDisclosed | CardEntered) -> None:
         coup, place = self._open(event.coup), (event.hand, event.number)
         require(coup.cards.get(place) is None, "{} of {} has a face already", place, coup.id)
+        if isinstance(event, CardEntered) and place not in coup.cards:
+            coup.entered.add(place)
         coup.cards[place] = event.card
 
     def _doubted(self, event: CardMarkedUnreadable) -> None:
@@ -169,12 +172,13 @@ class Auditor:
         self._open(event.coup).cards[event.hand, event.number] = event.card
 
     def _hands_corrected(self, event: HandsCorrected) -> None:
-        coup = self._at(event.coup)
+        coup, before = self._at(event.coup), set(self._at(event.coup).cards)
         coup.cards = {
             (hand, number): card
             for hand, cards in ((Hand.PLAYER, event.player), (Hand.BANKER, event.banker))
             for number, card in enumerate(cards, start=1)
         }
+        coup.entered |= set(coup.cards) - before
         coup.void = coup.void and not event.counts_again
 
     def _completed(self, event: DealCompleted) -> None:

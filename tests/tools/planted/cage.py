@@ -45,8 +45,8 @@ MISTAKES: Final = (
     (
         "request the replay one event too late",  # 1
         _CAGE,
-        "start=read + 1",
-        "start=read + 2",
+        "start=max(1, read)",
+        "start=max(1, read + 2)",
     ),
     (
         "drop the events that arrived while a batch was booked",  # 1

@@ -12,6 +12,7 @@ from tests.unit.table_core.decide.test_dispatch import TABLE
 
 # Of these only the whole command tells.
 WHOLE = {"acknowledge_alarm", "assign_dealer", "correct_hands", "correct_rulebook"} | {
+    "acknowledge_correction",
     "clear_shoe_error",
     "correct_wager",
     "set_limits",
