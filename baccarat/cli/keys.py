@@ -14,12 +14,8 @@ from baccarat.config.form import TableConfig
 from baccarat.config.keys import CREDENTIAL
 from baccarat.config.table import load_config
 from events.errors import InputError
-from events.proof.keys import (
-    load_message_keys,
-    load_signing_key,
-    make_message_key,
-    make_signing_key,
-)
+from events.proof.keys import load_signing_key, make_signing_key
+from events.proof.message_keys import load_message_keys, make_message_key
 from events.proof.message_mac import MessageKey
 from events.proof.note import VerifierKey
 from property.witness.cosignature import WitnessKey, witness_key

@@ -26,7 +26,7 @@ from events.errors import ConfigError
 from events.mqtt.bus import BusSettings
 from events.mqtt.peer_keys import PeerKeys
 from events.mqtt.topics import Topics
-from events.proof.keys import load_message_keys
+from events.proof.message_keys import load_message_keys
 from events.types.wagers import BetLimits, LimitsSet, Per
 from table_core.process.options import RotationPolicy
 

@@ -9,7 +9,7 @@ from typing import Final
 from baccarat.config.form import TableConfig
 from events.errors import InputError
 from events.file_stamp import file_stamp
-from events.proof.keys import load_message_keys
+from events.proof.message_keys import load_message_keys
 from events.proof.message_mac import MessageKey
 from events.structured_log import structlog
 from table_core.trust.access import Access, BusPolicy

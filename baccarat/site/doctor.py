@@ -44,7 +44,8 @@ from events.mqtt.bus import Bus, BusSettings
 from events.mqtt.messages import Message
 from events.mqtt.presence import Presence, read_status
 from events.mqtt.topics import Topics
-from events.proof.keys import load_message_keys, load_signing_key
+from events.proof.keys import load_signing_key
+from events.proof.message_keys import load_message_keys
 from events.proof.message_mac import MessageKey, add_mac
 from events.tls import ClientTls, read_pair, tls_refusal
 from shoe_driver.profiles.catalogue import load_profile

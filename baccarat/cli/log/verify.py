@@ -2,21 +2,22 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 import msgspec
 
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
 from baccarat.cli.progress import show_progress, stderr_is_terminal
-from baccarat.history.log_judging import Judging
 from events.errors import InputError
 from events.free_text import show_lines, show_text
 from events.log.verify import VerificationResult, parse_kept_checkpoints, verify
 from events.proof.checkpoint import KeptCheckpoint
 from events.proof.keys import read_verifier_key
 from property.witness.cosignature import WitnessKey, cosigned_at, parse_witness_key
-from table_core.evidence.log_judge import JudgedCounts
+
+if TYPE_CHECKING:
+    from table_core.evidence.log_judge import JudgedCounts
 
 __all__ = ["verify_command"]
 
@@ -61,6 +62,9 @@ def verify_command(
     held = [held for file in files for held in _checkpoints_in(file)]
     if witness is not None and not held:
         raise InputError("--witness: name the cosigned checkpoints by --checkpoint")
+    from baccarat.history.log_judging import Judging  # noqa: PLC0415 - not for `--help`
+    from table_core.evidence.log_judge import JudgedCounts  # noqa: PLC0415 - as above
+
     judges: list[Judging] = []
 
     def judging(origin: str) -> Judging:
@@ -119,7 +123,7 @@ def _checkpoints_in(file: Path) -> tuple[KeptCheckpoint, ...]:
     return parse_kept_checkpoints(str(file), data)
 
 
-def _as_text(log: Path, verdict: VerificationResult, judged: JudgedCounts, *, keyed: bool) -> str:
+def _as_text(log: Path, verdict: VerificationResult, judged: "JudgedCounts", *, keyed: bool) -> str:
     if verdict.ok:
         by = "" if keyed else ", by the keys that the log itself names"
         signed = f"{verdict.checkpoints:,} checkpoints agree{by}"
@@ -136,7 +140,7 @@ def _as_text(log: Path, verdict: VerificationResult, judged: JudgedCounts, *, ke
     return show_text(f"{log}: NOT ok{where}: {verdict.reason}")
 
 
-def _left_open(verdict: VerificationResult, judged: JudgedCounts) -> list[str]:
+def _left_open(verdict: VerificationResult, judged: "JudgedCounts") -> list[str]:
     """Return a line for each thing that was not proved or is known to be wrong."""
     unsigned = f"signed to {verdict.signed_to:,}: {verdict.unsigned_settlements:,} settlements"
     faults = ", ".join(f"{name} {count:,}" for name, count in judged.known_faults.items())

@@ -18,7 +18,7 @@ from baccarat.services.registry import configure_logging
 from events.clock import SystemClock
 from events.errors import InputError
 from events.mqtt.topics import SEGMENT, Topics
-from events.proof.keys import load_message_keys
+from events.proof.message_keys import load_message_keys
 from simulators.conformance.book import ConsumerBook, read_book
 from simulators.conformance.log import FEWEST, make_sample_log
 from simulators.conformance.server import CageFeed, ConformanceResult

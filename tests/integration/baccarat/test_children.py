@@ -232,8 +232,8 @@ def test_what_is_not_there_is_said(options: str, code: int, said: str) -> None:
 # The command `cage run` with another coroutine in place of the ledger's.
 CHILD = """
 import asyncio, errno, sys
-from baccarat.cli.cage import run
 from baccarat.cli.main import main
+from baccarat.services import cage_ledger
 from events.errors import LogRefused
 
 wait, number = sys.argv[1:]
@@ -249,7 +249,7 @@ async def serve(place, stop, probe, *, patient):
 async def refused(number):
     raise OSError(number, "what the system says", "a file")
 
-run.serve = serve
+cage_ledger.serve = serve
 sys.exit(main(["cage", "run", "--url", "mqtt://127.0.0.1/site/t1"]))
 """
 

@@ -139,7 +139,7 @@ def test_pages_and_tables_hold_no_control_no_markup_and_no_formula(
 ) -> None:
     log = logs[kind]
     ledger, pages = log.with_name("cage.sqlite"), (tmp_path / "a.html", tmp_path / "b.html")
-    said(here("replay", log, "--coup", _COUPS[-1], "--html", pages[0]))
+    assert here("replay", log, "--coup", _COUPS[-1], "--html", pages[0]).code == 0
     said(here("cage", "report", "--ledger", ledger, "--by", "day", "--html", pages[1]))
     for page in pages:
         text = page.read_text("utf-8")

@@ -183,7 +183,7 @@ def test_reconcile_agrees_and_then_names_what_is_missing(
     ("args", "wrong"),
     [
         (("run",), "name the table's CONFIG, or its broker by --url"),
-        (("run", "--url", "http://x/a/b"), "--url: write mqtt://"),
+        (("run", "--url", "http://x/a/b"), "--url: write mqtt[s]://"),
         (("run", "--url", "mqtt://127.0.0.1/A/b"), "use lower-case letters"),
         (("balance", "--ledger", "none.sqlite"), "there is no such ledger"),
         (("balance", "--ledger", "mysql://x/y"), "not in mysql"),

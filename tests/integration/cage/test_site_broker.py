@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from events.mqtt.topics import Topics
-from events.proof.keys import make_message_key
+from events.proof.message_keys import make_message_key
 from tests.integration.cage.test_integrator_examples import told_in
 from tests.support.brokers.tls_broker import Login, SecuredBroker, quick_hashes, secured_broker
 from tests.support.cage.consumers import cage_book, process

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from events.proof.keys import make_message_key
+from events.proof.message_keys import make_message_key
 from events.proof.message_mac import MessageKey, add_mac, split_mac
 
 EXAMPLES = Path("examples").resolve()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from baccarat.processes.children import Child
-from events.proof.keys import make_message_key
+from events.proof.message_keys import make_message_key
 from tests.support.brokers.tls_broker import CONFIG, Login, SecuredBroker
 from tests.support.machine.waiting import until_blocking
 from tests.support.service.live_table import service_process

@@ -8,7 +8,7 @@ from baccarat.cli.main import main
 from baccarat.config.table import load_config
 from baccarat.services.access import SiteAccess
 from displays.auth.accounts import UserAccount, save_accounts
-from events.proof.keys import load_message_keys
+from events.proof.message_keys import load_message_keys
 
 CONFIG = """\
 site = "harbour"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from events.errors import InputError
-from events.proof.keys import load_message_keys, make_message_key
+from events.proof.message_keys import load_message_keys, make_message_key
 from events.proof.message_mac import MessageKey, add_mac, parse_message_keys, split_mac
 
 ORIGIN = "harbour/b7"
