@@ -7,7 +7,7 @@ from baccarat.rulebooks.editions import ProfileKeeper
 from events.log.editions import PROFILES, editions_folder, read_editions
 from events.types.shoe_reports import ShoeEvent
 from shoe_driver.profiles.profile import parse_profile
-from shoe_driver.reread import RawReader
+from shoe_driver.reread import IN_A_FRAME, RawReader
 
 __all__ = ["WireReading"]
 
@@ -38,7 +38,7 @@ class WireReading:
         if reader is None:
             source = read_editions(editions_folder(self._log, PROFILES)).sources.get(digest)
             if source is None:
-                return self._unknown(digest)
+                return self._unknown(digest) if isinstance(event.report, IN_A_FRAME) else None
             reader = self._readers[digest] = RawReader(parse_profile(source, source=digest))
         return reader.contradiction(event)
 

@@ -42,12 +42,6 @@ key = "t1.key"
 """
 
 
-@pytest.fixture(autouse=True)
-def any_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take the events of a driver that has no shoe: their bytes are nobody's."""
-    monkeypatch.setattr("baccarat.services.table.WireReading", lambda *_: lambda _: None)
-
-
 def hash_of(text: str) -> str:
     return parse_rulebook("harbour.toml", text.encode()).hash
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from events.clock import SystemClock
 from events.commands.base import Answer, Command
@@ -24,7 +25,9 @@ from events.mqtt.process_shell import Performer
 from events.mqtt.topics import Topics
 from events.proof.note import SigningKey
 from events.types.envelope import Envelope
-from events.types.shoe_reports import DeviceResult, LinkOpen, LinkUp, ShoeAck, ShoeEvent
+from events.types.shoe_reports import LinkOpen, LinkUp, ShoeAck, ShoeEvent
+from shoe_driver.decode import Decoder
+from shoe_driver.reread import IN_A_FRAME
 from table_core.process.alarm_publisher import AlarmNotice
 from table_core.process.checkpoints import CheckpointKeys
 from table_core.process.options import RotationPolicy
@@ -35,7 +38,8 @@ from table_core.service.table import Table
 from tests.support.machine.tasks import background, serving
 from tests.support.machine.waiting import until
 from tests.support.shoe.link_words import link_up
-from tests.support.table.coups import NATURAL_NINE, ORDER, SHOE, drawn, shoe_event
+from tests.support.shoe.shoe_bytes import PROFILE, stream
+from tests.support.table.coups import SHOE, shoe_event
 
 TOPICS = Topics("site", "t1")
 _READER_S = 60.0
@@ -201,6 +205,18 @@ async def service(
             yield log
 
 
+def spoken(reports: str, *, first: int) -> list[ShoeEvent]:
+    """Events from number `first` on, with the bytes by which a shoe says them."""
+    decoder = Decoder(PROFILE)
+    events = decoder.feed_bare(stream(reports)) + decoder.finish()
+    said = [event for event in events if isinstance(event.report, IN_A_FRAME)]
+    like = [shoe_event(seq, event.report) for seq, event in enumerate(said, start=first)]
+    return [
+        replace(event, raw=heard.raw, profile_hash=heard.profile_hash)
+        for event, heard in zip(like, said, strict=True)
+    ]
+
+
 async def play(table: Table1) -> None:
     """One coup: 1,000 on Player, who wins with a natural nine."""
     await table.ask("dealer", LoadShoe(transaction="l", shoe=SHOE))
@@ -208,9 +224,8 @@ async def play(table: Table1) -> None:
     wager = WagerRequest(seat=1, bet="player", stake=1000)
     await table.ask("wagers", PlaceWager(transaction="w", wagers=(wager,)))
     await table.ask("dealer", CloseBetting(transaction="c"))
-    for seq, ((hand, number), face) in enumerate(zip(ORDER, NATURAL_NINE, strict=True), start=3):
-        await table.say(shoe_event(seq, drawn(hand, number, face)))
-    await table.say(shoe_event(7, DeviceResult(winner="player")))
+    for event in spoken("D P1 9S, D B1 2D, D P2 KH, D B2 3C, G player", first=3):
+        await table.say(event)
     await until(lambda: table.settlements, "the coup was not settled")
 
 
