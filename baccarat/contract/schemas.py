@@ -241,8 +241,15 @@ def _shown(names: Mapping[object, str]) -> Schema:
     ]
     preview = {
         "type": "object",
-        "properties": {"events": {"type": "array", "items": {"oneOf": foreseen}}},
-        "required": ["events"],
+        "properties": {
+            "events": {"type": "array", "items": {"oneOf": foreseen}},
+            "digest": {
+                "description": "of what the command would do; its `previewed` repeats it",
+                "type": "string",
+                "pattern": "^[0-9a-f]{64}$",
+            },
+        },
+        "required": ["events", "digest"],
         "additionalProperties": False,
     }
     typed = [{"$ref": f"{REF}{names[kind]}"} for kind in (*_SHOWN, StateView)]

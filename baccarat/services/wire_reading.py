@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from baccarat.rulebooks.editions import ProfileKeeper
+from events.errors import ConfigError
 from events.log.editions import PROFILES, editions_folder, read_editions
 from events.types.shoe_reports import ShoeEvent
 from shoe_driver.profiles.profile import parse_profile
@@ -34,16 +35,25 @@ class WireReading:
         """
         digest = event.profile_hash
         self._keeper(digest)
+        if not isinstance(event.report, IN_A_FRAME):
+            return None
         reader = self._readers.get(digest)
         if reader is None:
             source = read_editions(editions_folder(self._log, PROFILES)).sources.get(digest)
-            if source is None:
-                return self._unknown(digest) if isinstance(event.report, IN_A_FRAME) else None
-            reader = self._readers[digest] = RawReader(parse_profile(source, source=digest))
+            try:
+                profile = parse_profile(source, source=digest[:8]) if source else None
+            except ConfigError:  # of a later build, or damaged
+                profile = None
+            if profile is None:
+                return self._unknown(digest)
+            reader = self._readers[digest] = RawReader(profile)
         return reader.contradiction(event)
 
     def _unknown(self, digest: str) -> str | None:
         if self._is_proved():
             return None
         folder = editions_folder(self._log, PROFILES)
-        return f"its wire profile {digest[:8]} is kept nowhere: put its file into {folder}"
+        return (
+            f"its wire profile {digest[:8]} is kept nowhere in a form that this build reads: "
+            f"put its file into {folder}"
+        )

@@ -28,7 +28,10 @@ _PUBLIC: Final = _fields(
         sign=_fields("game pay_scale lines generated"),
         bets=_fields("id pays minimum maximum step less"),
     ),
-    shoe=_fields("id decks coups cards ended last_coup roads"),
+    shoe=_fields(
+        "id decks coups cards ended last_coup",
+        roads=_fields("big_road big_eye_boy small_road cockroach_pig bead_plate next"),
+    ),
     coup=_fields(
         "id phase wagerless player_total banker_total natural winner",
         cards=_fields("hand number card rule"),
