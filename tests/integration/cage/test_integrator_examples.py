@@ -327,7 +327,7 @@ async def test_every_message_of_a_run_is_what_its_schema_says(
     said_on = {schema_of(message.topic).partition(".")[0] for message in heard}
     assert said_on == {
         *("status", "shoe", "link", "event", "settlement", "state", "checkpoint", "alarm"),
-        *("request", "answer"),
+        *("request", "answer", "display"),
     }
     assert len([name for name in kinds if name.startswith("event.")]) >= 17, kinds
     assert len([name for name in kinds if name.startswith("request.")]) >= 14, kinds
