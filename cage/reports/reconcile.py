@@ -29,6 +29,7 @@ from events.errors import LedgerError
 from events.log.reader import LogReader
 from events.proof.chain import origin_hash
 from events.types.commission import CommissionReversed
+from events.types.envelope import decode_envelope
 from events.types.table import CoupSettled, Settlement
 
 __all__ = ["Difference", "Reconciliation", "TableFigures", "reconcile"]
@@ -132,7 +133,9 @@ def reconcile(
     with closing(ledger.entries(Filter(table=log.origin))) as booked:
         run = _Comparison(ledger, log.origin, booked, *place)
         difference = run.compare(log)
-        own = figures(run.position) if figures and difference is None else None
+        # A settlement stands before its commission: between the two, totals and balances differ.
+        whole = difference is None and not run.is_within_a_decision
+        own = figures(run.position) if figures and whole else None
         if own is not None:
             difference = run.figures_differ(own)
     return Reconciliation(
@@ -167,11 +170,19 @@ class _Comparison:
         self._pooled = False  # whether a reversal of 0.1.0 came, which split what it gave back
         self._rows = groupby(booked, key=lambda entry: entry.position)
         self._next = next(self._rows, None)
+        self._causes: list[str] = []  # of the last event that is booked, and of the one behind it
+
+    @property
+    def is_within_a_decision(self) -> bool:
+        """Whether the next event of the log has the same cause as the last one booked."""
+        return len(self._causes) > len(set(self._causes))
 
     def compare(self, log: LogReader) -> Difference | None:
         head = origin_hash(self.table)
         for stored in log.read():
             fact = decode_stored_event(stored.stored, stored.hash)
+            if fact.position in {self.position, self.position + 1}:
+                self._causes.append(decode_envelope(stored.stored).cause)
             if fact.position > self.position:
                 self.unbooked += isinstance(fact.data, CoupSettled)
                 continue

@@ -34,6 +34,7 @@ from tests.support.cage.ledgers import (
 )
 from tests.support.property.logs import played, write_log
 from tests.support.table.chip_day import FLOAT, chip_day
+from tests.support.table.evidence import signed_table
 from tests.support.table.histories import play_history
 from tests.support.table.money_game import BOOKS, Game, random_coup
 
@@ -336,6 +337,25 @@ def test_reconcile_compares_the_tables_own_totals(ledger: str, tmp_path: Path) -
             difference = reconcile(reader, opened, {reader.end: other}.get).difference
             assert difference is not None
             assert difference.text.startswith(f"{name}: {getattr(own, name)} in the ledger")
+
+
+def test_a_ledger_that_stands_between_a_settlement_and_its_commission_agrees(
+    tmp_path: Path,
+) -> None:
+    log, ledger = tmp_path / "table.sqlite", str(tmp_path / "cage.sqlite")
+    with signed_table(log) as table:
+        table.ready()
+        table.open((1, "banker", 1000))
+        table.deal(("2S", "9D", "3S", "KC"))
+    compared = []
+    with closing(LedgerStore.open(parse_ledger_url(ledger), STREAM)) as store:
+        for fact in facts_of(log):
+            store.book([fact])
+            found = held_against(ledger, log)
+            assert found.difference is None, (fact.position, found)
+            compared.append(found.totals)
+    assert compared[-1]
+    assert False in compared
 
 
 def test_a_ledger_of_the_first_version_is_brought_up_and_goes_on(
