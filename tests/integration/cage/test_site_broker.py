@@ -79,7 +79,11 @@ def test_the_consumer_in_c_passes_with_certificate_and_password(
 
 # What is given -> what the one line says of the kit itself.
 TROUBLES = {
-    "a wrong password": (_CORE.replace("PW", "pki/ca.pem"), "b7-core", "the broker refused"),
+    "a wrong password": (
+        _CORE.replace("PW", "broker/secrets/b7-witness"),
+        "b7-core",
+        "the broker refused",
+    ),
     "another site's CA": (
         _CORE.replace("pki/ca.pem", "foreign/ca.pem"),
         "b7-core",
