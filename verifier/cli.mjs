@@ -85,7 +85,7 @@ async function verify({ file, key, checkpoint, witness }) {
   }
   const data = read(file);
   if (!isEvidence(data)) throw new Usage(`${file}: neither evidence nor an exported log`);
-  if (!keys.length) throw new Usage("--key PUB is missing: evidence is verified with the log's public key");
+  if (!keys.length || checkpoint.length || witness.length) throw new Usage("evidence takes --key PUB alone: it holds its own checkpoint, and --checkpoint and --witness are for an exported log");
   return verifyEvidence(data, keys);
 }
 
