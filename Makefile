@@ -141,7 +141,7 @@ verifier: ## what is made from the second verifier's sources: its event types, a
 	@node verifier/tools/make_types.mjs
 	@node verifier/tools/make_page.mjs
 
-reference: $(STAMP) ## the documents' tables of commands, and docs/schema, from the types
+reference: $(STAMP) ## the documents' tables of commands, and docs/reference/schema, from the types
 	@$(BIN)/python -m tests.tools.reference
 
 lock: ## requirements/*.txt anew from pyproject.toml (needs uv; ARGS="--upgrade" for newer versions)

@@ -128,8 +128,10 @@ units "$old/systemd"
 put sysusers.d/baccarat.conf /usr/lib/sysusers.d/baccarat.conf 0644
 put tmpfiles.d/baccarat.conf /usr/lib/tmpfiles.d/baccarat.conf 0644
 put udev/70-baccarat-shoe.rules /etc/udev/rules.d/70-baccarat-shoe.rules 0644
-for page in operators-guide runbook; do
-    put "../docs/$page.md" "/usr/share/doc/baccarat/$page.md" 0644
+for page in operate alarms; do
+    for file in "$here/../docs/$page"/*.md; do
+        put "../docs/$page/${file##*/}" "/usr/share/doc/baccarat/$page/${file##*/}" 0644
+    done
 done
 put completions/baccarat.bash /usr/share/bash-completion/completions/baccarat 0644
 put completions/_baccarat /usr/share/zsh/vendor-completions/_baccarat 0644

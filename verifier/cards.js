@@ -1,5 +1,5 @@
 /**
- * Cards, the draw table and the outcome of a coup (seed 2, tables of play; docs/rules.md).
+ * Cards, the draw table and the outcome of a coup (seed 2, tables of play; docs/reference/rules.md).
  */
 
 export const RANKS = "A23456789TJQK";

@@ -1,5 +1,5 @@
 /**
- * A stored event: its envelope (docs/bus.md) and the fields that its type and version have.
+ * A stored event: its envelope (docs/reference/topics.md) and the fields that its type and version have.
  */
 
 import { hex, utf8 } from "./bytes.js";

@@ -1,5 +1,5 @@
 /**
- * Evidence for one coup: verified with the log's public key and nothing else (docs/log.md).
+ * Evidence for one coup: verified with the log's public key and nothing else (docs/reference/log-format.md).
  */
 
 import { fromHex, hex, textOf, utf8 } from "./bytes.js";

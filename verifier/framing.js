@@ -1,6 +1,6 @@
 /**
  * One recorded frame, taken apart by its wire profile: stuffing, delimiters, length, check and
- * number (docs/shoe-link.md, "One frame by itself"). What is left is the content that codes explain.
+ * number (docs/shoe/profiles.md, "One frame by itself"). What is left is the content that codes explain.
  */
 
 import { fromHex, sameBytes, utf8 } from "./bytes.js";

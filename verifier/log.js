@@ -1,5 +1,5 @@
 /**
- * A whole log, exported as JSON Lines, verified event by event (docs/log-export.md).
+ * A whole log, exported as JSON Lines, verified event by event (docs/reference/log-export.md).
  */
 
 import { concat, fromBase64, hex, sameBytes, textOf, uint64, utf8 } from "./bytes.js";

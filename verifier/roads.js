@@ -1,5 +1,5 @@
 /**
- * The roads as logical columns (docs/adr/0013): heights of the big road, and the roads derived.
+ * The roads as logical columns (docs/develop/adr/0013): heights of the big road, and the roads derived.
  */
 
 const LOOKBACK = { big_eye_boy: 1, small_road: 2, cockroach_pig: 3 };

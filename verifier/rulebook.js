@@ -1,5 +1,5 @@
 /**
- * Rulebooks of form 1 and form 2, as far as a coup is judged by them (docs/rules.md, settings).
+ * Rulebooks of form 1 and form 2, as far as a coup is judged by them (docs/reference/rules.md, settings).
  */
 
 import { parseToml } from "./toml.js";

@@ -1,5 +1,5 @@
 /**
- * What each kind of wager comes to: its judges, by the printed rules (docs/rules.md).
+ * What each kind of wager comes to: its judges, by the printed rules (docs/reference/rules.md).
  *
  * A judge answers with the category of the pay schedule, "push" or "lose". The schedule is data.
  */

@@ -1,5 +1,5 @@
 /**
- * The shoe's recorded bytes, read again by the recorded wire profile (docs/shoe-link.md).
+ * The shoe's recorded bytes, read again by the recorded wire profile (docs/shoe/profiles.md).
  *
  * One frame is read by itself. What a driver adds because of earlier frames (a lost report, a copy
  * that differs, the state of the link) has no meaning of its own in the bytes, and is not judged.

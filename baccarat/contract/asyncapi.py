@@ -195,8 +195,8 @@ def document() -> dict[str, Any]:
             "title": "The bus of a baccarat table",
             "version": "1.0.0",
             "description": "Written from the side of the core: `send` is what it publishes, "
-            "`receive` what it listens to. Delivery is at least once; docs/bus.md and "
-            "docs/integrators-guide.md say what to do about it.",
+            "`receive` what it listens to. Delivery is at least once; docs/reference/topics.md and "
+            "docs/integrate/overview.md say what to do about it.",
             "license": {"name": "Apache-2.0"},
         },
         "defaultContentType": "application/json",
@@ -205,7 +205,7 @@ def document() -> dict[str, Any]:
                 "mqtts",
                 "A site's broker, mosquitto or nats-server: TLS by the site's CA. All that "
                 "`security` names is needed, not one of it. With message keys requests and "
-                "answers have the field `mac` besides (docs/integrators-guide.md). The same in "
+                "answers have the field `mac` besides (docs/integrate/overview.md). The same in "
                 "secure websockets: port 8884, path /mqtt, subprotocol mqtt.",
                 host="the name in the broker's certificate",
                 port="8883",

@@ -4,7 +4,7 @@ The client publishes each command as `request/console/<command>` with the person
 table decides whether that person may. A missing answer is no refusal: the page sends the same
 transaction again and gets the first answer. A page that gives up asks for the command's fate. This
 closes the transaction: the client does not send a copy of the command that arrives later from the
-browser or its network (docs/adr/0058).
+browser or its network (docs/develop/adr/0058).
 """
 
 import re

@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 COMMAND_MS: Final = 5_000
-"""A command lives so long: its page has given it up by then (docs/adr/0058)."""
+"""A command lives so long: its page has given it up by then (docs/develop/adr/0058)."""
 _PROVE: Final = "prove_coup"
 _TELL: Final = "tell_coup"
 CoupPrinter = Callable[[object], str]

@@ -1,7 +1,7 @@
 """Queries about the log's past over the bus: commands that append nothing.
 
 The table answers them concurrently with play, from the log alone, in the answer's `shown`.
-docs/bus.md describes what each one shows.
+docs/reference/topics.md describes what each one shows.
 """
 
 from typing import Literal

@@ -1,7 +1,7 @@
 """Earlier versions of events: the shape of each, and how it becomes the next. Pure.
 
 Nothing but the reading of old logs uses these classes, and none is ever edited.
-docs/changing-an-event.md says how a type gets an earlier version.
+docs/develop/changing-events.md says how a type gets an earlier version.
 
 Version 1 of the commission's events knows balances of seats. It has no currency, and where
 commission was paid by hand, given up or recovered, no coup. Both are empty in what it becomes, and

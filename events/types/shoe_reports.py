@@ -2,7 +2,7 @@
 
 A *report* is the meaning of one frame, or of one event on the link. A `ShoeEvent` is a report with
 its number: 1, 2, 3... without gaps per journal. The core acknowledges that number, never the
-device's. docs/shoe-link.md defines the vocabulary.
+device's. docs/shoe/profiles.md defines the vocabulary.
 """
 
 from typing import TypeAlias

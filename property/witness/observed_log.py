@@ -45,7 +45,7 @@ class WitnessRefusal(NamedTuple):
     """The refusal of an event or a checkpoint.
 
     Args:
-        code: see `docs/witness.md`.
+        code: see `docs/property/witness.md`.
         text: one line for a person.
         position: the event's, or the checkpoint's size; 0 if there is none.
     """

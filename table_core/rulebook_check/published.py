@@ -2,7 +2,7 @@
 
 A row is a wager as one document has it: what it pays, and the rate of its commission. A rulebook
 that offers the wager pays by one of its rows, or says `own_odds = true` (form 2). A `push` on a tie
-is an option of every side bet (docs/rules.md), so no row has it for them.
+is an option of every side bet (docs/reference/rules.md), so no row has it for them.
 """
 
 from collections.abc import Iterator, Mapping

@@ -170,7 +170,7 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Procedure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The house's dealing procedure; the defaults are the house rules of docs/rules.md.
+    """The house's dealing procedure; the defaults are the house rules of docs/reference/rules.md.
 
     Args:
         burn: cards burned after the exposed first card: its `face_value` (ten-valued cards 10),

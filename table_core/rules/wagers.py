@@ -43,7 +43,7 @@ class BetKind(Struct, frozen=True, kw_only=True):
     Args:
         name: as the layout has it.
         wins: when it wins, to follow "wins when".
-        source: the document and clause, as docs/rules.md goes through them, or `HOUSE`.
+        source: the document and clause, as docs/reference/rules.md goes through them, or `HOUSE`.
         categories: every category its judges may name, the most special first, and in words what
             came; a schedule may list no other.
         judges: by variant name; the first is the default. A rulebook's `variant` picks one.

@@ -1,4 +1,4 @@
-"""Draws the coup's state diagram from the transition table; `docs/coup.md` holds a copy. Pure."""
+"""Draws the coup's state diagram from the transition table; `docs/reference/coup-states.md` holds a copy. Pure."""
 
 from itertools import groupby
 

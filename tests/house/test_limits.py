@@ -11,7 +11,7 @@ import pytest
 
 from tests.house.sources import Source, sources, texts
 
-PAGE: Final = "docs/limits.md"
+PAGE: Final = "docs/reference/limits.md"
 # A constant that is a bound has one of these words in its name.
 WORDS: Final = re.compile(
     r"(?<![A-Z])(AHEAD|ATTEMPTS|BURST|KEPT|LARGEST|LEAST|LIMIT|LONGEST|MAX|MOST|THINNEST)(?![A-Z])"

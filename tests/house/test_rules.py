@@ -245,10 +245,10 @@ def test_a_script_that_no_page_names_is_named() -> None:
 
 def test_lost_documents_and_broken_links_are_named() -> None:
     documents = {
-        "README.md": "[a](docs/a.md) [adr](docs/adr) [code](events/) [web](https://example.org/x)",
+        "README.md": "[a](docs/a.md) [adr](docs/develop/adr) [code](events/) [web](https://example.org/x)",
         "docs/a.md": "[up](../README.md#top) [gone](b.md) [here](#part)",
-        "docs/adr/README.md": "[one](0001-x.md 'title')",
-        "docs/adr/0001-x.md": "",
+        "docs/develop/adr/README.md": "[one](0001-x.md 'title')",
+        "docs/develop/adr/0001-x.md": "",
         "docs/lost.md": "",
     }
     found = list(whole.lost_documents(documents, [*documents, "events/a.py"]))

@@ -16,9 +16,9 @@ KINDS = {kind.__struct_config__.tag for kind in typing.get_args(AnyReport)}
 @pytest.mark.parametrize(
     ("document", "words"),
     [
-        ("docs/bus.md", {name for name, _ in TABLE_EVENTS}),
-        ("docs/bus.md", set(COMMANDS)),
-        ("docs/shoe-link.md", KINDS),
+        ("docs/reference/topics.md", {name for name, _ in TABLE_EVENTS}),
+        ("docs/reference/topics.md", set(COMMANDS)),
+        ("docs/shoe/profiles.md", KINDS),
     ],
     ids=["events", "commands", "reports"],
 )
@@ -27,7 +27,7 @@ def test_every_word_of_the_bus_is_documented(document: str, words: set[str]) -> 
     assert sorted(word for word in words if f"`{word}`" not in text) == []
 
 
-@pytest.mark.parametrize("document", ["docs/bus.md", "docs/access.md"])
+@pytest.mark.parametrize("document", ["docs/reference/topics.md", "docs/reference/access.md"])
 def test_a_table_that_is_made_is_what_would_be_made_now(document: str) -> None:
     kept = texts()[document]
     assert "<!-- made: end -->" in kept

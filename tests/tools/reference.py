@@ -1,7 +1,7 @@
 """`make reference`: write what is derived: of the documents, and the counts of full shoes.
 
 Between `<!-- made: NAME -->` and `<!-- made: end -->` a document holds a table that is made here;
-docs/schema is what `baccarat schema` prints, and `table_core/odds/full_shoes.py` what is counted.
+docs/reference/schema is what `baccarat schema` prints, and `table_core/odds/full_shoes.py` what is counted.
 Tests compare them with what would be made now.
 """
 
@@ -160,10 +160,10 @@ def _main() -> None:
     head, _, _ = before.partition('= """\n')
     _, _, tail = before.rpartition('"""')
     _write(counts, f'{head}= """\n{full_shoe_rows()}\n"""{tail}')
-    for path in sorted((ROOT / "docs").glob("*.md")):
+    for path in sorted((ROOT / "docs").rglob("*.md")):
         _write(path, made_again(path.read_text(encoding="utf-8")))
     for name, made in ((BUNDLE_FILE, bundle()), (ASYNCAPI_FILE, document())):
-        _write(ROOT / "docs" / "schema" / name, document_text(made))
+        _write(ROOT / "docs/reference/schema" / name, document_text(made))
 
 
 def _write(path: Path, text: str) -> None:

@@ -14,7 +14,7 @@ const JUDGED = ["AggregateCapped.scope", "CardDealt.source", "Settlement.phase",
 const SEALED = ["shoe_reported/1", "shoe_audited/1", "books_closed/1"];
 const read = (path) => JSON.parse(readFileSync(new URL(path, ROOT), "utf8"));
 
-const defs = read("docs/schema/messages.schema.json").$defs;
+const defs = read("docs/reference/schema/messages.schema.json").$defs;
 const recorded = read("tests/corpus/0.2.0/types.json");
 const types = {};
 const parts = {};

@@ -2,7 +2,7 @@
 
 Events are sent in the order of their numbers, none far ahead of a head, and again from the first
 that the table has not acknowledged. A driver that is there says so every second, says every two
-seconds how its link is, and sends what is stuck again within eight (docs/bus.md).
+seconds how its link is, and sends what is stuck again within eight (docs/reference/topics.md).
 """
 
 from collections.abc import Callable

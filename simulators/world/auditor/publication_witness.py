@@ -4,7 +4,7 @@ Nothing is sent before it is stored: no event, no settlement, no acknowledgement
 exactly the stored content, without faces that nobody may see yet. Each event is sent at least once,
 and each settlement once more as one, which the cage acknowledges. A checkpoint is signed, and is of
 this very log. The witness parses the tree and the note by their definitions alone (RFC 6962, 2.1;
-docs/log.md).
+docs/reference/log-format.md).
 """
 
 import hashlib
@@ -71,7 +71,7 @@ class PublicationWitness:
         require(stored.position == len(self._stored) + 1, f"stored at {stored.position}")
         self._stored.append(stored)
         self._untold.add(stored.position)
-        if stored.type not in _SEALED:  # the envelope, and the hash as its last field (docs/bus.md)
+        if stored.type not in _SEALED:  # the envelope, and the hash as its last field (docs/reference/topics.md)
             said = b'%b,"hash":"%b"}' % (stored.stored[:-1], stored.hash.hex().encode())
             self._true[said] = stored
         if stored.type == _SETTLEMENT:

@@ -1,5 +1,5 @@
 """Every login on every topic, at both real brokers with TLS on, by MQTT and by MQTT in secure
-websockets: what docs/access.md says is allowed and nothing else.
+websockets: what docs/reference/access.md says is allowed and nothing else.
 
 Judged by what others receive: a broker acknowledges what it denies. For speaking the judge is
 `witness`, which hears everything; for hearing it is the login itself, while the topic's rightful
@@ -117,7 +117,7 @@ class NatsWire:
 _ROOT: Final = "bac/v1/harbour/"
 _PEOPLE: Final = ("dealer", "supervisor", "engineer", "wagers", "cage", "console")
 _NAMES: Final = ("core", "shoe", "metrics", "witness", "display", *_PEOPLE)
-_PAGE: Final = Path("docs/access.md")
+_PAGE: Final = Path("docs/reference/access.md")
 
 
 class People(NamedTuple):

@@ -222,9 +222,9 @@ def test_a_sites_own_rulebook_is_named(tmp_path: Path) -> None:
 
 
 def sessions() -> list[tuple[str, str]]:
-    """The commands that docs/disputes.md shows, and what it shows of their answers."""
+    """The commands that docs/money/disputes.md shows, and what it shows of their answers."""
     return re.findall(
-        r"^```\n\$ (.*?)\n(.*?)```", texts()["docs/disputes.md"], re.MULTILINE | re.DOTALL
+        r"^```\n\$ (.*?)\n(.*?)```", texts()["docs/money/disputes.md"], re.MULTILINE | re.DOTALL
     )
 
 

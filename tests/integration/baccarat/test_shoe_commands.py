@@ -196,7 +196,7 @@ SECTIONS: Final[tuple[tuple[str, type[msgspec.Struct]], ...]] = (
     ("limits", LimitOptions),
     ("codes", FieldTable),
 )
-PAGE = Path("docs/shoe-link.md").read_text("utf-8")
+PAGE = Path("docs/shoe/profiles.md").read_text("utf-8")
 # The page's own table: a cell says more behind its first word.
 SHIPPED = {
     name: tuple(re.findall(r"\| `([^`]+)`", rest))
@@ -217,7 +217,7 @@ def test_what_ships_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert head == ("id", "framer", "check", "loss_detection", "disclosure", "result")
     assert {name: tuple(rest) for name, *rest in rows} == SHIPPED
     assert SHIPPED.keys() == set(profile_names()) == set(PROFILES)
-    simulators = Path("docs/simulators.md").read_text("utf-8")
+    simulators = Path("docs/develop/simulators.md").read_text("utf-8")
     assert [name for name in SHIPPED if f"`{name}`" not in simulators] == []
     code, out = profiles(capsys, "--json")
     documents = json.loads(out)
@@ -290,7 +290,7 @@ def test_a_shipped_source_is_printed(capsys: pytest.CaptureFixture[str]) -> None
     assert "has no edition 9; use 1 to 2" in capsys.readouterr().err
 
 
-GUIDE = Path("docs/shoe/unknown-shoe.md").read_text("utf-8")
+GUIDE = Path("docs/shoe/bring-up.md").read_text("utf-8")
 
 
 def test_the_guide_names_every_key_and_every_rule() -> None:

@@ -2,7 +2,7 @@
 
 `tests/corpus/<version>/` has `table.sqlite`, `types.json` (the shape of every version of every
 type) and `expected.json` (events, chain, the fold's version, the state); what for is said in
-docs/changing-an-event.md. Only `record` and `refresh` write; `make corpus` calls them.
+docs/develop/changing-events.md. Only `record` and `refresh` write; `make corpus` calls them.
 """
 
 import shutil

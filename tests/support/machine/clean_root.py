@@ -18,7 +18,7 @@ _SUITE: Final = "bookworm"
 # What Debian's installer leaves on a controller, and what the guide has installed first of all.
 _PACKAGES: Final = "systemd,udev,ca-certificates,mosquitto,python3,python3-venv"
 _HOSTS: Final = "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n"
-_GUIDE: Final = Path("docs/operators-guide.md")
+_GUIDE: Final = Path("docs/operate/install.md")
 _BLOCK: Final = re.compile(r"^```\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LEFT_OUT: Final = (".git", ".venv", "dist", "__pycache__", ".*_cache", ".hypothesis")
 # systemd does not run in a folder: what is asked of it is written down, but for links it makes.

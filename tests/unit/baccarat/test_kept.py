@@ -29,7 +29,7 @@ from tests.support.kept.stories import (
 )
 from tests.support.log.corpus import folders
 
-HOW = "add a scene or a story, and `make corpus`: docs/changing-an-event.md"
+HOW = "add a scene or a story, and `make corpus`: docs/develop/changing-events.md"
 MADE_UP = "0" * 64  # the profile of the one log whose shoe spoke no bytes
 
 

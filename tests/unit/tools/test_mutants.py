@@ -141,6 +141,6 @@ def test_every_target_has_its_files_and_its_tests() -> None:
 
 
 def test_the_decision_names_the_targets_that_are_not_swept_yet() -> None:
-    page = (ROOT / "docs/adr/0050-our-own-mutants.md").read_text()
+    page = (ROOT / "docs/develop/adr/0050-our-own-mutants.md").read_text()
     named = page.partition("Not swept yet: ")[2].partition(".")[0].split(", ")
     assert [target.name for target in TARGETS if not target.swept] == [n for n in named if n]

@@ -1,6 +1,6 @@
 // Places each mark of a road on the grid of six rows. Pure: no DOM, no state.
 //
-// The table sends logical columns; the page lays out the grid (docs/adr/0032). A streak goes down
+// The table sends logical columns; the page lays out the grid (docs/develop/adr/0032). A streak goes down
 // its column. If the next cell is below the last row or taken, the streak turns right and stays in
 // that row: a dragon tail. The next streak starts in the column to the right of the start of the
 // streak before it, or in the next column whose top cell is free.

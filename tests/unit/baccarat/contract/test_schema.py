@@ -59,11 +59,11 @@ def validator(name: str) -> Validator:
 
 @pytest.mark.parametrize(("file", "made"), [(BUNDLE_FILE, bundle()), (ASYNCAPI_FILE, document())])
 def test_the_committed_document_is_what_the_command_prints(file: str, made: dict[str, Any]) -> None:
-    kept = (TREE / "docs/schema" / file).read_text(encoding="utf-8")
+    kept = (TREE / "docs/reference/schema" / file).read_text(encoding="utf-8")
     kind = "asyncapi" if file == ASYNCAPI_FILE else "json"
     # Not compared as texts: a difference of 200 KB is of no help.
     assert json.loads(kept) == json.loads(document_text(made)), (
-        f"the types have changed: baccarat schema {kind} >docs/schema/{file}"
+        f"the types have changed: baccarat schema {kind} >docs/reference/schema/{file}"
     )
     assert kept == document_text(made)
 
@@ -74,7 +74,7 @@ def test_the_command_prints_the_document(
 ) -> None:
     assert main(["schema", kind]) == 0
     out, err = capsys.readouterr()
-    assert (out, err) == ((TREE / "docs/schema" / file).read_text(encoding="utf-8"), "")
+    assert (out, err) == ((TREE / "docs/reference/schema" / file).read_text(encoding="utf-8"), "")
 
 
 def test_a_file_for_each_message_needs_no_other(tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_the_channels_are_the_topics() -> None:
 
 def test_the_retained_topics_are_those_that_the_bus_page_names() -> None:
     rows = re.findall(
-        r"^\| `([^`]+)` \| [^|]+ \| (yes|no) \|", texts()["docs/bus.md"], re.MULTILINE
+        r"^\| `([^`]+)` \| [^|]+ \| (yes|no) \|", texts()["docs/reference/topics.md"], re.MULTILINE
     )
     said = {topic.replace("<", "{").replace(">", "}"): kept == "yes" for topic, kept in rows}
     assert {channel.topic: channel.retained for channel in CHANNELS.values()} == said

@@ -17,7 +17,7 @@ from events.mqtt.topics import Topics
 from tests.unit.baccarat.site.test_metrics import ACK, LINK, STATE
 
 _DEPLOY = Path("deploy")
-_RUNBOOK = Path("docs/runbook.md").read_text("utf-8")
+_RUNBOOK = Path("docs/alarms/README.md").read_text("utf-8")
 _WORDS = json.loads(Path("displays/static/words/en.json").read_text("utf-8"))
 _METRIC = re.compile(r"\bbaccarat_[a-z_]+")
 
@@ -51,7 +51,7 @@ def test_every_metric_of_the_source_is_among_them(families: dict[str, Metric]) -
 def test_every_metric_has_its_line_and_an_alert_or_a_reason_for_none(
     families: dict[str, Metric],
 ) -> None:
-    guide = Path("docs/operators-guide.md").read_text("utf-8")
+    guide = Path("docs/operate/install.md").read_text("utf-8")
     rows = re.findall(r"^\| `(baccarat_[a-z_]+)` \| (.+) \| (.+) \|$", guide, re.MULTILINE)
     assert [(name, text) for name, text, _ in rows] == [
         (name, family.documentation.rstrip(".")) for name, family in families.items()

@@ -10,7 +10,7 @@ from events.errors import OurBug, UnreadableEvent
 from events.types.table import AlarmRaised, TableEvent
 from events.types.upcasting import EventReader, Upcast
 
-PAGE = Path(__file__).parents[4] / "docs" / "changing-an-event.md"
+PAGE = Path(__file__).parents[4] / "docs/develop/changing-events.md"
 DATA = b'{"alarm":"a","text":"t","coup":"s/1"}'
 
 

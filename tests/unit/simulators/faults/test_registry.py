@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[4]
 
 
 def test_the_page_names_every_fault_and_the_changes_say_how_many_there_are() -> None:
-    page = (ROOT / "docs/simulators.md").read_text("utf-8")
+    page = (ROOT / "docs/develop/simulators.md").read_text("utf-8")
     table = page.partition("## Faults")[2].partition("## ")[0]
     rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
     named = [name for row in rows for name in re.findall(r"`(\w+)`", row)]

@@ -154,5 +154,5 @@ def test_a_command_that_is_refused_appends_nothing(tmp_path: Path) -> None:
 
 
 def test_the_access_page_names_the_roles_that_have_a_topic_to_ask_on() -> None:
-    (said,) = re.findall(r"has one of the roles (.+?);", texts()["docs/access.md"])
+    (said,) = re.findall(r"has one of the roles (.+?);", texts()["docs/reference/access.md"])
     assert set(re.findall(r"`(\w+)`", said)) == ROLES - {"display"}

@@ -1,4 +1,4 @@
-"""docs/rules.md is true: what it names exists, what it sets is read, its figures are recomputed."""
+"""docs/reference/rules.md is true: what it names exists, what it sets is read, its figures are recomputed."""
 
 import ast
 import re
@@ -23,7 +23,7 @@ from tests.house.sources import ROOT
 from tests.support.cage.books import source
 from tests.support.table.frequencies import odds_of
 
-PAGE = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/reference/rules.md").read_text(encoding="utf-8")
 CODE = re.findall(r"`([^`\n]+)`", PAGE)
 SECTIONS = (
     "rounding", "commission", "options", "limits", "procedure", "sign", "bets", "caps", "edge"

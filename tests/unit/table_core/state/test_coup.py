@@ -11,7 +11,7 @@ from table_core.fold.dispatch import _COUP_FOLDS
 from table_core.state.coup import COUP_EVENTS, OVER, TRANSITIONS, Phase, allows, input_of
 from table_core.state.coup_mermaid import mermaid
 
-# In the words of docs/coup.md: input -> next. What is not named is refused.
+# In the words of docs/reference/coup-states.md: input -> next. What is not named is refused.
 EXPECTED = """
 none        betting_opened>betting
 betting     wagers_placed>betting wagers_withdrawn>betting betting_closed>closed
@@ -157,7 +157,7 @@ def test_settlement_phases_and_what_is_settled_again_are_told_apart(
 
 
 def test_the_documents_diagram_is_drawn_from_the_table() -> None:
-    page = (Path(__file__).parents[4] / "docs" / "coup.md").read_text("utf-8")
+    page = (Path(__file__).parents[4] / "docs/reference/coup-states.md").read_text("utf-8")
     assert f"```mermaid\n{mermaid()}```" in page
 
 
