@@ -1,4 +1,4 @@
-"""A whole log as JSON Lines, for a verifier by another hand: docs/reference/log-export.md describes the form.
+"""A whole log as JSON Lines, for a verifier by another hand, as docs/reference/log-export.md says.
 
 One event is in memory at a time. An edition's line precedes the first event that cites it, and a
 checkpoint's line follows the event at which it was signed.

@@ -10,8 +10,8 @@ wagers won and lost; and to patrons who bought chips and whose money is in the d
     difference = win - won = drop - drop due           zero, or somebody must explain it
     hold     = win / drop                              by the count, else won / drop due
 
-Casinos compute their win the same way, as closing + credits + drop - opening - fills (docs/money/ledger.md
-works an example). An open float is reported as of its last count.
+Casinos compute their win the same way, as closing + credits + drop - opening - fills.
+docs/money/ledger.md works an example. An open float is reported as of its last count.
 """
 
 from collections import Counter

@@ -1,7 +1,7 @@
 """Events about the table's chips: float opened and closed, fills, credits, counts, drop.
 
-Drop and hold follow from these and from the wagers (docs/money/ledger.md, "Drop and hold"). No event holds
-a person's name: `signed` are opaque staff references, like that of a dealer.
+Drop and hold follow from these and from the wagers (docs/money/ledger.md, "Drop and
+hold"). No event holds a person's name: `signed` are opaque staff references, like that of a dealer.
 """
 
 from collections.abc import Iterable

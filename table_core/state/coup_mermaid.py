@@ -1,4 +1,7 @@
-"""Draws the coup's state diagram from the transition table; `docs/reference/coup-states.md` holds a copy. Pure."""
+"""Draws the coup's state diagram from the transition table. Pure.
+
+`docs/reference/coup-states.md` holds a copy.
+"""
 
 from itertools import groupby
 

@@ -1,8 +1,8 @@
 """`make reference`: write what is derived: of the documents, and the counts of full shoes.
 
 Between `<!-- made: NAME -->` and `<!-- made: end -->` a document holds a table that is made here;
-docs/reference/schema is what `baccarat schema` prints, and `table_core/odds/full_shoes.py` what is counted.
-Tests compare them with what would be made now.
+docs/reference/schema is what `baccarat schema` prints, and `table_core/odds/full_shoes.py` what is
+counted. Tests compare them with what would be made now.
 """
 
 import re

@@ -71,7 +71,7 @@ class PublicationWitness:
         require(stored.position == len(self._stored) + 1, f"stored at {stored.position}")
         self._stored.append(stored)
         self._untold.add(stored.position)
-        if stored.type not in _SEALED:  # the envelope, and the hash as its last field (docs/reference/topics.md)
+        if stored.type not in _SEALED:  # the hash is the last field (docs/reference/topics.md)
             said = b'%b,"hash":"%b"}' % (stored.stored[:-1], stored.hash.hex().encode())
             self._true[said] = stored
         if stored.type == _SETTLEMENT:

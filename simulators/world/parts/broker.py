@@ -1,9 +1,10 @@
 """A fake broker: MQTT 3.1.1's guarantees at QoS 1, and every failure that they allow.
 
-Messages arrive in order for each subscription; retained messages go to every new subscriber; a Will
-follows a lost connection. Beyond that it is as bad as brokers are (docs/reference/topics.md): a message may be
-lost, come twice, or come after a later one; a receiver may be disconnected and lose everything on
-its way; and the broker may be killed, and lose everything it kept.
+Messages arrive in order for each subscription; retained messages go to every new subscriber; a
+Will follows a lost connection. Beyond that it is as bad as brokers are
+(docs/reference/topics.md): a message may be lost, come twice, or come after a later one; a
+receiver may be disconnected and lose everything on its way; and the broker may be killed, and
+lose everything it kept.
 """
 
 from collections import deque

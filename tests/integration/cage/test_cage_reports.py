@@ -38,7 +38,7 @@ from tests.support.table.evidence import signed_table
 from tests.support.table.histories import play_history
 from tests.support.table.money_game import BOOKS, Game, random_coup
 
-# Of all ordered deals from eight decks (docs/reference/rules.md): the edges are worked here, not asked for.
+# Of all ordered deals from eight decks (docs/reference/rules.md): the edges are worked here.
 PLAYER, BANKER, TIE = 2_230_518_282_592_256, 2_292_252_566_437_888, 475_627_426_473_216
 ALL = PLAYER + BANKER + TIE
 RULES = "au-commission"

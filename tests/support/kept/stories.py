@@ -2,8 +2,8 @@
 
 `tests/corpus/<version>/kept/<story>/` holds what lay on a site's disks, each file as it is or
 packed by xz, and `said.json`: commands, and to the byte what the build of that version answered.
-docs/develop/changing-events.md says what for. Nothing of the product is reached but its command line and,
-to book a log once more, `tests.support.cage.ledgers.book_log`.
+docs/develop/changing-events.md says what for. Nothing of the product is reached but its command
+line and, to book a log once more, `tests.support.cage.ledgers.book_log`.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """Patrons who split their stakes however they can, and a model that says what may stand.
 
-The model is written from docs/reference/rules.md: it knows the texts of a rulebook file, a list of what lies
-on the layout, and sums. It never asks the product what is allowed.
+The model is written from docs/reference/rules.md: it knows the texts of a rulebook file, a list of
+what lies on the layout, and sums. It never asks the product what is allowed.
 """
 
 import random

@@ -1,4 +1,4 @@
-"""`baccarat log export`: a reader that knows only docs/reference/log-export.md finds the log in it, whole."""
+"""`baccarat log export`: a reader who knows only docs/reference/log-export.md finds it whole."""
 
 import json
 from base64 import b64decode

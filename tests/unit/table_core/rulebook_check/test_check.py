@@ -191,7 +191,7 @@ edge = "{}"
 by = "M. Keller, director of table games"
 """
 TEN_TO_ONE = 1 - 11 * Fraction(475_627_426_473_216, 4_998_398_275_503_360)
-"""The edge of a tie at 10 to 1, from the number of deals that are ties (docs/reference/rules.md)."""
+"""The edge of a tie at 10 to 1, from the deals that are ties (docs/reference/rules.md)."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""docs/reference/rules.md is true: what it names exists, what it sets is read, its figures are recomputed."""
+"""docs/reference/rules.md is true: it names what exists; its figures are recomputed."""
 
 import ast
 import re

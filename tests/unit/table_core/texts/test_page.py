@@ -1,6 +1,7 @@
 """Each text follows from a rule: a rule is changed, and its text changes with it, in each language.
 
-The rows are written from the seeds and from the settings of docs/reference/rules.md, not from what comes out.
+The rows are written from the seeds and from the settings of docs/reference/rules.md, not from what
+comes out.
 """
 
 import re
