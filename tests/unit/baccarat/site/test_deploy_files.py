@@ -105,6 +105,13 @@ def test_every_alert_names_its_page() -> None:
     assert len(alerts) == text.count("- alert:") > 10
     assert {alert for alert, _ in alerts} <= _PAGES.keys()
     assert all(page in {alert, "{{ $labels.alarm }}"} for alert, page in alerts)
+    severity = dict(
+        re.findall(r"- alert: (\w+)\n(?: +(?:expr|for): .+\n)+ +labels: .*: (\w+)", text)
+    )
+    index = (_ALARMS / "metrics/README.md").read_text("utf-8")
+    for alert, _ in alerts:
+        meaning = _PAGES[alert].read_text("utf-8").split("\n\n")[2]
+        assert f"({alert}.md) | {severity[alert]} | {meaning.split('. ')[0].rstrip('.')} |" in index
 
 
 def test_what_leaves_for_the_property_is_what_a_cage_may_hear() -> None:
