@@ -128,10 +128,8 @@ units "$old/systemd"
 put sysusers.d/baccarat.conf /usr/lib/sysusers.d/baccarat.conf 0644
 put tmpfiles.d/baccarat.conf /usr/lib/tmpfiles.d/baccarat.conf 0644
 put udev/70-baccarat-shoe.rules /etc/udev/rules.d/70-baccarat-shoe.rules 0644
-for page in operate alarms; do
-    for file in "$here/../docs/$page"/*.md; do
-        put "../docs/$page/${file##*/}" "/usr/share/doc/baccarat/$page/${file##*/}" 0644
-    done
+(cd "$here/../docs" && find operate alarms -name '*.md') | while read -r page; do
+    put "../docs/$page" "/usr/share/doc/baccarat/$page" 0644
 done
 put completions/baccarat.bash /usr/share/bash-completion/completions/baccarat 0644
 put completions/_baccarat /usr/share/zsh/vendor-completions/_baccarat 0644

@@ -1,4 +1,4 @@
-"""The kinds and payloads of `ref-crc`, which mirror the shoe's reports (docs/shoe/profiles.md).
+"""The kinds and payloads of `ref-crc`, which mirror the shoe's reports (docs/shoe/ref-crc.md).
 
 We defined them, so they are in the code and not in a table; the profile only holds the words for
 error codes and reasons. A payload of another length, or with a value that the page does not define,

@@ -5,7 +5,7 @@ or sends each once. Of reports without numbers every one is new. `ref-crc` has i
 window. A protocol object keeps the state it needs to interpret the next frame. It can export that
 state as one line of text, from which another one continues.
 
-The host's two frames to a `ref-crc` device, in the device's own format. docs/shoe/profiles.md shows
+The host's two frames to a `ref-crc` device, in the device's own format. docs/shoe/ref-crc.md shows
 them written out by hand. To other devices the driver
 sends only what their profile says: an acknowledgement, or a question.
 """

@@ -40,7 +40,7 @@ __all__ = ["RESULT_OVERDUE_S", "SERVICE", "InspectLog", "TableProcess"]
 SERVICE: Final = "table"
 _DRIVER: Final = "shoe"
 
-# The house's limit for the device's own result after the deal is complete (docs/shoe/profiles.md).
+# The house's limit for the device's own result after the deal is complete (docs/shoe/connect.md).
 RESULT_OVERDUE_S: Final = 30
 _WATCH_EVERY_S: Final = 1.0
 # A driver's largest event holds some hundred bytes of the wire; a longer message is no driver's.

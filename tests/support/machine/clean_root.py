@@ -19,7 +19,9 @@ _SUITE: Final = "bookworm"
 _PACKAGES: Final = "systemd,udev,ca-certificates,mosquitto,python3,python3-venv"
 _HOSTS: Final = "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n"
 _GUIDE: Final = Path("docs/operate/install.md")
-_BLOCK: Final = re.compile(r"^```\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_BLOCK: Final = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# A block that is typed is marked `sh`, an excerpt of the configuration not at all.
+_KINDS: Final = {"sh": "shell", "": "toml"}
 _LEFT_OUT: Final = (".git", ".venv", "dist", "__pycache__", ".*_cache", ".hypothesis")
 # systemd does not run in a folder: what is asked of it is written down, but for links it makes.
 _SYSTEMCTL: Final = """\
@@ -44,11 +46,9 @@ class Step(NamedTuple):
 
 
 def guide() -> list[Step]:
-    """The blocks of the guide's chapter on installing, in their order."""
-    text = _GUIDE.read_text("utf-8")
-    chapter = text[text.index("## Installing") : text.index("## Configuring")]
-    found = _BLOCK.findall(chapter)
-    return [Step("toml" if text.startswith("[") else "shell", text) for text in found]
+    """The blocks of the page on installing that are typed, in their order."""
+    found = _BLOCK.findall(_GUIDE.read_text("utf-8"))
+    return [Step(_KINDS[mark], text) for mark, text in found if mark in _KINDS]
 
 
 class CleanRoot:

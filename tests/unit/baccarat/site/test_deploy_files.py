@@ -17,7 +17,9 @@ from events.mqtt.topics import Topics
 from tests.unit.baccarat.site.test_metrics import ACK, LINK, STATE
 
 _DEPLOY = Path("deploy")
-_RUNBOOK = Path("docs/alarms/README.md").read_text("utf-8")
+_ALARMS = Path("docs/alarms")
+_PAGES = {page.stem: page for page in _ALARMS.glob("*/*.md") if page.name != "README.md"}
+_PARTS = ["Meaning", "Impact", "Diagnosis", "Mitigation", "Clears when"]
 _WORDS = json.loads(Path("displays/static/words/en.json").read_text("utf-8"))
 _METRIC = re.compile(r"\bbaccarat_[a-z_]+")
 
@@ -51,7 +53,7 @@ def test_every_metric_of_the_source_is_among_them(families: dict[str, Metric]) -
 def test_every_metric_has_its_line_and_an_alert_or_a_reason_for_none(
     families: dict[str, Metric],
 ) -> None:
-    guide = Path("docs/operate/install.md").read_text("utf-8")
+    guide = (_ALARMS / "metrics/README.md").read_text("utf-8")
     rows = re.findall(r"^\| `(baccarat_[a-z_]+)` \| (.+) \| (.+) \|$", guide, re.MULTILINE)
     assert [(name, text) for name, text, _ in rows] == [
         (name, family.documentation.rstrip(".")) for name, family in families.items()
@@ -81,20 +83,35 @@ def test_the_dashboard_is_whole() -> None:
 
 
 def test_every_alarm_has_its_page() -> None:
-    pages = set(re.findall(r"^## (.+)$", _RUNBOOK, re.MULTILINE))
     alarms = {key.removeprefix("alarm.") for key in _WORDS if key.startswith("alarm.")}
-    assert alarms - pages == set()
+    assert alarms - _PAGES.keys() == set()
+    assert len(_PAGES) + 2 == sum(1 for _ in _ALARMS.rglob("*.md")), "two pages have one name"
 
 
-def test_every_alert_has_a_page_of_its_own_that_says_what_to_do() -> None:
+@pytest.mark.parametrize("name", sorted(_PAGES))
+def test_a_page_has_the_alarms_name_and_says_what_to_do(name: str) -> None:
+    head, *parts = re.split(r"^##? ", _PAGES[name].read_text("utf-8"), flags=re.MULTILINE)[1:]
+    assert head.strip() == name
+    assert [part.partition("\n")[0] for part in parts] == _PARTS
+    assert all(part.partition("\n")[2].strip() for part in parts)
+    folder = _PAGES[name].parent.name
+    index = _ALARMS / ("metrics/README.md" if folder == "metrics" else "README.md")
+    assert f"({name}.md)" in index.read_text("utf-8").replace(f"({folder}/", "(")
+
+
+def test_every_alert_names_its_page() -> None:
     text = (_DEPLOY / "prometheus/alerts.yml").read_text("utf-8")
     alerts = re.findall(r'- alert: (\w+)\n(?:(?! +- alert).*\n)*?.*runbook: "([^"]+)"', text)
     assert len(alerts) == text.count("- alert:") > 10
-    parts = ["Symptom", "Cause", "Steps", "Over when"]
-    pages = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", _RUNBOOK, re.MULTILINE | re.DOTALL))
-    for alert, page in alerts:
-        assert page in {alert, "{{ $labels.alarm }}"}
-        assert re.findall(r"^\*\*(.+)\.\*\* \S", pages[alert], re.MULTILINE) == parts, alert
+    assert {alert for alert, _ in alerts} <= _PAGES.keys()
+    assert all(page in {alert, "{{ $labels.alarm }}"} for alert, page in alerts)
+    severity = dict(
+        re.findall(r"- alert: (\w+)\n(?: +(?:expr|for): .+\n)+ +labels: .*: (\w+)", text)
+    )
+    index = (_ALARMS / "metrics/README.md").read_text("utf-8")
+    for alert, _ in alerts:
+        meaning = _PAGES[alert].read_text("utf-8").split("\n\n")[2]
+        assert f"({alert}.md) | {severity[alert]} | {meaning.split('. ')[0].rstrip('.')} |" in index
 
 
 def test_what_leaves_for_the_property_is_what_a_cage_may_hear() -> None:

@@ -19,7 +19,7 @@ open        -        up       stalled   down    down
 up          -        up       stalled   down    down
 stalled     -        up       -         down    down
 """
-PAGE = Path(__file__).parents[4] / "docs/shoe/profiles.md"
+PAGE = Path(__file__).parents[4] / "docs/shoe/connect.md"
 
 
 def rows() -> list[tuple[str, str, str]]:
