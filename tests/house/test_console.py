@@ -40,5 +40,20 @@ def test_the_console_says_what_the_document_shows(command: str, shown: str, tmp_
     assert (done.returncode, done.stdout) == (0, shown), done.stderr
 
 
+_PYTHON = re.compile(
+    r"^```python\n(.*?)```\n\nIt prints:\n\n```\n(.*?)```", re.MULTILINE | re.DOTALL
+)
+
+
+def test_the_librarys_examples_print_what_the_page_shows(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    examples = _PYTHON.findall(texts()["docs/integrate/library.md"])
+    assert len(examples) >= 3
+    for code, shown in examples:
+        exec(code, {})  # noqa: S102 - the page's own code
+        assert capsys.readouterr().out == shown
+
+
 def test_the_readme_shows_the_console() -> None:
     assert _sessions()

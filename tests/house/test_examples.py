@@ -7,12 +7,17 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from jsonschema import Draft202012Validator
 
 from baccarat.config.table import load_config
+from baccarat.contract.schemas import MESSAGES, one_message
 from events.commands.base import Answer
 from events.commands.registry import COMMANDS
+from events.types.earlier import UPCASTS
 from events.types.envelope import decode_data, decode_envelope
+from events.types.registry import KINDS, TABLE_EVENTS
 from events.types.table import Settlement
+from events.types.upcasting import EventReader
 from table_core.projections.wager_pages import WagerPage
 from table_core.rulebooks.shipped import shipped_source
 from table_core.rules.rulebook_file import parse_rulebook
@@ -61,6 +66,16 @@ def _sign(text: str, _: Path) -> object:
     return parse_rulebook("own.toml", shipped_source("ez") + b"\n" + text.encode())
 
 
+def _data(name: str) -> Callable[[str, Path], object]:
+    version = next(version for kind, version in TABLE_EVENTS if kind == name)
+    return lambda text, _: EventReader(KINDS, UPCASTS).read(name, version, text.encode())
+
+
+def _message(name: str) -> Callable[[str, Path], object]:
+    schema = Draft202012Validator(one_message(name))
+    return lambda text, _: schema.is_valid(json.loads(text))
+
+
 def _request(name: str) -> Callable[[str, Path], object]:
     return lambda text, _: msgspec.json.decode(text, type=COMMANDS[name])
 
@@ -72,6 +87,8 @@ READERS: dict[str, Callable[[str, Path], object]] = {
     "wagers": _wagers,
     "config": _config,
     "rulebook/sign": _sign,
+    **{f"data/{name}": _data(name) for name, _ in TABLE_EVENTS},
+    **{f"message/{name}": _message(name) for name in MESSAGES if not name.startswith("event")},
     **{f"request/{name}": _request(name) for name in COMMANDS},
 }
 

@@ -224,7 +224,9 @@ def test_a_sites_own_rulebook_is_named(tmp_path: Path) -> None:
 def sessions() -> list[tuple[str, str]]:
     """The commands that docs/money/disputes.md shows, and what it shows of their answers."""
     return re.findall(
-        r"^```\n\$ (.*?)\n(.*?)```", texts()["docs/money/disputes.md"], re.MULTILINE | re.DOTALL
+        r"^```\n\$ (baccarat replay .*?)\n(.*?)```",
+        texts()["docs/money/disputes.md"],
+        re.MULTILINE | re.DOTALL,
     )
 
 

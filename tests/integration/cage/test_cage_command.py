@@ -254,8 +254,8 @@ def test_as_text_every_figure_is_there(books: str) -> None:
 
 
 def test_the_day_that_the_document_works_is_this_one() -> None:
-    """docs/money/ledger.md, "Drop and hold": its right-hand column, sum by sum."""
-    section = texts()["docs/money/ledger.md"].partition("## Drop and hold")[2].partition("\n## ")[0]
+    """docs/money/drop-and-hold.md: the right-hand column, sum by sum."""
+    section = texts()["docs/money/drop-and-hold.md"].partition("\n## Drop and hold")[2]
     worked = {row[0]: row[-1] for row in map(_cells, section.splitlines()) if len(row) == 3}
     for name, sum_ in worked.items():
         formula, equals, result = sum_.rpartition(" = ")
