@@ -52,7 +52,7 @@ class Phrase(str):
     values: Mapping[str, object]
     __slots__ = ("template", "values")
 
-    def __new__(cls, template: str, **values: object) -> Self:
+    def __new__(cls, template: str, /, **values: object) -> Self:
         """Fill the template."""
         shown = {name: _shown(value) for name, value in values.items()}
         made = super().__new__(cls, template.format(**shown))
@@ -179,7 +179,9 @@ def face(card: Card | None) -> str:
 
 def card_name(card: Card) -> str:
     """Return a card's spoken name: `ten of diamonds`."""
-    return f"{_RANK_NAMES.get(card.rank, card.rank)} of {_SUIT_NAMES[card.suit]}"
+    return Phrase(
+        f"{{rank}} of {_SUIT_NAMES[card.suit]}", rank=Phrase(_RANK_NAMES.get(card.rank, card.rank))
+    )
 
 
 def faces(cards: Iterable[Card | None]) -> str:

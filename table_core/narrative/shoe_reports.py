@@ -168,7 +168,7 @@ REPORT_WORDS: Final[dict[type[Report], str | Callable[[Any], str]]] = {
     CopyConflict: lambda r: Phrase(
         "Copies of the shoe's message {n} differ, so that none can be trusted: {bodies}.",
         n=r.device_seq,
-        bodies=" / ".join(r.bodies),
+        bodies=" against ".join(r.bodies),
     ),
 }
 """Kind of report to its sentence."""

@@ -115,7 +115,7 @@ def narrate_wager(
         wager=line.wager,
         seat=line.seat,
         bet=line.bet,
-        name=Phrase(_NAMES[line.kind], bet=bet_name(line.bet)),
+        name=_name(line),
         result=line.result,
         why=_why(line),
         sums=tuple(_sums(line, rulebook, currency)),
@@ -170,8 +170,12 @@ def _why(line: SettlementLine) -> str:
     return Phrase("won: {came}", came=Phrase(words.wins) if line.category == "win" else came)
 
 
-_NAMES: Final = {"chips": "{bet}", "promo": "{bet} (token)", "toke": "{bet} (for the dealer)"}
-"""A wager's name by the kind of its stake."""
+def _name(line: SettlementLine) -> str:
+    """Return a wager's name; a stake that is no patron's chips is named too."""
+    name = bet_name(line.bet)
+    if line.kind == "promo":
+        return Phrase("{bet} (token)", bet=name)
+    return Phrase("{bet} (for the dealer)", bet=name) if line.kind == "toke" else name
 
 
 def _sums(line: SettlementLine, rulebook: Rulebook | None, currency: Currency) -> Sequence[str]:
