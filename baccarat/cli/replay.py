@@ -13,7 +13,7 @@ from baccarat.history.log_facts import missing_rulebook, parse_at, replay, state
 from baccarat.pages.coup_page import coup_page
 from baccarat.pages.narrative_text import list_text, state_text, story_text, what_if_text
 from baccarat.rulebooks.editions import available_rulebooks_with_warnings
-from displays.http.words import DEFAULT_LANGUAGE, load_words
+from displays.http.words import DEFAULT_LANGUAGE, LANGUAGES, load_words
 from events.cards import Card
 from events.errors import InputError
 from events.log.reader import LogReader, reading
@@ -49,16 +49,19 @@ _LISTED_MOST = 12  # coups listed in the error when the requested one does not e
 @click.option("--calls", is_flag=True, help="With --coup: also what the dealer calls.")
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path),
               help="Write the coup as a page that can be printed.")  # fmt: skip
+@click.option("--language", type=click.Choice(list(LANGUAGES)), default=DEFAULT_LANGUAGE,
+              show_default=True, help="Of the page that --html writes.")  # fmt: skip
 @click.option("--rulebook", "files", multiple=True, metavar="FILE.toml",
               help="One that is neither beside LOG nor shipped; repeatable.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-def replay_command(
+def replay_command(  # noqa: PLR0913, PLR0917 - an argument an option
     log: Path,
     coup: str | None,
     at: str | None,
     changes: tuple[str, ...],
     calls: bool,
     html: Path | None,
+    language: str,
     files: tuple[str, ...],
     as_json: bool,
 ) -> None:
@@ -81,7 +84,7 @@ def replay_command(
             _list(source, books, as_json=as_json)
         else:
             record = _record(source, coup or _coup_at(source, min(asked)))
-            _print_coup(record, source, books, asked, html, calls=calls, as_json=as_json)
+            _print_coup(record, source, books, asked, html, language, calls=calls, as_json=as_json)
 
 
 def _print_coup(
@@ -90,6 +93,7 @@ def _print_coup(
     books: Mapping[str, Rulebook],
     asked: Mapping[int, Card],
     html: Path | None,
+    language: str,
     *,
     calls: bool,
     as_json: bool,
@@ -103,7 +107,7 @@ def _print_coup(
         found = what_if(record, asked, book)
     story = narrate_coup(record, origin=source.origin, rulebooks=books)
     if html is not None:
-        write_whole(html, coup_page(story, found).encode(), "--html")
+        write_whole(html, coup_page(story, found, language).encode(), "--html")
         shown.say(f"{html}: the page of coup {record.coup.id}", err=True)
     told = coup_calls(record)
     if as_json:

@@ -11,7 +11,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from baccarat.pages.printed import page_template
+from baccarat.pages.printed import Told, page_template
+from displays.http.words import DEFAULT_LANGUAGE, load_record_words
 from events.money import Currency
 from table_core.history.what_if import WhatIf
 from table_core.narrative.coup import CoupNarrative
@@ -38,16 +39,23 @@ class _Step(Struct, frozen=True, kw_only=True):
     mark: str
 
 
-def coup_page(story: CoupNarrative, what_if: WhatIf | None = None) -> str:
+def coup_page(
+    story: CoupNarrative, what_if: WhatIf | None = None, language: str = DEFAULT_LANGUAGE
+) -> str:
     """Return the page of a coup as self-contained HTML.
 
     Args:
         story: the coup's narrative.
         what_if: printed next to it, if requested.
+        language: the tag of the page's language; what people typed stays as they typed it.
     """
-    return page_template(_TEMPLATE, _filters()).render(
+    told = Told(load_record_words(language), story.spoken | (what_if.spoken if what_if else {}))
+    return page_template(_TEMPLATE, _filters() | {"said": told.said}).render(
+        language=language,
+        t=told.template,
+        said=told.said,
         story=story,
-        lead=_lead(story),
+        lead=_lead(story, told),
         settlements=sorted(story.settlements, key=lambda each: not each.in_force),
         steps=tuple(_steps(story.lines)),
         marks=_MARKS,
@@ -57,19 +65,19 @@ def coup_page(story: CoupNarrative, what_if: WhatIf | None = None) -> str:
     )
 
 
-class _Told(Struct, frozen=True):
+class _Shown(Struct, frozen=True):
     """What `tell_coup` shows, as far as the page needs it."""
 
     story: CoupNarrative
 
 
-def told_coup_page(shown: object) -> str:
-    """Return the page of a coup from what `tell_coup` shows of it.
+def told_coup_page(shown: object, language: str) -> str:
+    """Return the page of a coup, in a language, from what `tell_coup` shows of it.
 
     Raises:
         ValueError: that holds no coup.
     """
-    return coup_page(msgspec.convert(shown, _Told).story)
+    return coup_page(msgspec.convert(shown, _Shown).story, language=language)
 
 
 def _filters() -> dict[str, Callable[..., Any]]:
@@ -91,24 +99,28 @@ def _signed(minor: int, currency: Currency) -> str:
     return f"{'+' if minor > 0 else ''}{amount(minor, currency)}"
 
 
-def _lead(story: CoupNarrative) -> str:
+def _lead(story: CoupNarrative, told: Told) -> str:
     """Return the coup in a sentence or two."""
     last = [change for change in story.changes if change.phase == LAST_PHASE]
-    again = ""
-    if last:
-        again = f" It was first settled with another record ({last[0].was}), and corrected since."
-    return f"{_came(story)}{again}"
+    if not last:
+        return _came(story, told)
+    again = " It was first settled with another record ({was}), and corrected since."
+    return _came(story, told) + told.template(again, was=told.said(last[0].was))
 
 
-def _came(story: CoupNarrative) -> str:
-    points = sorted((story.player.total or 0, story.banker.total or 0), reverse=True)
+def _came(story: CoupNarrative, told: Told) -> str:
+    most, least = sorted((story.player.total or 0, story.banker.total or 0), reverse=True)
     if story.phase == "voided":
-        return f"This coup does not count. Reason: {story.reason}."
+        return told.template("This coup does not count. Reason: {reason}.", reason=story.reason)
     if story.phase != "settled":
-        return f"This coup is not over: it is {story.phase}. Nothing is paid while it is so."
-    if story.result == "tie":
-        return f"The coup was a tie, {points[0]} to {points[1]}."
-    return f"{(story.result or '').capitalize()} won, {points[0]} to {points[1]}."
+        says = "This coup is not over: it is {phase}. Nothing is paid while it is so."
+        return told.template(says, phase=told.template(story.phase))
+    says = {
+        "tie": "The coup was a tie, {points} to {other}.",
+        "player": "Player won, {points} to {other}.",
+        "banker": "Banker won, {points} to {other}.",
+    }[story.result or "tie"]
+    return told.template(says, points=most, other=least)
 
 
 def _steps(lines: Sequence[TimelineLine]) -> Iterator[_Step]:

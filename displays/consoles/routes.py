@@ -47,7 +47,7 @@ COMMAND_MS: Final = 5_000
 """A command lives so long: its page has given it up by then (docs/develop/adr/0058)."""
 _PROVE: Final = "prove_coup"
 _TELL: Final = "tell_coup"
-CoupPrinter = Callable[[object], str]
+CoupPrinter = Callable[[object, str], str]
 """Renders the page to print of a coup, from what `tell_coup` shows; `ValueError` if it cannot."""
 _NAME: Final = re.compile(r"[a-z0-9_.-]{1,160}\Z")
 
@@ -85,7 +85,13 @@ async def evidence_file(desk: ConsoleRequestClient, person: str, coup: str) -> R
 
 
 async def printed_coup(
-    desk: ConsoleRequestClient, person: str, coup: str, printer: CoupPrinter, *, save: bool
+    desk: ConsoleRequestClient,
+    person: str,
+    coup: str,
+    printer: CoupPrinter,
+    *,
+    language: str,
+    save: bool,
 ) -> Response:
     """Return a coup's page to print, the table's refusal, or the error that it did not answer.
 
@@ -94,6 +100,7 @@ async def printed_coup(
         person: the user who requests it; the table decides whether that user may.
         coup: the coup's id, as requested.
         printer: renders the page.
+        language: of the page.
         save: whether the browser is to save the page as a file.
     """
     try:
@@ -103,7 +110,7 @@ async def printed_coup(
     if answer.result == ANSWER_REFUSED:
         return JSONResponse(msgspec.to_builtins(answer))
     try:
-        page = printer(answer.shown)
+        page = printer(answer.shown, language)
     except ValueError:
         return text_response("the table's answer holds no coup", 502)
     headers = {"cache-control": "no-store", "content-security-policy": _PRINTED}
@@ -434,7 +441,8 @@ class ConsoleRoutes:
         if self._printer is None:
             return text_response("this server prints no coups", 404)
         save = "save" in request.query_params
-        return await printed_coup(self._desk, *asked, self._printer, save=save)
+        language = self._pages.language(request)
+        return await printed_coup(self._desk, *asked, self._printer, language=language, save=save)
 
     def _asks_for_coup(self, request: Request) -> tuple[str, str] | Response:
         """Return the person and the coup, or why that person may not have it."""

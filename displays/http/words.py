@@ -7,7 +7,13 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["DEFAULT_LANGUAGE", "LANGUAGES", "choose_language", "load_words"]
+__all__ = [
+    "DEFAULT_LANGUAGE",
+    "LANGUAGES",
+    "choose_language",
+    "load_record_words",
+    "load_words",
+]
 
 DEFAULT_LANGUAGE: Final = "en"
 _SUFFIX: Final = ".json"
@@ -18,6 +24,15 @@ _WORDS: Final = files("displays").joinpath("static", "words")
 def load_words(language: str) -> Mapping[str, str]:
     """Return the texts of one language by key."""
     text = _WORDS.joinpath(f"{language}{_SUFFIX}").read_bytes()
+    return msgspec.json.decode(text, type=dict[str, str])
+
+
+@cache
+def load_record_words(language: str) -> Mapping[str, str]:
+    """Return the templates of a coup's record in one language by the English one."""
+    if language == DEFAULT_LANGUAGE:
+        return {}
+    text = _WORDS.joinpath("record", f"{language}{_SUFFIX}").read_bytes()
     return msgspec.json.decode(text, type=dict[str, str])
 
 

@@ -105,6 +105,7 @@ ROWS: Final[tuple[Row, ...]] = (
     Row("realign", cards.Realign, _SUPERVISOR, Decider.CARDS),
     Row("resolve_irregularity", cards.ResolveIrregularity, _PIT, Decider.CARDS),
     Row("replace_shoe", shoe.ReplaceShoe, _SUPERVISOR, Decider.SHOE),
+    Row("call_supervisor", staff.CallSupervisor, _PIT, Decider.STAFF),
     Row("acknowledge_alarm", staff.AcknowledgeAlarm, _PIT | {"technician"}, Decider.STAFF),
     Row("clear_shoe_error", shoe.ClearShoeError, _SUPERVISOR | {"technician"}, Decider.SHOE),
     Row("assign_dealer", staff.AssignDealer, _SUPERVISOR, Decider.STAFF),

@@ -1,8 +1,8 @@
-"""Commands about the people at the table: who deals, and who has seen an alarm."""
+"""Commands about the people at the table: who deals, who is wanted, who has seen an alarm."""
 
 from events.commands.base import Command
 
-__all__ = ["AcknowledgeAlarm", "AssignDealer"]
+__all__ = ["AcknowledgeAlarm", "AssignDealer", "CallSupervisor"]
 
 
 class AssignDealer(Command, frozen=True, kw_only=True):
@@ -10,6 +10,12 @@ class AssignDealer(Command, frozen=True, kw_only=True):
 
     dealer: str
     supervisor: str | None = None
+
+
+class CallSupervisor(Command, frozen=True, kw_only=True):
+    """The dealer wants a supervisor at the table; an alarm says so until it is acknowledged."""
+
+    reason: str = ""
 
 
 class AcknowledgeAlarm(Command, frozen=True, kw_only=True):

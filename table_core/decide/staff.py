@@ -1,17 +1,19 @@
-"""Commands about the people at the table: who deals, and who has seen an alarm. Pure."""
+"""Commands about the people at the table: who deals, who is wanted, and alarms seen. Pure."""
 
 from typing import Final
 
-from events.commands.staff import AcknowledgeAlarm, AssignDealer
+from events.commands.staff import AcknowledgeAlarm, AssignDealer, CallSupervisor
 from events.types.irregularities import DealerAssigned
-from events.types.table import AlarmCleared
+from events.types.table import AlarmCleared, AlarmRaised
 from table_core.decide.decision import DecisionContext, Handlers, Offers
 from table_core.decide.shoe_doubts import HELD_ALARM
 from table_core.refusals import Decision, refuse
 from table_core.state.shoe import BURN_ALARM
 from table_core.state.table import TableState
 
-__all__ = ["HANDLERS", "OFFERS", "acknowledge_alarm", "assign_dealer"]
+__all__ = ["HANDLERS", "OFFERS", "acknowledge_alarm", "assign_dealer", "call_supervisor"]
+
+_CALLED: Final = "supervisor_called"
 
 
 def assign_dealer(_: TableState, command: AssignDealer, __: DecisionContext) -> Decision:
@@ -19,6 +21,14 @@ def assign_dealer(_: TableState, command: AssignDealer, __: DecisionContext) -> 
     if not command.dealer.strip():
         return refuse("invalid_dealer", "name the dealer by the house's reference")
     return (DealerAssigned(dealer=command.dealer, supervisor=command.supervisor),)
+
+
+def call_supervisor(state: TableState, command: CallSupervisor, _: DecisionContext) -> Decision:
+    """The dealer wants a supervisor at the table."""
+    if any(each.name == _CALLED for each in state.alarms):
+        return refuse("already_called", "a supervisor has been called, and has not yet come")
+    wanted = command.reason or "the dealer gives no reason"
+    return (AlarmRaised(alarm=_CALLED, text=f"the dealer asks for a supervisor: {wanted}"),)
 
 
 def acknowledge_alarm(state: TableState, command: AcknowledgeAlarm, _: DecisionContext) -> Decision:
@@ -33,6 +43,7 @@ def acknowledge_alarm(state: TableState, command: AcknowledgeAlarm, _: DecisionC
 
 HANDLERS: Final[Handlers] = {
     AssignDealer: assign_dealer,
+    CallSupervisor: call_supervisor,
     AcknowledgeAlarm: acknowledge_alarm,
 }
 OFFERS: Final = Offers()

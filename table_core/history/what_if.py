@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from events.cards import Card, Hand, parse_card
 from events.errors import InputError
@@ -22,7 +22,15 @@ from events.types.table import (
     TableEvent,
     Wager,
 )
-from table_core.narrative.formatting import explain, face, faces, place_name
+from table_core.narrative.formatting import (
+    Phrase,
+    Spoken,
+    explain,
+    face,
+    faces,
+    place_name,
+    spoken,
+)
 from table_core.narrative.wager_outcome import WagerNarrative, narrate_wager
 from table_core.replay.coup_events import CoupRecord
 from table_core.rules.draw import Outcome, hand_due, judge_hands
@@ -88,6 +96,7 @@ class WhatIf(Struct, frozen=True, kw_only=True):
         instead: the coup with the other card.
         sequence: each difference in the drawing, a sentence each; empty where there is none.
         wagers: those placed, in the order they were placed.
+        spoken: how each English text above was put together, for other languages.
     """
 
     coup: str
@@ -96,6 +105,7 @@ class WhatIf(Struct, frozen=True, kw_only=True):
     instead: WhatIfSide
     sequence: tuple[str, ...]
     wagers: tuple[WhatIfWager, ...]
+    spoken: dict[str, Spoken] = {}
 
 
 def parse_change(text: str) -> tuple[int, Card]:
@@ -125,7 +135,8 @@ def what_if(record: CoupRecord, changes: Mapping[int, Card], rulebook: Rulebook)
         _refuse_nonsense(record, position, place, dealt, card)
         replaced[place] = card
         was = dealt.card if dealt else None
-        said.append(f"{place_name(*place)}: {face(card)} instead of {face(was)}")
+        says = "{place}: {card} instead of {was}"
+        said.append(Phrase(says, place=place_name(*place), card=face(card), was=face(was)))
     before = _side(_by_hand(cards))
     known = [
         DealtCard(d.hand, d.number, replaced.get((d.hand, d.number), d.card), None, d.source)
@@ -134,7 +145,7 @@ def what_if(record: CoupRecord, changes: Mapping[int, Card], rulebook: Rulebook)
     known = list(takewhile(lambda d: d.card is not None, known))
     hands, left = _deal([d.card for d in known if d.card is not None])
     after = _side(hands)
-    return WhatIf(
+    found = WhatIf(
         coup=record.id,
         changes=tuple(said),
         happened=before,
@@ -142,6 +153,9 @@ def what_if(record: CoupRecord, changes: Mapping[int, Card], rulebook: Rulebook)
         sequence=tuple(_sequence(known, hands, left, len(known) < len(cards))),
         wagers=_wagers(record, after, rulebook),
     )
+    phrases: dict[str, Spoken] = {}
+    plain: WhatIf = spoken(found, phrases)
+    return structs.replace(plain, spoken=phrases)
 
 
 # ---- the card at a position ----
@@ -243,27 +257,32 @@ def _sequence(
     unknown: bool,
 ) -> list[str]:
     """Return the differences in the drawing, as sentences."""
-    said = []
+    said: list[str] = []
     if left:
-        was = ", ".join(place_name(d.hand, d.number) for d in known[-len(left) :])
-        said.append(
-            f"{faces(left)} ({was}) would not have been due: the deal would have ended before it."
-        )
+        was = tuple(place_name(d.hand, d.number) for d in known[-len(left) :])
+        says = "{cards} ({places}) would not have been due: the deal would have ended before it."
+        said.append(Phrase(says, cards=faces(left), places=was))
     dealt = known[: len(known) - len(left)]
     for card, (hand, number) in zip(dealt, _places(hands), strict=True):
         if (card.hand, card.number) != (hand, number):
-            said.append(
-                f"The card drawn as {place_name(card.hand, card.number)} "
-                f"would have been {place_name(hand, number)}."
-            )
+            says = "The card drawn as {was} would have been {place}."
+            was_there, there = place_name(card.hand, card.number), place_name(hand, number)
+            said.append(Phrase(says, was=was_there, place=there))
     missing, _ = hand_due(hands[Hand.PLAYER], hands[Hand.BANKER])
     if missing is not None:
-        why = "its face is not known" if unknown else "no card was drawn for it"
-        said.append(
-            f"{place_name(missing, len(hands[missing]) + 1)} would have been due, and {why}: "
-            "how the coup would have ended cannot be said."
-        )
+        due = place_name(missing, len(hands[missing]) + 1)
+        said.append(Phrase(_UNKNOWN if unknown else _NOT_DRAWN, place=due))
     return said
+
+
+_UNKNOWN: Final = (
+    "{place} would have been due, and its face is not known: how the coup would have ended "
+    "cannot be said."
+)
+_NOT_DRAWN: Final = (
+    "{place} would have been due, and no card was drawn for it: how the coup would have ended "
+    "cannot be said."
+)
 
 
 def _places(hands: Mapping[Hand, Sequence[Card]]) -> list[_CardPlace]:

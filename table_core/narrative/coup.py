@@ -5,12 +5,12 @@ It is derived from the coup's events alone, so the same events give the same nar
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from events.cards import Card, Hand, total
+from events.cards import Card, Hand, Winner, total
 from events.money import UNKNOWN_CURRENCY, Currency
 from events.types.table import CoupSettled, Settlement
-from table_core.narrative.formatting import explain, faces, who
+from table_core.narrative.formatting import Phrase, Spoken, explain, faces, spoken, who
 from table_core.narrative.timeline import TimelineLine, narrate_event
 from table_core.narrative.wager_outcome import (
     SeatChange,
@@ -151,6 +151,7 @@ class CoupNarrative(Struct, frozen=True, kw_only=True):
         settlements: all of them, reversed ones included.
         changes: each revision, compared with the settlement it reversed.
         seats: the amounts each seat laid and received, by the settlements in force.
+        spoken: how each English text above was put together, for other languages.
     """
 
     site: str
@@ -180,6 +181,7 @@ class CoupNarrative(Struct, frozen=True, kw_only=True):
     settlements: tuple[SettlementNarrative, ...]
     changes: tuple[SettlementChange, ...]
     seats: tuple[SeatMoney, ...]
+    spoken: dict[str, Spoken] = {}
 
     @property
     def money(self) -> Currency:
@@ -212,7 +214,7 @@ def narrate_coup(
     ended = next((m for m in record.moments if m.after is record.end), None)
     hands = {hand: tuple(d.card for d in record.cards if d.hand is hand) for hand in Hand}
     completed = coup.completed.winner.value if coup.completed else None
-    return CoupNarrative(
+    story = CoupNarrative(
         site=site,
         table=table,
         coup=record.id,
@@ -241,6 +243,9 @@ def narrate_coup(
         changes=tuple(_changes(record)),
         seats=_seats(record),
     )
+    phrases: dict[str, Spoken] = {}
+    plain: CoupNarrative = spoken(story, phrases)
+    return structs.replace(plain, spoken=phrases)
 
 
 def _lines(record: CoupRecord, currency: Currency) -> Iterator[TimelineLine]:
@@ -303,7 +308,7 @@ def _changes(record: CoupRecord) -> Iterator[SettlementChange]:
             at=moment.fact.at,
             who=who(moment.fact.actor),
             reason=_reason(record.moments, moment.fact.cause),
-            was=_stood(before) if before else "not settled",
+            was=_stood(before) if before else Phrase("not settled"),
             now=_stood(after),
             seats=seats,
             difference=sum(seat.difference for seat in seats),
@@ -316,14 +321,19 @@ def _reason(moments: Sequence[Moment], cause: str) -> str:
     return next((reason for reason in reasons if reason), "")
 
 
-def _stood(settlement: Settlement) -> str:
+def _stood(settlement: Settlement) -> Phrase:
     s = settlement
-    hands = (
-        f"Player {faces(s.player)} = {s.player_total}, Banker {faces(s.banker)} = {s.banker_total}"
+    hands = Phrase(
+        "Player {player} = {player_total}, Banker {banker} = {banker_total}",
+        player=faces(s.player),
+        player_total=s.player_total,
+        banker=faces(s.banker),
+        banker_total=s.banker_total,
     )
     if s.phase == INITIAL_PHASE or s.winner is None:
         return hands
-    return f"{hands}: {'a tie' if s.winner.value == 'tie' else s.winner.value.capitalize()}"
+    winner = "a tie" if s.winner is Winner.TIE else s.winner.value.capitalize()
+    return Phrase("{hands}: {winner}", hands=hands, winner=Phrase(winner))
 
 
 def _seats(record: CoupRecord) -> tuple[SeatMoney, ...]:

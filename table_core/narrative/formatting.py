@@ -1,10 +1,15 @@
-"""Cards, places, money and people in words, for timelines and pages that strangers read. Pure."""
+"""Cards, places, money and people in words, for timelines and pages that strangers read. Pure.
+
+The words are English. A text made of `Phrase`s can be said in another language: `spoken` tells how
+it was put together.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, Literal
+from string import Formatter
+from typing import Any, Final, Literal, Self
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from events.cards import Card, Hand, total
 from events.money import Currency
@@ -15,11 +20,14 @@ from table_core.rules.draw import NATURAL
 __all__ = [
     "DRAW_WORDS",
     "EventWords",
+    "Phrase",
+    "Spoken",
     "Tone",
     "WordsOf",
     "amount",
     "card_name",
     "decided",
+    "draw_rule",
     "exact_amount",
     "explain",
     "face",
@@ -28,8 +36,68 @@ __all__ = [
     "list_fields",
     "place_name",
     "plain_words",
+    "reason",
+    "spoken",
     "who",
 ]
+
+
+class Phrase(str):
+    """An English text that remembers its template and the values in it.
+
+    A value is a text, another phrase, or a row of them, which is shown with commas.
+    """
+
+    template: str
+    values: Mapping[str, object]
+    __slots__ = ("template", "values")
+
+    def __new__(cls, template: str, /, **values: object) -> Self:
+        """Fill the template."""
+        shown = {name: _shown(value) for name, value in values.items()}
+        made = super().__new__(cls, template.format(**shown))
+        made.template, made.values = template, values
+        return made
+
+
+def _shown(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+class Spoken(Struct, frozen=True):
+    """How a text was put together.
+
+    Args:
+        template: in English, with the names of the values in braces.
+        values: each a text or a row of texts, which may be templates with values themselves.
+    """
+
+    template: str
+    values: dict[str, str | tuple[str, ...]] = {}
+
+
+def spoken(value: Any, into: dict[str, Spoken]) -> Any:
+    """Return a copy with plain texts in place of phrases; note each phrase's template by its text.
+
+    Args:
+        value: a struct, a tuple, a phrase, or what holds no phrase.
+        into: receives the phrases, and those within them.
+    """
+    if isinstance(value, Phrase):
+        values = {name: spoken(each, into) for name, each in value.values.items()}
+        into[str(value)] = Spoken(
+            value.template,
+            {n: v if isinstance(v, tuple) else str(v) for n, v in values.items()},
+        )
+        return str(value)
+    if isinstance(value, tuple):
+        return tuple(spoken(each, into) for each in value)
+    if isinstance(value, Struct):
+        return structs.replace(
+            value, **{name: spoken(each, into) for name, each in structs.asdict(value).items()}
+        )
+    return value
+
 
 Tone = Literal["plain", "card", "money", "trouble", "decision"]
 """The subject of a line: in `trouble` something went wrong, in a `decision` a person decided."""
@@ -53,14 +121,33 @@ WordsOf = Callable[[Any, Moment, Currency], EventWords]
 """Makes the words of one type of event from the event, the moment around it, and the currency."""
 
 
-def plain_words(says: Callable[[Any], str], tone: Tone = "plain") -> WordsOf:
-    """Return a function for an event that one sentence describes completely."""
-    return lambda event, _, __: EventWords(says(event), (), tone)
+def plain_words(says: str | Callable[[Any], str], tone: Tone = "plain") -> WordsOf:
+    """Return a function for an event that one sentence describes completely.
+
+    Args:
+        says: makes the sentence of the event; or its template, with names of the event's fields.
+        tone: of the line.
+    """
+    return lambda event, _, __: EventWords(_sentence(says, event), (), tone)
 
 
-def decided(says: Callable[[Any], str]) -> WordsOf:
+def _sentence(says: str | Callable[[Any], str], event: Any) -> str:
+    if not isinstance(says, str):
+        return says(event)
+    names = [name for _, name, _, _ in Formatter().parse(says) if name]
+    return Phrase(says, **{name: getattr(event, name) for name in names})
+
+
+def decided(says: str | Callable[[Any], str]) -> WordsOf:
     """Return a function for a person's decision: one sentence, and the reason."""
-    return lambda event, _, __: EventWords(says(event), (f"reason: {event.reason}",), "decision")
+    return lambda event, _, __: EventWords(
+        _sentence(says, event), (reason(event.reason),), "decision"
+    )
+
+
+def reason(given: str) -> Phrase:
+    """Return the line that gives a person's reason."""
+    return Phrase("reason: {reason}", reason=given)
 
 
 def list_fields(event: TableEvent, _: Moment, __: Currency) -> EventWords:
@@ -86,13 +173,15 @@ _OWN: Final = {"shoe": "the shoe", "core": "the table"}
 def face(card: Card | None) -> str:
     """Return a face as it is printed, `10♦`; a card without one is face down."""
     if card is None:
-        return "a card face down"
+        return Phrase("a card face down")
     return f"{'10' if card.rank == 'T' else card.rank}{_SUITS[card.suit]}"
 
 
 def card_name(card: Card) -> str:
     """Return a card's spoken name: `ten of diamonds`."""
-    return f"{_RANK_NAMES.get(card.rank, card.rank)} of {_SUIT_NAMES[card.suit]}"
+    return Phrase(
+        f"{{rank}} of {_SUIT_NAMES[card.suit]}", rank=Phrase(_RANK_NAMES.get(card.rank, card.rank))
+    )
 
 
 def faces(cards: Iterable[Card | None]) -> str:
@@ -102,12 +191,12 @@ def faces(cards: Iterable[Card | None]) -> str:
 
 def hand_name(hand: Hand) -> str:
     """Return `Player` or `Banker`."""
-    return hand.value.capitalize()
+    return Phrase(hand.value.capitalize())
 
 
 def place_name(hand: Hand, number: int) -> str:
     """Return the name of a place: `Player's first card`."""
-    return f"{hand_name(hand)}'s {_ORDINALS.get(number, str(number))} card"
+    return Phrase(f"{hand_name(hand)}'s {_ORDINALS.get(number, str(number))} card")
 
 
 def amount(minor: int, currency: Currency) -> str:
@@ -129,7 +218,9 @@ def exact_amount(numerator: int, denominator: int, currency: Currency) -> str:
 def who(actor: str) -> str:
     """Return the name of an envelope's actor: `the shoe`, `dealer`, `d-17 (through pit)`."""
     user, through, person = actor.partition(":")
-    return f"{person} (through {user})" if through else _OWN.get(actor, actor)
+    if through:
+        return Phrase("{person} (through {user})", person=person, user=user)
+    return Phrase(_OWN[actor]) if actor in _OWN else actor
 
 
 _TWO: Final = 2
@@ -167,25 +258,40 @@ def explain(
     """
     hands = {Hand.PLAYER: player, Hand.BANKER: banker}
     naturals = [
-        f"{hand.value.capitalize()}'s {total(cards[:_TWO])}"
+        (hand, total(cards[:_TWO]))
         for hand, cards in hands.items()
         if total(cards[:_TWO]) in NATURAL
     ]
     return tuple(
-        f"{rule.hand.value.capitalize()} {'draws' if rule.draws else 'takes no third card'}: "
-        + (_natural(naturals) if rule.rule == _NATURAL else _figures(rule, hands, player))
+        Phrase(
+            "{hand} draws: {why}" if rule.draws else "{hand} takes no third card: {why}",
+            hand=hand_name(rule.hand),
+            why=_natural(naturals) if rule.rule == _NATURAL else _figures(rule, hands, player),
+        )
         for rule in rules
         if rule.rule != _INITIAL
     )
 
 
-def _natural(naturals: Sequence[str]) -> str:
-    verb = "is a natural and ends" if len(naturals) == 1 else "are naturals and end"
-    return f"{' and '.join(naturals)} on two cards {verb} the deal"
+def _natural(naturals: Sequence[tuple[Hand, int]]) -> Phrase:
+    (hand, points), *both = naturals
+    if not both:
+        says = "{hand}'s {points} on two cards is a natural and ends the deal"
+        return Phrase(says, hand=hand_name(hand), points=points)
+    says = "Player's {player} and Banker's {banker} on two cards are naturals and end the deal"
+    return Phrase(says, player=points, banker=both[0][1])
 
 
-def _figures(rule: DrawRule, hands: Mapping[Hand, Sequence[Card]], player: Sequence[Card]) -> str:
-    had = f"{total(hands[rule.hand][:_TWO])} on two cards"
+def _figures(
+    rule: DrawRule, hands: Mapping[Hand, Sequence[Card]], player: Sequence[Card]
+) -> Phrase:
+    had, row = total(hands[rule.hand][:_TWO]), draw_rule(rule.rule)
     if rule.hand is Hand.BANKER and len(player) > _TWO:
-        had += f", and Player's third card counts {player[_TWO].points}"
-    return f"{had}. Rule: {DRAW_WORDS.get(rule.rule, rule.rule)}"
+        says = "{had} on two cards, and Player's third card counts {third}. Rule: {rule}"
+        return Phrase(says, had=had, third=player[_TWO].points, rule=row)
+    return Phrase("{had} on two cards. Rule: {rule}", had=had, rule=row)
+
+
+def draw_rule(rule: str) -> str:
+    """Return a row of the draw table in words; the id of one that has none."""
+    return Phrase(DRAW_WORDS[rule]) if rule in DRAW_WORDS else rule

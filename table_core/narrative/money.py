@@ -23,6 +23,7 @@ from events.types.table import (
     CoupMisaligned,
     CoupSettled,
     CoupVoided,
+    Refund,
     ResultConfirmed,
     ResultDisputed,
     TableEvent,
@@ -31,8 +32,15 @@ from events.types.table import (
     WagersWithdrawn,
 )
 from events.types.wagers import AggregateCapped, WagersVoided
-from table_core.narrative.formatting import EventWords, WordsOf, amount, decided
-from table_core.narrative.wager_outcome import bet_words
+from table_core.narrative.formatting import (
+    EventWords,
+    Phrase,
+    WordsOf,
+    amount,
+    decided,
+    reason,
+)
+from table_core.narrative.wager_outcome import bet_name
 from table_core.replay.coup_events import Moment
 from table_core.rules.rulebook import INITIAL_PHASE
 from table_core.rules.rulebook_forms import form_1_decimals
@@ -44,135 +52,176 @@ __all__ = ["MONEY_WORDS"]
 
 
 def _opened(event: BettingOpened, _: Moment, __: Currency) -> EventWords:
-    rules = (f"rulebook {event.rulebook}, file {event.rulebook_hash}",)
+    file = "rulebook {rulebook}, file {hash}"
+    rules = (Phrase(file, rulebook=event.rulebook, hash=event.rulebook_hash),)
     if event.wagerless:
-        return EventWords(
-            "The coup began with a card; nobody had opened betting.", rules, "trouble"
-        )
-    return EventWords("Betting was opened.", rules)
+        says = Phrase("The coup began with a card; nobody had opened betting.")
+        return EventWords(says, rules, "trouble")
+    return EventWords(Phrase("Betting was opened."), rules)
 
 
 def _placed(event: WagersPlaced, _: Moment, currency: Currency) -> EventWords:
     lines = tuple(_wager(wager, currency) for wager in event.wagers)
     if len(lines) == 1:
-        return EventWords(f"A wager was placed, {lines[0]}.", (), "money")
-    return EventWords(f"{len(lines)} wagers were placed.", lines, "money")
+        return EventWords(Phrase("A wager was placed, {wager}.", wager=lines[0]), (), "money")
+    return EventWords(Phrase("{n} wagers were placed.", n=len(lines)), lines, "money")
 
 
 def _withdrawn(event: WagersWithdrawn, moment: Moment, currency: Currency) -> EventWords:
     coup = moment.before.coup
     gone = [w for w in (coup.wagers if coup else ()) if w.id in event.wagers]
     lines = tuple(
-        f"seat {w.seat}: {bet_words(w.bet).name} {amount(w.stake, currency)}" for w in gone
+        Phrase(_LAID, seat=w.seat, bet=bet_name(w.bet), stake=amount(w.stake, currency))
+        for w in gone
     )
-    return EventWords("Wagers were taken back before betting closed.", lines, "money")
+    says = Phrase("Wagers were taken back before betting closed.")
+    return EventWords(says, lines, "money")
 
 
 def _wagers_voided(event: WagersVoided, _: Moment, currency: Currency) -> EventWords:
-    lines = tuple(f"seat {r.seat}: {amount(r.stake, currency)} goes back" for r in event.refunds)
     why = event.code.replace("_", " ")
-    return EventWords(f"Wagers could not stand when betting closed ({why}).", lines, "money")
+    says = Phrase("Wagers could not stand when betting closed ({why}).", why=why)
+    return EventWords(says, _refunds(event.refunds, currency), "money")
+
+
+def _refunds(refunds: Sequence[Refund], currency: Currency) -> tuple[Phrase, ...]:
+    return tuple(
+        Phrase("seat {seat}: {stake} goes back", seat=r.seat, stake=amount(r.stake, currency))
+        for r in refunds
+    )
 
 
 _HASH: Final = 12  # letters of a file's hash that a person compares; the page shows all of them
 _CLOSED_BY: Final = {
-    "first_card": "by the first card",
-    "reveal": "by the first face that was shown",
-    "break": "because the shoe's continuity broke",
+    "first_card": "Betting was closed by the first card.",
+    "reveal": "Betting was closed by the first face that was shown.",
+    "break": "Betting was closed because the shoe's continuity broke.",
+    "dealer": "Betting was closed by the dealer.",
 }
 
 
 def _closed(event: BettingClosed, _: Moment, __: Currency) -> EventWords:
-    return EventWords(f"Betting was closed {_CLOSED_BY.get(event.by, f'by the {event.by}')}.")
+    other = "Betting was closed by the {by}."
+    return EventWords(Phrase(_CLOSED_BY.get(event.by, other), by=event.by))
 
 
 def _confirmed(event: ResultConfirmed, _: Moment, __: Currency) -> EventWords:
     if event.by == "device":
-        return EventWords("The shoe's own result agrees: the coup may be paid.")
+        return EventWords(Phrase("The shoe's own result agrees: the coup may be paid."))
     if event.by == "last_card":
-        return EventWords(
-            "The deal is complete, and this shoe gives no result: the coup may be paid."
-        )
-    return EventWords(
-        "The result was confirmed by hand: the coup may be paid.",
-        (f"reason: {event.reason}",),
-        "decision",
-    )
+        says = "The deal is complete, and this shoe gives no result: the coup may be paid."
+        return EventWords(Phrase(says))
+    says = "The result was confirmed by hand: the coup may be paid."
+    return EventWords(Phrase(says), (reason(event.reason),), "decision")
 
 
 def _disputed(event: ResultDisputed, _: Moment, __: Currency) -> EventWords:
     says = "The shoe's own result is not that of the cards: nothing is paid until a person decides."
-    return EventWords(says, (event.detail,), "trouble")
+    return EventWords(Phrase(says), (event.detail,), "trouble")
 
 
 def _misaligned(event: CoupMisaligned, _: Moment, __: Currency) -> EventWords:
     says = "The cards cannot be vouched for: nothing is paid until a person decides."
-    return EventWords(says, (f"{event.reason.replace('_', ' ')}: {event.detail}",), "trouble")
+    why = f"{event.reason.replace('_', ' ')}: {event.detail}"
+    return EventWords(Phrase(says), (why,), "trouble")
 
 
 def _settled(event: CoupSettled, _: Moment, currency: Currency) -> EventWords:
     s = event.settlement
-    what = "The wagers on the first four cards" if s.phase == INITIAL_PHASE else "The coup"
-    if s.revision == 1:
-        says = f"{what} {'were' if s.phase == INITIAL_PHASE else 'was'} settled."
-    else:
-        says = f"{what}: settled again, revision {s.revision}; {s.reverses} is taken back."
-    totals = (
-        f"staked {amount(s.staked, currency)}, paid {amount(s.paid, currency)}, "
-        f"commission {amount(s.commission, currency)}"
+    says = Phrase(_SETTLED[s.phase == INITIAL_PHASE, s.revision == 1], n=s.revision, was=s.reverses)
+    totals = Phrase(
+        "staked {staked}, paid {paid}, commission {commission}",
+        staked=amount(s.staked, currency),
+        paid=amount(s.paid, currency),
+        commission=amount(s.commission, currency),
     )
-    return EventWords(says, (f"settlement {s.settlement_id}", totals), "money")
+    return EventWords(says, (Phrase("settlement {id}", id=s.settlement_id), totals), "money")
+
+
+_SETTLED: Final = {
+    (True, True): "The wagers on the first four cards were settled.",
+    (True, False): "The wagers on the first four cards: settled again, revision {n}; {was} is "
+    "taken back.",
+    (False, True): "The coup was settled.",
+    (False, False): "The coup: settled again, revision {n}; {was} is taken back.",
+}
+"""By whether it is of the first four cards, and whether it is the first settlement of its phase."""
 
 
 def _voided(event: CoupVoided, _: Moment, currency: Currency) -> EventWords:
-    lines = tuple(f"seat {r.seat}: {amount(r.stake, currency)} goes back" for r in event.refunds)
-    return EventWords("The coup does not count.", (f"reason: {event.reason}", *lines), "decision")
+    lines = _refunds(event.refunds, currency)
+    says = Phrase("The coup does not count.")
+    return EventWords(says, (reason(event.reason), *lines), "decision")
 
 
 def _wager_corrected(event: WagerCorrected, _: Moment, currency: Currency) -> EventWords:
-    was, now = (_wager(w, currency) if w else "no wager" for w in (event.was, event.wager))
-    says = f"A wager was corrected by hand: {now}, not {was}."
-    return EventWords(says, (f"reason: {event.reason}",), "decision")
+    was, now = (_wager(w, currency) if w else Phrase("no wager") for w in (event.was, event.wager))
+    says = Phrase("A wager was corrected by hand: {now}, not {was}.", now=now, was=was)
+    return EventWords(says, (reason(event.reason),), "decision")
 
 
-def _wager(wager: Wager, currency: Currency) -> str:
-    patron = f" for {wager.patron}" if wager.patron else ""
-    kind = "" if wager.kind == "chips" else f" ({wager.kind})"
-    name, stake = bet_words(wager.bet).name, amount(wager.stake, currency)
-    return f"seat {wager.seat}: {name} {stake}{patron}{kind}"
+_LAID: Final = "seat {seat}: {bet} {stake}"
+
+
+def _wager(wager: Wager, currency: Currency) -> Phrase:
+    whose = f"{_LAID} for {{patron}}" if wager.patron else _LAID
+    return Phrase(
+        whose if wager.kind == "chips" else f"{whose} ({{kind}})",
+        seat=wager.seat,
+        bet=bet_name(wager.bet),
+        stake=amount(wager.stake, currency),
+        patron=wager.patron,
+        kind=wager.kind,
+    )
 
 
 def _rulebook_corrected(event: RulebookCorrected, _: Moment, __: Currency) -> EventWords:
-    says = f"The coup is judged by rulebook {event.rulebook}, not {event.was}."
-    now, was = event.rulebook_hash[:_HASH], event.was_hash[:_HASH]
-    hashes = f"by its file, whose SHA-256 begins with {now}; the other's with {was}"
-    return EventWords(says, (f"reason: {event.reason}", hashes), "decision")
+    by = "The coup is judged by rulebook {rulebook}, not {was}."
+    says = Phrase(by, rulebook=event.rulebook, was=event.was)
+    hashes = Phrase(
+        "by its file, whose SHA-256 begins with {now}; the other's with {was}",
+        now=event.rulebook_hash[:_HASH],
+        was=event.was_hash[:_HASH],
+    )
+    return EventWords(says, (reason(event.reason), hashes), "decision")
 
 
 def _capped(event: AggregateCapped, _: Moment, currency: Currency) -> EventWords:
     lines = tuple(
-        f"wager {w.wager}: {amount(w.winnings, currency)} becomes {amount(w.paid, currency)}"
+        Phrase(
+            "wager {wager}: {winnings} becomes {paid}",
+            wager=w.wager,
+            winnings=amount(w.winnings, currency),
+            paid=amount(w.paid, currency),
+        )
         for w in event.wagers
     )
-    scope = "the table" if event.scope == "table" else "a patron"
-    says = f"The most that {scope} may win in a coup is {amount(event.maximum, currency)}."
-    return EventWords(says, lines, "money")
+    says = (
+        "The most that the table may win in a coup is {maximum}."
+        if event.scope == "table"
+        else "The most that a patron may win in a coup is {maximum}."
+    )
+    return EventWords(Phrase(says, maximum=amount(event.maximum, currency)), lines, "money")
 
 
-def _payers(amounts: Sequence[PayerAmount], code: str, currency: Currency) -> tuple[str, ...]:
+def _payers(amounts: Sequence[PayerAmount], code: str, currency: Currency) -> tuple[Phrase, ...]:
     """Return a line a payer; amounts in the currency of this code, empty for the coup's."""
     if code not in {"", currency.code}:
         currency = Currency(code, form_1_decimals(code))
     return tuple(
-        f"seat {each.seat}{f', {each.patron}' if each.patron else ''}: "
-        f"{amount(each.amount, currency)}"
+        Phrase(
+            "seat {seat}, {patron}: {sum}" if each.patron else "seat {seat}: {sum}",
+            seat=each.seat,
+            patron=each.patron,
+            sum=amount(each.amount, currency),
+        )
         for each in amounts
     )
 
 
 def _commission(says: str) -> WordsOf:
     return lambda event, _, currency: EventWords(
-        says, _payers(event.amounts, event.currency, currency), "money"
+        Phrase(says), _payers(event.amounts, event.currency, currency), "money"
     )
 
 
@@ -185,12 +234,14 @@ _REFUNDED: Final = {
 
 def _refunded(event: CommissionRefunded, _: Moment, currency: Currency) -> EventWords:
     payers = _payers(event.amounts, event.currency, currency)
-    return EventWords(_REFUNDED[event.method], (f"reason: {event.reason}", *payers), "money")
+    says = Phrase(_REFUNDED[event.method])
+    return EventWords(says, (reason(event.reason), *payers), "money")
 
 
 def _given_up(event: CommissionUncollected, _: Moment, currency: Currency) -> EventWords:
     seats = _payers(event.amounts, event.currency, currency)
-    return EventWords("Commission was given up.", (f"reason: {event.reason}", *seats), "decision")
+    says = Phrase("Commission was given up.")
+    return EventWords(says, (reason(event.reason), *seats), "decision")
 
 
 MONEY_WORDS: Final[dict[type[TableEvent], WordsOf]] = {
@@ -204,9 +255,7 @@ MONEY_WORDS: Final[dict[type[TableEvent], WordsOf]] = {
     ResultConfirmed: _confirmed,
     ResultDisputed: _disputed,
     CoupMisaligned: _misaligned,
-    CoupRealigned: decided(
-        lambda _: "A person vouches for the cards as they stand here; the coup goes on."
-    ),
+    CoupRealigned: decided("A person vouches for the cards as they stand here; the coup goes on."),
     CoupSettled: _settled,
     CoupVoided: _voided,
     AggregateCapped: _capped,

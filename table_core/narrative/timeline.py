@@ -17,6 +17,7 @@ from table_core.narrative.cards import CARD_WORDS
 from table_core.narrative.chips import CHIP_WORDS
 from table_core.narrative.formatting import (
     EventWords,
+    Phrase,
     Tone,
     WordsOf,
     decided,
@@ -103,36 +104,46 @@ def _raw(event: TableEvent) -> RawBytes | None:
 
 
 def _alarm(event: AlarmRaised, _: Moment, __: Currency) -> EventWords:
-    return EventWords(f"Alarm: {event.text}.", (f"alarm {event.alarm}",), "trouble")
+    details = (Phrase("alarm {name}", name=event.alarm),)
+    return EventWords(Phrase("Alarm: {text}.", text=event.text), details, "trouble")
 
 
 def _assigned(event: DealerAssigned, _: Moment, __: Currency) -> EventWords:
-    under = f", under supervisor {event.supervisor}" if event.supervisor else ""
-    return EventWords(f"From here on {event.dealer} deals{under}.")
+    says = (
+        "From here on {dealer} deals, under supervisor {supervisor}."
+        if event.supervisor
+        else "From here on {dealer} deals."
+    )
+    return EventWords(Phrase(says, dealer=event.dealer, supervisor=event.supervisor))
 
 
 _WORDS: Final[dict[type[TableEvent], WordsOf]] = {
     **CARD_WORDS,
     **MONEY_WORDS,
     **CHIP_WORDS,
-    RulebookAdopted: plain_words(lambda e: f"From here on coups are played by {e.rulebook}."),
-    BooksClosed: plain_words(
-        lambda e: f"The books of shoe {e.shoe} are closed at position {e.size}."
-    ),
-    CheckpointKeyChanged: plain_words(lambda e: f"From here on checkpoints are signed by {e.key}."),
+    RulebookAdopted: plain_words("From here on coups are played by {rulebook}."),
+    BooksClosed: plain_words("The books of shoe {shoe} are closed at position {size}."),
+    CheckpointKeyChanged: plain_words("From here on checkpoints are signed by {key}."),
     LogAdopted: plain_words(
-        lambda e: f"{e.by or 'The table'} adopted the {e.size:,} events before: {e.reason}."
+        lambda e: Phrase(
+            "{by} adopted the {size} events before: {reason}.",
+            by=e.by or Phrase("The table"),
+            size=f"{e.size:,}",
+            reason=e.reason,
+        )
     ),
     AlarmRaised: _alarm,
-    AlarmCleared: plain_words(lambda e: f"The alarm {e.alarm} is over."),
+    AlarmCleared: plain_words("The alarm {alarm} is over."),
     IrregularityRecorded: decided(
-        lambda e: f"An irregularity is on record: {e.kind.replace('_', ' ')}."
+        lambda e: Phrase("An irregularity is on record: {kind}.", kind=e.kind.replace("_", " "))
     ),
     CorrectionAcknowledged: plain_words(
-        lambda e: f"The chips of the correction of coup {e.coup} were moved.", "decision"
+        "The chips of the correction of coup {coup} were moved.", "decision"
     ),
     DealerAssigned: _assigned,
     ShoeErrorCleared: decided(
-        lambda e: f"The shoe's error is over, a person says: {e.code.replace('_', ' ')}."
+        lambda e: Phrase(
+            "The shoe's error is over, a person says: {code}.", code=e.code.replace("_", " ")
+        )
     ),
 }

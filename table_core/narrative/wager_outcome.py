@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from events.money import Currency, Odds, parse_odds, scale
 from events.types.table import Settlement, SettlementLine
-from table_core.narrative.formatting import amount, exact_amount
+from table_core.narrative.formatting import Phrase, amount, exact_amount
 from table_core.rules.rulebook import PUSH, Rulebook
 from table_core.rules.wagers import BET_KINDS, HOUSE, BetKind
 
@@ -22,6 +22,7 @@ __all__ = [
     "DOCUMENTS",
     "SeatChange",
     "WagerNarrative",
+    "bet_name",
     "bet_words",
     "category_words",
     "differences",
@@ -47,8 +48,14 @@ def bet_words(bet: str) -> BetKind:
 def category_words(bet: str, category: str) -> str:
     """Return what came for this bet, as a settlement line names it; else the category's id."""
     if category == PUSH:
-        return _TIE_PUSHES
-    return bet_words(bet).categories.get(category, category)
+        return Phrase(_TIE_PUSHES)
+    named = bet_words(bet).categories
+    return Phrase(named[category]) if category in named else category
+
+
+def bet_name(bet: str) -> str:
+    """Return a bet's name on the layout; the id of one that this build does not know."""
+    return Phrase(BET_KINDS[bet].name) if bet in BET_KINDS else bet
 
 
 class WagerNarrative(Struct, frozen=True, kw_only=True):
@@ -108,11 +115,16 @@ def narrate_wager(
         wager=line.wager,
         seat=line.seat,
         bet=line.bet,
-        name=words.name + {"promo": " (token)", "toke": " (for the dealer)"}.get(line.kind, ""),
+        name=_name(line),
         result=line.result,
         why=_why(line),
         sums=tuple(_sums(line, rulebook, currency)),
-        source=f"{words.source}; {rules}: bets.{line.bet}",
+        source=Phrase(
+            "{source}; {rules}: bets.{bet}",
+            source=Phrase(words.source),
+            rules=rules,
+            bet=line.bet,
+        ),
         stake=line.stake,
         winnings=line.winnings,
         commission=line.commission,
@@ -150,37 +162,48 @@ def _why(line: SettlementLine) -> str:
     words = bet_words(line.bet)
     came = category_words(line.bet, line.category)
     if line.result == "lose":
-        return f"lost: it wins when {words.wins}"
+        return Phrase("lost: it wins when {wins}", wins=Phrase(words.wins))
     if line.result == "void":
-        return "void: the stake goes back"
+        return Phrase("void: the stake goes back")
     if line.result == "push":
-        return f"neither won nor lost: {came}"
-    if line.category == "win":
-        return f"won: {words.wins}"
-    return f"won: {came}"
+        return Phrase("neither won nor lost: {came}", came=came)
+    return Phrase("won: {came}", came=Phrase(words.wins) if line.category == "win" else came)
+
+
+def _name(line: SettlementLine) -> str:
+    """Return a wager's name; a stake that is no patron's chips is named too."""
+    name = bet_name(line.bet)
+    if line.kind == "promo":
+        return Phrase("{bet} (token)", bet=name)
+    return Phrase("{bet} (for the dealer)", bet=name) if line.kind == "toke" else name
 
 
 def _sums(line: SettlementLine, rulebook: Rulebook | None, currency: Currency) -> Sequence[str]:
-    stake = amount(line.stake, currency)
+    stake, paid = amount(line.stake, currency), amount(line.paid, currency)
     if line.result == "lose":
-        return (f"stake {stake} lost, paid {amount(line.paid, currency)}",)
-    sums = []
+        return (Phrase("stake {stake} lost, paid {paid}", stake=stake, paid=paid),)
+    sums: list[str] = []
     if line.odds is not None:
         sums.append(_winnings(line, parse_odds(line.odds), rulebook, currency))
     if line.commission:
         sums.append(_commission(line, rulebook, currency))
     if line.kind == "promo" and line.result == "void":
-        return ("the token goes back",)
-    returned = line.paid - line.winnings + line.commission
-    parts = [f"stake back {amount(returned, currency)}"]
-    if line.winnings:
-        parts.append(f"+ won {amount(line.winnings, currency)}")
-    if line.commission:
-        parts.append(f"- commission {amount(line.commission, currency)}")
+        return (Phrase("the token goes back"),)
     if line.kind == "promo":
-        sums.append("a token is never given back, win or lose")
-    sums.append(f"{' '.join(parts)} = paid {amount(line.paid, currency)}")
-    return sums
+        sums.append(Phrase("a token is never given back, win or lose"))
+    sum_ = _RECEIVED[bool(line.winnings), bool(line.commission)]
+    figures = (line.paid - line.winnings + line.commission, line.winnings, line.commission)
+    back, won, kept = (amount(each, currency) for each in figures)
+    return [*sums, Phrase(sum_, back=back, won=won, kept=kept, paid=paid)]
+
+
+_RECEIVED: Final = {
+    (False, False): "stake back {back} = paid {paid}",
+    (True, False): "stake back {back} + won {won} = paid {paid}",
+    (False, True): "stake back {back} - commission {kept} = paid {paid}",
+    (True, True): "stake back {back} + won {won} - commission {kept} = paid {paid}",
+}
+"""By whether something was won, and whether commission was kept."""
 
 
 def _winnings(
@@ -188,33 +211,45 @@ def _winnings(
 ) -> str:
     stake = amount(line.stake, currency)
     exact = exact_amount(line.stake * odds.num, odds.den, currency)
-    to = f"{odds.num} to {odds.den}"
-    said = f"{stake} at {to} = {exact}"
+    won = amount(line.winnings, currency)
+    at = "{stake} at {num} to {den} = {exact}"
+    said = Phrase(at, stake=stake, num=odds.num, den=odds.den, exact=exact)
     if rulebook is None:
-        return f"{said}; won {amount(line.winnings, currency)}"
+        return Phrase("{sum}; won {won}", sum=said, won=won)
     rounding = rulebook.rounding.payout
     due = scale(line.stake, odds, unit=rulebook.unit, rounding=rounding)
     if due * odds.den != line.stake * odds.num:
-        unit = amount(rulebook.unit, currency)
-        said += f", rounded {rounding.value} to a multiple of {unit}: {amount(due, currency)}"
+        said = _rounded(said, rounding.value, rulebook, amount(due, currency), currency)
     if due != line.winnings:
-        said += f", cut by an aggregate maximum to {amount(line.winnings, currency)}"
+        said = Phrase("{sum}, cut by an aggregate maximum to {won}", sum=said, won=won)
     return said
+
+
+def _rounded(said: str, how: str, rulebook: Rulebook, to: str, currency: Currency) -> Phrase:
+    return Phrase(
+        "{sum}, rounded {how} to a multiple of {unit}: {to}",
+        sum=said,
+        how=Phrase(how),
+        unit=amount(rulebook.unit, currency),
+        to=to,
+    )
 
 
 def _commission(line: SettlementLine, rulebook: Rulebook | None, currency: Currency) -> str:
     kept = amount(line.commission, currency)
     terms = rulebook.commission if rulebook else None
     if rulebook is None or terms is None:
-        return f"commission {kept}"
+        return Phrase("commission {kept}", kept=kept)
     counted = -(-line.winnings // terms.block) * terms.block
-    rate = f"{terms.rate.num}/{terms.rate.den}"
-    exact = exact_amount(counted * terms.rate.num, terms.rate.den, currency)
-    said = f"commission {rate} of {amount(counted, currency)} = {exact}"
+    said = Phrase(
+        "commission {rate} of {won} = {exact}",
+        rate=f"{terms.rate.num}/{terms.rate.den}",
+        won=amount(counted, currency),
+        exact=exact_amount(counted * terms.rate.num, terms.rate.den, currency),
+    )
     if counted != line.winnings:
-        said += f" (counted in whole {amount(terms.block, currency)})"
+        block = amount(terms.block, currency)
+        said = Phrase("{sum} (counted in whole {block})", sum=said, block=block)
     if counted * terms.rate.num != line.commission * terms.rate.den:
-        rounding = rulebook.rounding.commission.value
-        unit = amount(rulebook.unit, currency)
-        said += f", rounded {rounding} to a multiple of {unit}: {kept}"
+        said = _rounded(said, rulebook.rounding.commission.value, rulebook, kept, currency)
     return said

@@ -294,20 +294,28 @@ def test_a_technician_may_look_and_a_dealer_may_not(browser: Browser, table: Con
 
 
 @pytest.mark.parametrize(
-    ("language", "winner", "steps"),
+    ("language", "winner", "steps", "first"),
     [
-        ("zh-Hans", "庄赢", "时间线"),
-        ("zh-Hant", "莊贏", "時間線"),
-        ("en", "Banker wins", "Timeline"),
+        ("zh-Hans", "庄赢", "时间线", "开始投注。"),
+        ("zh-Hant", "莊贏", "時間線", "開始投注。"),
+        ("en", "Banker wins", "Timeline", "Betting was opened."),
     ],
 )
-def test_it_speaks_each_language(viewer: Screen, language: str, winner: str, steps: str) -> None:
+def test_it_speaks_each_language(
+    viewer: Screen, language: str, winner: str, steps: str, first: str
+) -> None:
     page = viewer.page
     page.goto(f"{viewer.table.address}/replay?lang={language}")
     expect(page.locator("#found li")).to_have_count(3)
     show(page, 1)
     expect(page.locator(".rules h3")).to_contain_text(winner)
     expect(page.locator(".line h2")).to_have_text(steps)
+    expect(page.locator(".line .says").first).to_have_text(first)
+    printed = page.request.get(
+        f"{viewer.table.address}{page.locator('#save').get_attribute('href')}"
+    )
+    assert f'<html lang="{language}">' in printed.text()
+    assert first in printed.text()
 
 
 @pytest.mark.parametrize("width", [1920, 1024])

@@ -30,6 +30,7 @@ const BUTTONS = {
       ["collect_commission", { key: "G" }],
       ["end_shoe", { key: "E" }],
       ["load_shoe", { key: "L" }],
+      ["call_supervisor", { key: "H" }],
     ],
   },
   pit: {
@@ -175,6 +176,8 @@ const FORMS = {
       (station) => askForChips(station, command),
     ]),
   ),
+  call_supervisor: (station) =>
+    askFor(station, { command: "call_supervisor", fields: [{ name: "reason", kind: "text", required: false }] }),
   assign_dealer: (station) =>
     askFor(station, {
       command: "assign_dealer",

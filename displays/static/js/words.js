@@ -16,3 +16,31 @@ export async function loadWords(tag = language) {
   return (key, values = {}) =>
     (words[key] ?? key).replace(/\{(\w+)\}/g, (all, name) => String(values[name] ?? all));
 }
+
+/**
+ * Load the templates of a coup's record, by the English ones; none where the page is English.
+ *
+ * @returns {Promise<Object<string, string>>}
+ */
+export async function loadRecordWords() {
+  if (language === "en") return {};
+  const answer = await fetch(`/static/words/record/${language}.json`);
+  return answer.json();
+}
+
+/**
+ * Return a function that says an English text of a record in the page's language.
+ *
+ * @param {Object<string, string>} words of `loadRecordWords`.
+ * @param {Object<string, {template: string, values?: object}>} spoken how each text was put together;
+ *     a text that is not in it was typed by a person, and stays as it is.
+ */
+export function recordTeller(words, spoken) {
+  const said = (text) => {
+    if (Array.isArray(text)) return text.map(said).join(words[", "] ?? ", ");
+    if (!Object.hasOwn(spoken, text)) return text;
+    const { template, values = {} } = spoken[text];
+    return (words[template] ?? template).replace(/\{(\w+)\}/g, (all, name) => said(values[name] ?? all));
+  };
+  return said;
+}

@@ -87,7 +87,7 @@ def test_every_coup_is_told_as_text_as_json_and_as_a_page(
             assert line["raw"] is None or " ".join(pairs(line["raw"]["hex"])) in text
         page = tmp_path / "coup.html"
         done = run("replay", log, "--coup", coup["coup"], "--html", page)
-        assert (done.code, done.out) == (0, "")
+        assert (done.code, done.out) == (0, ""), done.err
         assert done.err == f"{page}: the page of coup {coup['coup']}\n"
         assert f"<h1>Coup {coup['coup']}</h1>" in page.read_text(encoding="utf-8")
 

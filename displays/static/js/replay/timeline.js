@@ -7,6 +7,7 @@ import { saveEvidence } from "./evidence.js";
 import { resultText, timeText } from "./find.js";
 import { WhatIf } from "./what_if.js";
 import { betName } from "../wagers.js";
+import { recordTeller } from "../words.js";
 
 const MARKS = { card: "■", money: "$", trouble: "⚠", decision: "✎", plain: "·" };
 const KEYS = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity };
@@ -17,10 +18,12 @@ export class Told {
    * @param {import("../station.js").Station} station
    * @param {object} told the answer of `tell_coup`.
    * @param {(command: string, fields: object, said: HTMLElement) => Promise<?object>} ask
+   * @param {Object<string, string>} recordWords of `loadRecordWords`.
    */
-  constructor(station, told, ask) {
+  constructor(station, told, ask, recordWords) {
     this.station = station;
     this.story = told.story;
+    this.tell = recordTeller(recordWords, told.story.spoken ?? {});
     this.steps = told.steps;
     this.laid = told.wagers;
     this.at = this.steps.length - 1;
@@ -40,7 +43,7 @@ export class Told {
     this.rules = el("div.rules");
     this.paid = el("div.paid");
     this.list = el("ol.steps", {}, ...this.steps.map((_, index) => this.#line(index)));
-    this.whatIf = new WhatIf(station, told, ask);
+    this.whatIf = new WhatIf(station, told, ask, recordWords);
     this.element = el("div.told-body", {}, ...this.#parts());
     this.go(this.at);
   }
@@ -64,10 +67,10 @@ export class Told {
     this.slider.setAttribute("aria-valuetext", `${text}: ${this.#title(line)}`);
     fill(
       this.now,
-      el("p.count", {}, `${text} · ${timeText(line.at, { date: false })} · `, el("span", { lang: "en" }, line.who)),
+      el("p.count", {}, `${text} · ${timeText(line.at, { date: false })} · ${this.tell(line.who)}`),
       el("h3", {}, `${MARKS[line.tone]} ${this.#title(line)}`),
-      el("p", { lang: "en" }, line.says),
-      ...line.details.map((detail) => el("p.detail", { lang: "en" }, detail)),
+      el("p", {}, this.tell(line.says)),
+      ...line.details.map((detail) => el("p.detail", {}, this.tell(detail))),
       this.#raw(line),
     );
     this.now.dataset.tone = line.tone;
@@ -150,7 +153,7 @@ export class Told {
         el("span.tone", { aria: { hidden: "true" } }, MARKS[line.tone]),
         el("b", {}, this.#title(line)),
         el("time", { dateTime: line.at }, timeText(line.at, { date: false })),
-        el("span.says", { lang: "en" }, line.says),
+        el("span.says", {}, this.tell(line.says)),
       ),
     );
   }
@@ -240,7 +243,7 @@ export class Told {
     ];
   }
 
-  /** Draw each wager's arithmetic and its rule's source, in the record's words. */
+  /** Draw each wager's arithmetic and its rule's source. */
   #reckoning(lines) {
     const { word } = this.station;
     return el(
@@ -250,11 +253,11 @@ export class Told {
       ...lines.map((line) =>
         el(
           "div",
-          { lang: "en" },
-          el("b", {}, `${line.seat} · ${line.name}: `),
-          line.why,
-          ...line.sums.map((step) => el("p", {}, step)),
-          el("p.source", {}, line.source),
+          {},
+          el("b", {}, `${line.seat} · ${this.tell(line.name)}: `),
+          this.tell(line.why),
+          ...line.sums.map((step) => el("p", {}, this.tell(step))),
+          el("p.source", {}, this.tell(line.source)),
         ),
       ),
     );
@@ -273,8 +276,8 @@ export class Told {
         el(
           "div.change",
           {},
-          el("p", { lang: "en" }, `${timeText(change.at)}, ${change.who}: ${change.reason || "–"}`),
-          el("p.detail", { lang: "en" }, `${change.was} → ${change.now}`),
+          el("p", {}, `${timeText(change.at)}, ${this.tell(change.who)}: ${change.reason || "–"}`),
+          el("p.detail", {}, `${this.tell(change.was)} → ${this.tell(change.now)}`),
           wagerTable(word, ["seat", "gets"], change.seats.map(({ seat, difference }) => [String(seat), amount(difference)])),
         ),
       ),

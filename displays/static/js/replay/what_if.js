@@ -4,16 +4,18 @@ import { cardElement, cardPad, choose, faceName, faceText } from "../cards.js";
 import { el, fill } from "../dom.js";
 import { money } from "../money.js";
 import { betName } from "../wagers.js";
+import { recordTeller } from "../words.js";
 
 // Events that tell the face of a card; the last one of a place is the one that counts.
 const FACED = ["card_dealt", "card_disclosed", "card_entered", "card_corrected"];
 
 /** The panel below the coup. */
 export class WhatIf {
-  constructor(station, told, ask) {
+  constructor(station, told, ask, recordWords) {
     this.station = station;
     this.told = told;
     this.ask = ask;
+    this.recordWords = recordWords;
     this.changes = new Map();
     this.asked = 0;
     const { word } = station;
@@ -108,7 +110,8 @@ export class WhatIf {
     if (found && mine === this.asked) this.#beside(found);
   }
 
-  #beside({ happened, instead, sequence, wagers }) {
+  #beside({ happened, instead, sequence, wagers, spoken }) {
+    const tell = recordTeller(this.recordWords, spoken ?? {});
     const { word } = this.station;
     const { decimals } = this.told.story;
     const amount = (minor, signed = false) => (minor === null ? "–" : money(minor, decimals, { signed }));
@@ -118,12 +121,12 @@ export class WhatIf {
     const heads = [word("field.seat"), word("field.bet"), word("replay.happened"), word("replay.instead"), word("field.gets")];
     fill(
       this.shown,
-      this.#side("happened", happened),
-      this.#side("instead", instead),
+      this.#side("happened", happened, tell),
+      this.#side("instead", instead, tell),
       el(
         "div.sequence",
-        { lang: "en" },
-        ...sequence.map((said) => el("p", {}, said)),
+        {},
+        ...sequence.map((said) => el("p", {}, tell(said))),
       ),
       wagers.length
         ? el(
@@ -138,7 +141,7 @@ export class WhatIf {
                   "tr",
                   { data: { seat: wager.seat, difference: wager.difference ?? "" } },
                   el("td", {}, String(wager.seat)),
-                  el("td", {}, bets.has(wager.wager) ? betName(bets.get(wager.wager), word) : wager.name),
+                  el("td", {}, bets.has(wager.wager) ? betName(bets.get(wager.wager), word) : tell(wager.name)),
                   el("td.amount", {}, amount(wager.happened?.paid ?? null)),
                   el("td.amount", {}, amount(wager.instead?.paid ?? null)),
                   el("td.amount", {}, amount(wager.difference, true)),
@@ -157,7 +160,7 @@ export class WhatIf {
     );
   }
 
-  #side(name, side) {
+  #side(name, side, tell) {
     const { word } = this.station;
     const outcome = side.winner ? word(`winner.${side.winner}`) : word("replay.open_end");
     return el(
@@ -173,7 +176,7 @@ export class WhatIf {
         ),
       ),
       el("p.outcome", {}, outcome),
-      ...side.rules.map((rule) => el("p.detail", { lang: "en" }, rule)),
+      ...side.rules.map((rule) => el("p.detail", {}, tell(rule))),
     );
   }
 }

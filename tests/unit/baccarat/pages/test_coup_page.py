@@ -1,10 +1,12 @@
 """The printed page of a coup: what a stranger finds on it; nothing typed becomes markup."""
 
+import re
 from html.parser import HTMLParser
 
 import pytest
 
 from baccarat.pages.coup_page import coup_page
+from displays.http.words import DEFAULT_LANGUAGE, LANGUAGES
 from events.cards import Hand, parse_card
 from events.commands.coup import VoidCoup
 from table_core.history.what_if import what_if
@@ -213,3 +215,23 @@ def test_a_card_face_down_and_a_coup_in_progress() -> None:
     page = Page(coup_page(world.story()))
     assert page.cards == ["a card whose face is not known"]
     assert "This coup is not over: it is dealing." in page.all
+
+
+# In a page of another language: what people typed, names of programs, and ids.
+_AS_IT_IS = re.compile(
+    r"<style>.*?</style>|<pre>.*?</pre>|<code>.*?</code>|<[^>]*>"
+    r"|the cards are right|camera 4 shows a king|winner: the table says player, the shoe banker"
+    r"|au-commission: bets\.\w+|&#39;",
+    re.DOTALL,
+)
+_NAMES = {"supervisor", "dealer", "sydney", "commission", "Baccarat", "wagers"}
+
+
+@pytest.mark.parametrize("language", LANGUAGES.keys() - {DEFAULT_LANGUAGE})
+def test_a_page_in_another_language_holds_no_english(language: str) -> None:
+    world = disputed_and_corrected()
+    at = next(f.position for f in world.facts if f.event.TYPE == "card_dealt")
+    book = BOOKS[world.context.rulebook.hash]
+    found = what_if(world.record(), {at: parse_card("8S")}, book)
+    text = _AS_IT_IS.sub(" ", coup_page(world.story(), found, language))
+    assert set(re.findall(r"[A-Za-z]{4,}", text)) - _NAMES == set()

@@ -1,12 +1,13 @@
 """The words of the screens: the same keys in each language, and one for whatever a page says."""
 
+import ast
 import json
 import re
 from pathlib import Path
 
 import pytest
 
-from displays.http.words import LANGUAGES, choose_language
+from displays.http.words import DEFAULT_LANGUAGE, LANGUAGES, choose_language
 from events.commands.registry import COMMANDS
 from table_core.narrative.formatting import DRAW_WORDS
 from table_core.rulebooks.shipped import shipped_sources
@@ -95,3 +96,68 @@ def test_whatever_the_table_refuses_a_person_at_a_screen_has_its_words() -> None
     codes = set(refusals())
     assert len(codes) > 100
     assert {code for code in codes if f"code.{code}" not in WORDS["en"]} == _PROGRAMS
+
+
+RECORD = {
+    language: json.loads(
+        (ROOM / "static" / "words" / "record" / f"{language}.json").read_text("utf-8")
+    )
+    for language in LANGUAGES.keys() - {DEFAULT_LANGUAGE}
+}
+_NOT_SAID = {"no card became known in it", Phase.NONE.value}
+"""Texts of the modules of the record that are in no record."""
+
+
+def record_texts() -> set[str]:
+    """The English templates of a coup's record, as they stand in the code."""
+    modules = [*(ROOM.parent / "table_core" / "narrative").glob("*.py")]
+    modules.append(ROOM.parent / "table_core" / "history" / "what_if.py")
+    found: set[str] = set()
+    for path in modules:
+        tree = ast.parse(path.read_text("utf-8"))
+        skipped = {
+            id(part)
+            for node in ast.walk(tree)
+            for part in (
+                [node.value]  # a description
+                if isinstance(node, ast.Expr)
+                else node.values
+                if isinstance(node, ast.JoinedStr)
+                else []
+            )
+        }
+        found |= {
+            node.value
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and re.search(r"[ {]", node.value.strip())
+            and id(node) not in skipped
+        }
+    found |= {*DRAW_WORDS.values(), *(phase.value for phase in Phase)}
+    for kind in BET_KINDS.values():
+        found |= {kind.name, kind.wins, kind.source, *kind.categories.values()}
+    return found - _NOT_SAID
+
+
+@pytest.mark.parametrize("language", RECORD)
+def test_the_record_of_a_coup_can_be_said_in_each_language(language: str) -> None:
+    words, wanted = RECORD[language], record_texts()
+    assert len(wanted) > 200
+    assert sorted(wanted - words.keys()) == []
+
+    def holes(text: str) -> list[str]:
+        return sorted(re.findall(r"\{(\w+)\}", text))
+
+    assert [text for text, said in words.items() if holes(text) != holes(said)] == []
+    assert {words[text] for text in DRAW_WORDS.values()} == {
+        WORDS[language][f"rule.{rule}"] for rule in DRAW_WORDS
+    }
+    assert {words[kind.name] for kind in BET_KINDS.values()} == {
+        WORDS[language][f"bet.{bet}"] for bet in BET_KINDS
+    }
+
+
+def test_the_record_has_the_same_texts_in_each_language() -> None:
+    first, *others = RECORD.values()
+    assert [other.keys() ^ first.keys() for other in others] == [set()]

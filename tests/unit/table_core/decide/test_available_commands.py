@@ -11,7 +11,13 @@ from tests.support.table.coups import CONTEXT, World, world_in
 from tests.unit.table_core.decide.test_dispatch import TABLE
 
 # Of these only the whole command tells.
-WHOLE = {"acknowledge_alarm", "assign_dealer", "correct_hands", "correct_rulebook"} | {
+WHOLE = {
+    "acknowledge_alarm",
+    "assign_dealer",
+    "call_supervisor",
+    "correct_hands",
+    "correct_rulebook",
+} | {
     "acknowledge_correction",
     "clear_shoe_error",
     "correct_wager",

@@ -33,7 +33,7 @@ from events.commands.shoe import (
     ReleaseShoe,
     ReplaceShoe,
 )
-from events.commands.staff import AcknowledgeAlarm, AssignDealer
+from events.commands.staff import AcknowledgeAlarm, AssignDealer, CallSupervisor
 from events.commands.wagers import PlaceWager, SetLimits, WagerRequest, WithdrawWager
 from events.errors import OurBug
 from events.types.corrections import HandsCorrected
@@ -103,6 +103,7 @@ COMMANDS: dict[str, Command] = {
     "release_shoe": ReleaseShoe(transaction="x", shoe="20261126-01", reason="found"),
     "replace_shoe": ReplaceShoe(transaction="x", shoe="20261127-02", reason="broken"),
     "set_limits": SetLimits(transaction="x", table_maximum=100_000),
+    "call_supervisor": CallSupervisor(transaction="x", reason="a chip fell"),
     "acknowledge_alarm": AcknowledgeAlarm(transaction="x", alarm="no_such"),
     "clear_shoe_error": ClearShoeError(transaction="x", code="overdraw", reason="its lamp is out"),
     "assign_dealer": AssignDealer(transaction="x", dealer="d-17"),
@@ -138,6 +139,7 @@ count_shoe           no_shoe no_shoe no_shoe no_shoe no_shoe no_shoe no_shoe no_
 release_shoe         not_held not_held not_held not_held not_held not_held not_held not_held not_held not_held
 replace_shoe         + + + + + + + + + +
 set_limits           + coup_in_progress coup_in_progress coup_in_progress coup_in_progress coup_in_progress coup_in_progress coup_in_progress + +
+call_supervisor      + + + + + + + + + +
 acknowledge_alarm    no_such_alarm no_such_alarm no_such_alarm no_such_alarm no_such_alarm no_such_alarm no_such_alarm no_such_alarm no_such_alarm no_such_alarm
 clear_shoe_error     no_such_error no_such_error no_such_error no_such_error no_such_error no_such_error no_such_error no_such_error no_such_error no_such_error
 assign_dealer        + + + + + + + + + +
