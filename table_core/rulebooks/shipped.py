@@ -36,7 +36,7 @@ def load_rulebook(rulebook_id: str) -> Rulebook:
 
 @cache
 def shipped_books() -> Mapping[str, Rulebook]:
-    """Return every shipped edition by hash, older ones included; each is compiled once a process."""
+    """Return every shipped edition by hash, older ones too; each is compiled once a process."""
     books = (parse_rulebook("a shipped rulebook", source) for source in shipped_sources())
     return {book.hash: book for book in books}
 
