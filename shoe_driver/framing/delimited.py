@@ -101,6 +101,7 @@ def byte_classes(shape: Sequence[str]) -> list[tuple[frozenset[int], bool]]:
     return parsed
 
 
+@lru_cache(_REMEMBERED)
 def is_self_marking(form: WireForm) -> bool:
     """Report whether no byte of a frame's content or check can be a delimiter of one byte."""
     delimiters = {bytes.fromhex(form.framer.start)[0], bytes.fromhex(form.framer.end)[0]}
