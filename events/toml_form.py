@@ -7,13 +7,15 @@ table of codes.
 import codecs
 import tomllib
 from collections.abc import Callable
+from functools import cache
 from types import UnionType
 from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import FieldInfo
 
-__all__ = ["read_table", "read_tree"]
+__all__ = ["fields_of", "read_table", "read_tree"]
 
 _T = TypeVar("_T", bound=Struct)
 
@@ -35,6 +37,12 @@ def read_tree(source: bytes) -> dict[str, Any]:
         raise ValueError("too many lists or tables within one another") from error
 
 
+@cache
+def fields_of(kind: type[Struct]) -> tuple[FieldInfo, ...]:
+    """Return the fields of a type, whose annotations are evaluated once a process."""
+    return msgspec.structs.fields(kind)
+
+
 def read_table(
     kind: type[_T], table: object, where: str, complain: Callable[[str], None]
 ) -> _T | None:
@@ -52,7 +60,7 @@ def read_table(
     if not isinstance(table, dict):
         complain(f"{where}: a table [{where}] belongs here")
         return None
-    fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
+    fields = {field.encode_name: field for field in fields_of(kind)}
     wrong = False
     for key in table:
         if key not in fields:

@@ -5,10 +5,12 @@ people type reasons and references.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from itertools import groupby
 from typing import Any, Final
 
 import msgspec
+from jinja2 import Template
 from msgspec import Struct
 
 from baccarat.pages.printed import Told, page_template
@@ -50,10 +52,13 @@ def coup_page(
         language: the tag of the page's language; what people typed stays as they typed it.
     """
     told = Told(load_record_words(language), story.spoken | (what_if.spoken if what_if else {}))
-    return page_template(_TEMPLATE, _filters() | {"said": told.said}).render(
+    changed, sequence = (what_if.changes, what_if.sequence) if what_if else ((), ())
+    return _template().render(
         language=language,
         t=told.template,
         said=told.said,
+        changed=tuple(map(told.said, changed)),
+        sequence=tuple(map(told.said, sequence)),
         story=story,
         lead=_lead(story, told),
         settlements=sorted(story.settlements, key=lambda each: not each.in_force),
@@ -80,8 +85,9 @@ def told_coup_page(shown: object, language: str) -> str:
     return coup_page(msgspec.convert(shown, _Shown).story, language=language)
 
 
-def _filters() -> dict[str, Callable[..., Any]]:
-    return {
+@cache
+def _template() -> Template:
+    filters: dict[str, Callable[..., Any]] = {
         "money": amount,
         "face": face,
         "card_name": card_name,
@@ -92,6 +98,7 @@ def _filters() -> dict[str, Callable[..., Any]]:
         "signed": _signed,
         "outcome": lambda winner: "a tie" if winner == "tie" else winner.capitalize(),
     }
+    return page_template(_TEMPLATE, filters)
 
 
 def _signed(minor: int, currency: Currency) -> str:

@@ -5,9 +5,11 @@ people type references, occasions and reasons.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, Final
 
 import msgspec
+from jinja2 import Template
 
 from baccarat.pages.printed import page_template
 from cage.reports.drop_and_hold import FloatReport
@@ -142,13 +144,14 @@ def report_page(reports: Sequence[SummaryReport], by: str, currencies: Currencie
         by: `shoe` or `day`.
         currencies: of every report and float; its code is empty where it is not known.
     """
-    return page_template(_TEMPLATE, _filters()).render(
+    return _template().render(
         reports=reports, by=by, currencies=currencies, lead=_lead, notes=_notes
     )
 
 
-def _filters() -> dict[str, Callable[..., Any]]:
-    return {
+@cache
+def _template() -> Template:
+    filters: dict[str, Callable[..., Any]] = {
         "money": _money,
         "signed": _signed,
         "percent": lambda ratio: _UNKNOWN if ratio is None else f"{ratio * 100:.2f} %",
@@ -156,6 +159,7 @@ def _filters() -> dict[str, Callable[..., Any]]:
         "count": lambda number: f"{number:,}",
         "minutes": lambda spent: f"{spent // 60}:{spent % 60:02}",
     }
+    return page_template(_TEMPLATE, filters)
 
 
 def _money(minor: int | None, currency: Currency) -> str:

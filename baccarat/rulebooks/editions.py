@@ -20,7 +20,7 @@ from events.free_text import show_text
 from events.log.editions import PROFILES, RULEBOOKS, editions_folder, read_editions, write_editions
 from events.structured_log import structlog
 from shoe_driver.profiles.catalogue import profile_text, shipped_texts
-from table_core.rulebooks.shipped import shipped_sources
+from table_core.rulebooks.shipped import shipped_books, shipped_sources
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.rulebook_file import parse_rulebook
 
@@ -68,7 +68,8 @@ def available_rulebooks(log: Path, files: Iterable[str] = ()) -> AvailableRulebo
     def take(name: str, source: bytes) -> None:
         digest = sha256(source).hexdigest()
         if digest not in books:
-            books[digest], sources[digest] = parse_rulebook(name, source), source
+            books[digest] = shipped_books().get(digest) or parse_rulebook(name, source)
+            sources[digest] = source
 
     kept = read_editions(editions_folder(log, RULEBOOKS))
     left_out = list(kept.left_out)

@@ -6,6 +6,7 @@ A body that does not fit its kind has no meaning here, and the decoder reports i
 """
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct
@@ -50,7 +51,7 @@ class KindSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     fields: dict[str, str | int | bool] = {}
 
 
-class EnqTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class EnqTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, dict=True):
     """The device's codes. Keys are the codes, values the product's words."""
 
     kinds: dict[str, KindSpec]
@@ -59,6 +60,15 @@ class EnqTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ranks: dict[int, str]
     results: dict[int, Literal["player", "banker", "tie", "banker_six", "forced_end"]]
     errors: dict[int, str]
+
+    @cached_property
+    def decoder(self) -> "EnqCodes":
+        """The decoder of bodies, which all decoders of a profile share: it holds no state.
+
+        Raises:
+            ConfigError: the table names a card or a report that does not exist.
+        """
+        return EnqCodes(self)
 
 
 class _Values(Struct):

@@ -11,6 +11,7 @@ Where content may hold any byte, an `end` in it is told from the last one by the
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 from shoe_driver.framing.checks import FrameLayout
@@ -20,6 +21,7 @@ from shoe_driver.framing.grammar import WireForm
 __all__ = ["DelimitedFramer", "byte_classes", "is_self_marking"]
 
 _ANY_NUMBER: Final = "*"
+_REMEMBERED: Final = 64  # forms whose expressions are kept; a driver has one, a log few
 _HEX_UPPER: Final = rb"[0-9A-F]"
 _HEX_LOWER: Final = rb"[0-9a-f]"
 _ANY_BYTE: Final = rb"[\x00-\xff]"
@@ -35,9 +37,7 @@ class DelimitedFramer(BufferingFramer):
     def __init__(self, form: WireForm) -> None:
         start = bytes.fromhex(form.framer.start)
         super().__init__("noise", mark=start)
-        parts = _parts(form)
-        self._frames = re.compile(b"".join(parts))
-        self._begun = re.compile(_prefix_of(parts))
+        self._frames, self._begun = _patterns(form)
         self._start = start
         self._longest = form.framer.most
         trail = len(bytes.fromhex(form.framer.end))
@@ -101,12 +101,20 @@ def byte_classes(shape: Sequence[str]) -> list[tuple[frozenset[int], bool]]:
     return parsed
 
 
+@lru_cache(_REMEMBERED)
 def is_self_marking(form: WireForm) -> bool:
     """Report whether no byte of a frame's content or check can be a delimiter of one byte."""
     delimiters = {bytes.fromhex(form.framer.start)[0], bytes.fromhex(form.framer.end)[0]}
     if form.check_bytes and not form.check.hex:
         return False
     return not any(classes & delimiters for classes, _ in byte_classes(form.framer.shape))
+
+
+@lru_cache(_REMEMBERED)
+def _patterns(form: WireForm) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
+    """Return the expressions of a frame and of the beginning of one."""
+    parts = _parts(form)
+    return re.compile(b"".join(parts)), re.compile(_prefix_of(parts))
 
 
 def _parts(form: WireForm) -> list[bytes]:

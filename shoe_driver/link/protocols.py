@@ -216,7 +216,7 @@ class _FramesProtocol(_BaseProtocol):
         if isinstance(profile.codes, FieldTable):
             self._codes: EnqCodes | FieldCodes = FieldCodes(profile.codes, taken)
         elif isinstance(profile.codes, EnqTable):
-            self._codes = EnqCodes(profile.codes)
+            self._codes = profile.codes.decoder
         else:
             raise OurBug("a profile of frames was let through without its codes")
 

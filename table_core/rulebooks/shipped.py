@@ -10,7 +10,7 @@ from events.log.editions import shipped_editions
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.rulebook_file import parse_rulebook
 
-__all__ = ["load_rulebook", "shipped_ids", "shipped_source", "shipped_sources"]
+__all__ = ["load_rulebook", "shipped_books", "shipped_ids", "shipped_source", "shipped_sources"]
 
 _SUFFIX: Final = ".toml"
 
@@ -32,6 +32,13 @@ def load_rulebook(rulebook_id: str) -> Rulebook:
     if rulebook.id != rulebook_id:
         raise OurBug(f"the shipped {name} calls itself {rulebook.id!r}")
     return rulebook
+
+
+@cache
+def shipped_books() -> Mapping[str, Rulebook]:
+    """Return every shipped edition by hash, older ones too; each is compiled once a process."""
+    books = (parse_rulebook("a shipped rulebook", source) for source in shipped_sources())
+    return {book.hash: book for book in books}
 
 
 def shipped_source(rulebook_id: str) -> bytes:

@@ -27,7 +27,7 @@ from msgspec.structs import replace
 from events.cards import Card, parse_card
 from events.errors import ConfigError, InputError, OurBug
 from events.money import Odds, parse_odds
-from events.toml_form import read_tree
+from events.toml_form import fields_of, read_tree
 from table_core.rules.rulebook import (
     INITIAL_PHASE,
     LAST_PHASE,
@@ -172,7 +172,7 @@ class _Faults:
         if not isinstance(table, dict):
             self.add(where, "wrong_type", "is no table", f"write a section [{where}]")
             return None
-        known = {field.name: field for field in msgspec.structs.fields(kind)}
+        known = {field.name: field for field in fields_of(kind)}
         for key in table.keys() - known.keys():
             place = f"{where}.{shown_key(key)}".lstrip(".")
             self.add(place, "unknown_key", "no such key", f"there are {', '.join(known)}")

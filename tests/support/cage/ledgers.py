@@ -9,7 +9,7 @@ from typing import Final
 
 from baccarat.cli.cage.reconcile import table_figures
 from cage.ledger.database import create_ledger_engine, migrate, parse_ledger_url
-from cage.ledger.entries import ACCOUNTS, LedgerEntry, Posting, PostingState
+from cage.ledger.entries import LedgerEntry, Posting, PostingState
 from cage.ledger.posting import post
 from cage.ledger.reading import Filter, open_ledger
 from cage.ledger.received_event import LedgerEvent, decode_stored_event
@@ -72,16 +72,6 @@ class MemoryLedger:
                 if posting.account in accounts:
                     seats[posting.seat] += posting.amount
         return Counter({seat: amount for seat, amount in seats.items() if amount})
-
-    def by_debt(self, account: str) -> Counter[tuple[str, int, str | None]]:
-        """The balance by coup, seat and patron; of a liability, what is due."""
-        debts: Counter[tuple[str, int, str | None]] = Counter()
-        sign = -1 if ACCOUNTS[account].nature == "liability" else 1
-        for entry in self.entries:
-            for each in entry.postings:
-                if each.account == account:
-                    debts[entry.coup, each.seat, each.patron or None] += sign * each.amount
-        return Counter({debt: amount for debt, amount in debts.items() if amount})
 
 
 def play_log(path: Path, *, seed: int, coups: int, book: str = "per_shoe") -> list[TableEvent]:

@@ -1,4 +1,4 @@
-"""A dealer who moves chips as the table's lists say, beside the auditor who moves them himself."""
+"""A dealer who moves chips as the table's lists say, beside the ledger that books them."""
 
 import random
 from collections import Counter
@@ -11,7 +11,7 @@ from table_core.fold.dispatch import fold
 from table_core.projections.pay_list import Move, pay_list
 from table_core.rules.rulebook import Rulebook
 from table_core.state.table import TableState
-from tests.support.table.auditor import Auditor
+from tests.support.cage.ledgers import MemoryLedger
 from tests.support.table.money_game import BOOKS, Game, random_coup
 
 __all__ = ["DealerByList", "follow_the_lists"]
@@ -79,7 +79,7 @@ class DealerByList:
 
 
 def follow_the_lists(name: str, coups: int) -> DealerByList:
-    """Play so many coups with corrections, and hold every seat's chips against the auditor's.
+    """Play so many coups with corrections, and hold every seat's chips against the ledger.
 
     Args:
         name: of the rulebook, in `BOOKS`.
@@ -88,21 +88,13 @@ def follow_the_lists(name: str, coups: int) -> DealerByList:
     game = Game(BOOKS[name](), seed=len(name))
     rng = random.Random(f"lists/{name}")
     dealer = DealerByList(game.rulebook, *game.world.context.library)
-    heard = 0
+    ledger, heard = MemoryLedger(), 0
     for _ in range(coups):
         game.play(random_coup(rng))
         dealer.hear(game.world.log[heard:])
+        ledger.hear(game.world.log[heard:])
         heard = len(game.world.log)
         assert dealer.state == game.world.state
-        audited = _in_tray(game.auditor)
-        assert {seat: dealer.tray[seat] for seat in audited} == audited
+        booked = ledger.by_seat("seat", "tokes", "collected", "recovered")
+        assert {seat: chips for seat, chips in dealer.tray.items() if chips} == booked
     return dealer
-
-
-def _in_tray(auditor: Auditor) -> dict[int, int]:
-    """Return what the tray has of each seat: what its purse, its spots and its circle lack."""
-    lying = Counter(auditor.circle)
-    for wager in auditor.layout.values():
-        lying[wager.seat] += 0 if wager.kind == "promo" else wager.stake
-    seats = {*auditor.purse, *lying}
-    return {seat: -auditor.purse[seat] - lying[seat] for seat in seats}

@@ -52,7 +52,6 @@ from table_core.rules.rulebook import Rulebook
 from table_core.state.coup import Phase
 from table_core.state.shoe import ShoeState
 from tests.support.cage.books import book
-from tests.support.table.auditor import Auditor
 from tests.support.table.chip_games import chip_command
 from tests.support.table.coups import (
     CONTEXT,
@@ -102,8 +101,6 @@ def play_history(
     lines: Sequence[str],
     make: Callable[[DecisionContext], World] = World,
     functions: Functions | None = None,
-    *,
-    audited: bool = True,
 ) -> World:
     """Play a history and check what it says comes of it.
 
@@ -111,7 +108,6 @@ def play_history(
         lines: its steps.
         make: makes the table.
         functions: what an outcome may ask beside `FUNCTIONS`.
-        audited: the auditor counts all chips after each step. `fold` makes events that he refuses.
     """
     told = _Told(make, FUNCTIONS | (functions or {}))
     for line in re.sub(r"\n->", " ->", "\n".join(lines)).split("\n"):
@@ -121,8 +117,6 @@ def play_history(
             for outcome in outcomes:
                 told.check(outcome.strip())
             assert told.refusal is None, told.refusal
-            if audited:
-                told.audit()
         except AssertionError as error:
             raise AssertionError(f"{line}: {error}") from error
     return told.world
@@ -146,7 +140,6 @@ class _Told:
         self.world = make(CONTEXT)
         self.made: list[TableEvent] = []
         self.refusal: Refusal | None = None
-        self._audited: World | None = None
 
     def step(self, line: str) -> None:
         if times := re.match(r"(\d+) x (.*)", line):
@@ -164,15 +157,6 @@ class _Told:
         else:
             raise AssertionError("no such step")
         self.made = [e for e in self.world.log[begun:] if e.TYPE != "shoe_reported"]
-
-    def audit(self) -> None:
-        """Let the auditor of this table hear what is new, and count all chips."""
-        if self._audited is not self.world:
-            self._audited, self._heard = self.world, 0
-            self._auditor = Auditor(self.world.context.rulebook, *self.world.context.library)
-        self._auditor.hear(self.world.log[self._heard :])
-        self._heard = len(self.world.log)
-        self._auditor.check(self.world.state)
 
     def context(self) -> DecisionContext:
         return replace(CONTEXT, rulebook=self.rulebook, library=self.library)

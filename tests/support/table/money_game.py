@@ -1,4 +1,4 @@
-"""Games in which anything is wagered and coups end in any way, with an auditor at the table."""
+"""Games in which anything is wagered and coups end in any way."""
 
 import random
 from collections.abc import Callable
@@ -23,7 +23,6 @@ from table_core.state.coup import Phase
 from table_core.state.shoe import times_seen
 from tests.support.cage.books import book
 from tests.support.shoe.whole_shoe import CardTable, device_result
-from tests.support.table.auditor import Auditor
 from tests.support.table.corrections import check_past, correct_at_random
 from tests.support.table.coups import SHOE, World
 from tests.support.table.settled_coups import recalled
@@ -94,7 +93,7 @@ class Played(Struct, frozen=True):
 
 
 class Game:
-    """A table, the shoe in it and the auditor beside it; `world` makes the table."""
+    """A table and the shoe in it; `world` makes the table."""
 
     def __init__(
         self, rulebook: Rulebook, seed: int, world: Callable[[DecisionContext], World] = World
@@ -110,16 +109,8 @@ class Game:
         context = DecisionContext(table="t1", rulebook=rulebook, library=library)
         self.table = CardTable(context, world)
         self.world = self.table.world
-        self.auditor = Auditor(rulebook, *library)
         self.shoe, self.shoes = SHOE, list[str]()
         self.table.load(self.shoe, shuffled(seed))
-        self._heard = 0
-
-    def audit(self) -> None:
-        """What has happened since the last time."""
-        self.auditor.hear(self.world.log[self._heard :])
-        self._heard = len(self.world.log)
-        self.auditor.check(self.world.state)
 
     def ask(self, command: Command) -> None:
         """It may be refused: then nothing changes, and no chip moves."""
@@ -149,17 +140,14 @@ class Game:
             if not coup.closed_by_card:
                 self.world.must(CloseBetting(transaction=self.t()))
             self._deal(coup.end, corrections=coup.corrections)
-        self.audit()
         self._finish("corrected beyond the device's result")
         assert not self.world.state.in_progress
         self._settle_what_is_owed(coup.owing)
-        self.audit()
         for _ in range(coup.corrections):
             self._correct_a_coup_of_the_shoe()
             if self.shoes and self.rng.random() < 0.1:
                 self._correct_a_coup_of_before()
             self._settle_what_is_owed(coup.owing)
-            self.audit()
 
     def _wager(self, asked: Asked) -> WagerRequest:
         seat, bet, stake, kind, patron = asked
@@ -199,7 +187,6 @@ class Game:
         coup = self.world.state.coup
         assert coup is not None
         correct_at_random(self.world, self.rng, coup)
-        self.audit()
 
     def _correct_a_coup_of_the_shoe(self) -> None:
         """Any coup of the shoe, also one that was corrected or void; at times in mid-coup."""
@@ -210,11 +197,9 @@ class Game:
         if between and not self.table.over and self.rng.random() < 0.1:
             self.ask(OpenBetting(transaction=self.t()))
         correct_at_random(self.world, self.rng, self.rng.choice(past))
-        self.audit()
         check_past(self.world)
         if self.world.state.in_progress:
             self.world.must(VoidCoup(transaction=self.t(), reason="a correction came between"))
-            self.audit()
 
     def _correct_a_coup_of_before(self) -> None:
         """A coup of an earlier shoe, by what the log recalls of it."""
@@ -222,7 +207,6 @@ class Game:
         then = recalled(self.world, shoe)
         self.world.context = replace(self.world.context, recalled=then)
         correct_at_random(self.world, self.rng, self.rng.choice(list(then.past)))
-        self.audit()
         check_past(self.world, recalled(self.world, shoe))
         assert (self.world.state.past, self.world.state.shoe) == (here.past, here.shoe)
 
@@ -246,7 +230,6 @@ class Game:
                 transaction=self.t(), hand=dealt.hand, number=dealt.number, face=face, reason="r"
             )
             self.ask(correct)
-            self.audit()
 
     def _settle_what_is_owed(self, way: str) -> None:
         for owing in self.world.state.commission.outstanding:

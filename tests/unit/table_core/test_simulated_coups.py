@@ -13,7 +13,7 @@ import pytest
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from tests.support.table.frequencies import Tally, every_bet, implausible, odds_of, play_shoes
 
-COUPS = 1000
+COUPS = 400
 ERRORS = 5  # standard errors; by chance alone less than one in a million counts is further off
 
 

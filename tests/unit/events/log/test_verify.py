@@ -101,7 +101,8 @@ def test_a_log_is_verified_beside_its_writer_again_and_again(path: Path) -> None
         assert log.position == 19
 
 
-def test_every_change_of_one_stored_byte_is_found_at_its_position(path: Path) -> None:
+def test_every_change_of_one_stored_byte_is_found_at_its_position(tmp_path: Path) -> None:
+    path = made(tmp_path, 2)
     data = bytearray(path.read_bytes())
     with EventLog.open(path, ORIGIN) as log:
         events = list(log.read())
@@ -125,7 +126,7 @@ def test_a_change_of_any_byte_of_the_file_is_found_or_changes_nothing(path: Path
     data = path.read_bytes()
     rng = random.Random(4096)
     bad = 0
-    for _ in range(600):
+    for _ in range(300):
         at = rng.randrange(len(data))
         path.write_bytes(data[:at] + bytes([data[at] ^ rng.randrange(1, 256)]) + data[at + 1 :])
         try:
@@ -135,7 +136,7 @@ def test_a_change_of_any_byte_of_the_file_is_found_or_changes_nothing(path: Path
             continue
         assert not verdict.ok or verdict == whole, at
         bad += not verdict.ok
-    assert bad > 100
+    assert bad > 50
 
 
 def test_a_file_cut_anywhere_is_not_ok(path: Path) -> None:
@@ -287,7 +288,7 @@ def test_a_perfect_rewrite_is_found_at_its_first_position(
 
 def test_every_change_of_one_byte_is_found_though_the_chain_is_made_anew(tmp_path: Path) -> None:
     path = tmp_path / "log"
-    notes = b"".join(honest(path, NAMES[:4]))
+    notes = b"".join(honest(path, NAMES[:2]))
     with EventLog.open(path, ORIGIN) as log:
         events = list(log.read())
     whole = path.read_bytes()
@@ -304,7 +305,7 @@ def test_every_change_of_one_byte_is_found_though_the_chain_is_made_anew(tmp_pat
             only_by_checkpoint += "rewritten" in str(verdict.reason)
     path.write_bytes(whole)
     assert held_against(path, notes).ok
-    assert only_by_checkpoint > 50
+    assert only_by_checkpoint > 20
 
 
 def _forged(data: bytes, events: Sequence[Stored], position: int, changed: bytes) -> bytes:
@@ -334,12 +335,12 @@ def test_a_change_of_any_byte_of_a_signed_file_is_found_or_changes_nothing(tmp_p
     notes = [note for _, note in stored_checkpoints(path)]
     places = [data.index(note) + at for note in notes for at in range(len(note))]
     rng = random.Random(4096)
-    places += [rng.randrange(16, len(data)) for _ in range(300)]
+    places += [rng.randrange(16, len(data)) for _ in range(150)]
     for at in places:
         path.write_bytes(data[:at] + bytes([data[at] ^ rng.randrange(1, 256)]) + data[at + 1 :])
         verdict = verify(path, keys=public)
         assert not verdict.ok or verdict == whole, at
-        assert not verdict.ok or at not in places[: -300 or None], at
+        assert not verdict.ok or at not in places[:-150], at
 
 
 # ---- whose checkpoint, whose key ----

@@ -72,6 +72,6 @@ def test_the_same_bit_of_target_and_card_passes_the_check_and_is_a_conflict(copy
 @pytest.mark.parametrize("flips", [3, 4, 6])
 def test_more_flips_are_found_too(flips: int) -> None:
     whims = random.Random(SEED)
-    for _ in range(3000):
+    for _ in range(600):
         copy, bits = whims.randrange(COPIES), tuple(whims.sample(range(FRAME_BITS), flips))
         assert is_safe(heard(copy, bits)), f"bits {bits} of copy {copy}"

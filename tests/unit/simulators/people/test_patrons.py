@@ -113,9 +113,8 @@ def _without_tie(rules: Rulebook) -> Rulebook:
 @pytest.mark.parametrize("rulebook", shipped_ids())
 def test_no_table_refuses_any_of_it(rulebook: str, alter: Callable[[Rulebook], Rulebook]) -> None:
     rules = alter(load_rulebook(rulebook))
-    for seed in range(3):
-        for coup in range(1, 101):
-            assert _refusals(rules, seed, coup) == [], f"seed {seed}, coup {coup}"
+    for coup in range(1, 101):
+        assert _refusals(rules, coup, coup) == [], f"seed and coup {coup}"
     asked = [command for coup in COUPS for command in wagers(1, SHOE, coup, rules)]
     bets = {wager.bet for command in asked for wager in command.wagers}
     assert bets == set(rules.bets), "narrow limits do not keep a bet from being asked for"

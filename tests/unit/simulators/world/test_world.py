@@ -47,7 +47,7 @@ def play(seed: int, folder: Path, faults: tuple[str, ...] = ALL, coups: int = CO
         made.close()
 
 
-@pytest.mark.parametrize("first", range(0, 40, 8))
+@pytest.mark.parametrize("first", range(0, 16, 8))
 def test_nothing_breaks_whatever_goes_wrong(first: int, tmp_path: Path) -> None:
     for seed in range(first, first + 8):
         report = play(seed, tmp_path)
@@ -66,8 +66,8 @@ def test_a_layer_alone_goes_wrong_often_and_nothing_breaks(kind: str, tmp_path: 
 @pytest.mark.parametrize(
     ("names", "seeds"),
     [
-        *((name, range(4)) for name in LATE_FAULTS),
-        *(("late", range(first, first + 50)) for first in (0, 50)),
+        *((name, range(3)) for name in LATE_FAULTS),
+        ("late", range(50)),
     ],
 )
 def test_what_is_only_late_is_neither_lost_nor_doubled_nor_misaligned(
@@ -91,7 +91,7 @@ def test_what_is_only_late_is_neither_lost_nor_doubled_nor_misaligned(
     assert came[names] or (came.keys() == LATE_FAULTS.keys() and profiles == PROFILES)
 
 
-@pytest.mark.parametrize("first", [0, 4])
+@pytest.mark.parametrize("first", [0])
 def test_what_is_late_hides_nothing_that_goes_wrong(first: int, tmp_path: Path) -> None:
     for seed in range(first, first + 4):
         report = play(seed, tmp_path, parse_world_faults("all,late"))

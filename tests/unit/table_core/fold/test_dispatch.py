@@ -206,7 +206,7 @@ an excess card has one fate
 
 @pytest.mark.parametrize("lines", histories(HISTORIES, void="fold coup_voided refunds="))
 def test_what_events_leave_behind_them(lines: Sequence[str]) -> None:
-    assert play_history(lines, audited=False).log
+    assert play_history(lines).log
 
 
 def test_reports_of_another_journal_leave_the_first_ones_name_behind() -> None:

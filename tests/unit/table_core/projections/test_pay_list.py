@@ -1,4 +1,4 @@
-"""The lists of chips that a dealer moves: what they come to is what the auditor counts."""
+"""The lists of chips that a dealer moves: what they come to is what the ledger books."""
 
 import pytest
 
