@@ -1,4 +1,4 @@
-"""A million lines of random histories at the table, each held against the model of the money.
+"""A million commands of random histories at the table, each held against the model of the money.
 
 A part of them is played once more on a log, and its ledger, list, replay, evidence and reports are
 held against the model as well.
@@ -20,8 +20,8 @@ from tests.support.money_model.records import check_records, logged
 from tests.support.money_model.rows import known_kinds, left_out
 from tests.support.money_model.shorten import kind_of, shortest
 
-LINES = 250  # of a history; the games together play a million and some
-HISTORIES = 1_000  # of a game
+LINES = 250  # of a history; of three lines two are commands, and the third a report of the shoe
+HISTORIES = 1_500  # of a game: 1.5 million lines
 LOGGED_LINES, LOGGED_HISTORIES = 120, 40
 IN_POSTGRES = 4  # every fourth ledger; the others are files
 BEGUN = 1_000  # the seeds of the suite's own test are below
@@ -47,7 +47,7 @@ def differs_on_record(game: str, seed: int, ledger: str) -> str:
 
 @pytest.mark.soak(computes=True)
 @pytest.mark.parametrize("game", GAMES)
-def test_a_million_lines_come_out_as_the_model_says(
+def test_a_million_commands_come_out_as_the_model_says(
     game: str, record_property: Callable[[str, object], None]
 ) -> None:
     record_property("figures", f"{HISTORIES * LINES:,} lines from seed {BEGUN}")
