@@ -37,6 +37,7 @@ from tests.support.cage.ledgers import agrees, book_log, messages_of
 from tests.support.clock import FakeClock
 from tests.support.machine.commands import here, said
 from tests.support.property.logs import archived, carried_in, into_archive
+from tests.support.property.site import PropertySite
 from tests.support.table.hostile import ACCEPTED, REFUSED, places, spoilt_body, write_hostile_log
 
 KINDS: Final = {
@@ -46,6 +47,7 @@ KINDS: Final = {
     "accepted": "".join(ACCEPTED.values()),
     "huge": REFUSED["huge"],
 }
+QUERIES: Final = ("alarms", "coups", "commission", "runs", "tables", "two-tables", "win")
 _HARMFUL: Final = re.compile(f"[{FORBIDDEN_CHARACTERS}]")
 _COUPS: Final = tuple(f"20261127-01/{number}" for number in (1, 2, 4))
 
@@ -91,8 +93,8 @@ def test_an_old_log_with_such_texts_is_booked_to_the_unit(
     assert (found.settlements, found.unbooked) == (3, 0)
 
 
-def test_postgresql_books_and_archives_all_of_them(
-    logs: Mapping[str, Path], postgres: Postgres
+def test_postgresql_books_archives_and_shows_all_of_them(
+    logs: Mapping[str, Path], postgres: Postgres, tmp_path: Path
 ) -> None:
     ledger, archive = postgres.database(), postgres.database()
     for log in logs.values():
@@ -104,6 +106,12 @@ def test_postgresql_books_and_archives_all_of_them(
         head, rows = archived(archive, f"site/{kind}")
         assert [row.stored for row in rows] == [each.stored for each in carried_in(log)]
         assert head.position == len(rows)
+    site = PropertySite(tmp_path, archive)
+    for name in QUERIES:
+        shown = site.ask("query", name)
+        assert shown.code == 0, shown.err
+        assert not _HARMFUL.search(shown.out.replace("\n", "")), name
+        assert shown.out.count("\n") < 200, name
 
 
 @cache
