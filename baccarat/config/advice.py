@@ -13,6 +13,7 @@ from baccarat.rulebooks.library import named_rulebook
 from events.errors import InputError
 from events.types.wagers import LimitsSet
 from table_core.narrative.formatting import amount
+from table_core.rulebook_check.check import check_rulebook
 from table_core.rules.pay_scale import pay_scale
 from table_core.rules.payable import first_unpayable
 from table_core.rules.rulebook import Rulebook
@@ -50,9 +51,20 @@ def advice(config: TableConfig) -> Iterator[ConfigAdvice]:
         yield ConfigAdvice(
             key=f"rulebook: {fault.where}", text=f"{fault.text}: in force", remedy=fault.remedy
         )
+    yield from _faulty_library(config)
     yield from _missing_scale(config, rulebook)
     yield from _missing_limits(in_force)
     yield from payable_advice(in_force)
+
+
+def _faulty_library(config: TableConfig) -> Iterator[ConfigAdvice]:
+    for name in config.library_files:
+        for fault in check_rulebook(named_rulebook(name)):
+            yield ConfigAdvice(
+                key="library",
+                text=f"{name}: {fault}: no coup is corrected to it",
+                remedy="name an edition without the fault",
+            )
 
 
 def _missing_scale(config: TableConfig, rulebook: Rulebook) -> Iterator[ConfigAdvice]:

@@ -268,7 +268,7 @@ def _of_table(table: str, state: Mapping[str, Any]) -> Iterator[Metric]:
         labels=["table", "consumer"],
     )
     for each in state.get("consumers") or ():
-        labels = [table, str(each["name"])]
+        labels = [table, show_text(str(each["name"]))]
         waiting.add_metric(labels, each["waiting_s"] or 0)
         behind.add_metric(labels, max(0, state.get("position", 0) - each["position"]))
     yield waiting

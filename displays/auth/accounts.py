@@ -21,7 +21,9 @@ from events.mqtt.topics import SEGMENT
 from events.toml_form import read_tree
 
 __all__ = [
+    "ACCOUNTS_MOST",
     "CONSOLE_ROLES",
+    "FILE_MOST",
     "UserAccount",
     "UserAccounts",
     "check_account",
@@ -32,6 +34,10 @@ __all__ = [
 # The roles in `events.commands.registry` that a person can have.
 CONSOLE_ROLES: Final = frozenset({"dealer", "supervisor", "technician"})
 
+ACCOUNTS_MOST: Final = 10_000
+"""The accounts that a users file may have: each page that is asked for looks into it."""
+FILE_MOST: Final = 4 * 1024 * 1024
+"""Its length, bytes."""
 
 _NS: Final = 1_000_000_000
 _DAY_NS: Final = 86_400 * _NS
@@ -122,16 +128,29 @@ def load_accounts(path: Path) -> Mapping[str, UserAccount]:
         InputError: the file is missing or invalid; the text names it and the reason.
     """
     try:
-        read = msgspec.convert(read_tree(path.read_bytes()), _File)
+        with path.open("rb") as file:
+            source = file.read(FILE_MOST + 1)
+        if len(source) > FILE_MOST:
+            raise InputError(f"{path}: a users file has {FILE_MOST:,} bytes at the most")
+        read = msgspec.convert(read_tree(source), _File)
     except OSError as error:
         raise InputError(
             f"{path}: {error.strerror}; make it with `baccarat user add {path} NAME --role dealer`"
         ) from error
     except ValueError as error:  # includes ValidationError
         raise InputError(f"{path}: no users file: {error}") from error
+    _check_number(path, read.users)
     for name, account in read.users.items():
         check_account(name, account.roles, where=f"{path}: ")
     return read.users
+
+
+def _check_number(path: Path, accounts: Mapping[str, UserAccount]) -> None:
+    if len(accounts) > ACCOUNTS_MOST:
+        raise InputError(
+            f"{path}: {len(accounts):,} accounts; keep {ACCOUNTS_MOST:,} at the most, and remove "
+            "those that nobody uses: `baccarat user remove`"
+        )
 
 
 def check_account(name: str, roles: Iterable[str], *, where: str = "") -> None:
@@ -154,8 +173,10 @@ def save_accounts(path: Path, accounts: Mapping[str, UserAccount]) -> None:
     """Write the users file atomically, and keep its owner, group and mode.
 
     Raises:
+        InputError: there are more than `ACCOUNTS_MOST`.
         OSError: the file cannot be written.
     """
+    _check_number(path, accounts)
     lines = ["# Written by `baccarat user`: who may log in at this table's consoles.\n"]
     for name, account in sorted(accounts.items()):
         roles = ", ".join(f'"{role}"' for role in account.roles)

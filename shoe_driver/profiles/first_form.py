@@ -156,9 +156,10 @@ def _faults(file: FirstForm) -> Iterator[str]:
     if not least <= file.limits.data_bytes <= most:
         yield f"limits.data_bytes is {file.limits.data_bytes}; use {least} to {most}"
     if repeat and (
-        len(set(repeat.boot + repeat.cycle)) != 1 + len(repeat.cycle) or not repeat.cycle
+        len(set(repeat.boot + repeat.cycle)) != 1 + len(repeat.cycle)
+        or not (repeat.cycle and (repeat.boot + repeat.cycle).isascii())
     ):
-        yield "repeat.boot is one character, repeat.cycle some others, each once"
+        yield "repeat.boot is one character of ASCII, repeat.cycle some others, each once"
     needed, senseless = _SECTIONS[file.framer]
     if needed and getattr(file, needed) is None:
         yield f"[{needed}] is missing, which framer {file.framer!r} needs"

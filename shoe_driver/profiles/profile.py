@@ -398,6 +398,8 @@ def _profile_faults(profile: Profile) -> Iterator[str]:
     """Yield everything for which a profile is refused."""
     if not profile.id.isprintable() or not profile.id or " " in profile.id:
         yield "id: use a short name without spaces, such as site-shoe"
+    for key, what in find_forbidden(profile.id, "id", _NAME):
+        yield f"{key}: {what}"
     wrong_form = tuple(check_wire_form(profile.wire))
     yield from wrong_form
     yield from _wrong_numbers(profile)
@@ -407,6 +409,7 @@ def _profile_faults(profile: Profile) -> Iterator[str]:
 
 
 # Of a device's words, which alarms and screens show.
+_NAME: Final = TextLengths(64)
 _WORDS: Final = TextLengths(500)
 
 # Building the codes finds anything else that is wrong with a code table.

@@ -44,6 +44,7 @@ from table_core.decide.coup_resolution import judge_cards, settle_first_phase
 from table_core.decide.decision import DecisionBuilder, DecisionContext, Handlers, Hands, Offers
 from table_core.fold.corrections import find_past_coup, find_whole_coup
 from table_core.refusals import Decision, first_refusal, refuse
+from table_core.rulebook_check.check import check_rulebook
 from table_core.rules.commission_owed import (
     ByPayer,
     amount_changes,
@@ -531,6 +532,7 @@ def _asked_for(
         return refuse("unknown_rulebook", text)
     scale, was_scale = pay_scale(now), pay_scale(was)
     held = context.pay_scale or was_scale
+    fault = next(iter(check_rulebook(now)), None) if now.hash != context.rulebook.hash else None
     refusal = first_refusal(
         (now.hash == was.hash, "changes_nothing", f"coup {coup.id} is judged by that rulebook"),
         (
@@ -548,6 +550,7 @@ def _asked_for(
             "wrong_pay_scale",
             f"{now.id} pays by scale {scale}; the property's, at every table, is {held}",
         ),
+        (fault is not None, "rulebook_faulty", f"{now.id} has a fault: {fault}"),
     )
     return refusal or now
 

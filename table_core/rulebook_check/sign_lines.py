@@ -3,7 +3,7 @@
 A line is read clause by clause. A clause that speaks of the game (`_SPEAKS`) may say numbers only
 as the rules have them: limits, odds, commission, options, decks. It speaks of the wagers that it
 names, else of those of the clause before, else of all. A line that says nothing of the game, such
-as a help line with its telephone number, is the site's own. Only English is understood.
+as a help line with its telephone number, is the site's own. A Chinese line is read by `chinese`.
 """
 
 import re
@@ -13,10 +13,11 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from table_core.odds.house_edge import house_edges
+from table_core.rulebook_check.chinese import in_english
 from table_core.rulebook_check.published import spoken_odds
 from table_core.rules.rulebook import Bet, Requirement, Rulebook
 from table_core.rules.rulebook_fault import RulebookFault
-from table_core.rules.sign import pay_scale_of
+from table_core.rules.sign import pay_scale_of, speaks_of_rules, without_contacts
 from table_core.rules.wager_checks import MAIN, OPTIONS
 from table_core.rules.wagers import BET_KINDS
 
@@ -68,6 +69,10 @@ class _Clause(NamedTuple):
 def sign_faults(rulebook: Rulebook) -> Iterator[RulebookFault]:
     """Yield each text that says something else than the rules."""
     texts = {"title": rulebook.title, "sign.game": rulebook.sign.game}
+    if speaks_of_rules(without_contacts(rulebook.sign.help_line or "")):
+        wrong = "holds a word of the rules, or a number that is no telephone number"
+        right = "write where help is found; a line of rules is one of own_lines, with confirmed_by"
+        yield RulebookFault.of("sign.help_line", "help_line_speaks_of_rules", wrong, right)
     if not rulebook.sign.generated:  # in form 2 a person stands by lines of the site's own
         texts |= {f"sign.lines[{index}]": line for index, line in enumerate(rulebook.sign.lines)}
     for where, text in texts.items():
@@ -75,7 +80,7 @@ def sign_faults(rulebook: Rulebook) -> Iterator[RulebookFault]:
             wrong = f"{len(text)} characters, and a screen has room for {_LONGEST}"
             yield RulebookFault.of(where, "unshowable_text", wrong, "write a shorter text")
             continue
-        for wrong, right in dict.fromkeys(_contradictions(rulebook, text)):
+        for wrong, right in dict.fromkeys(_contradictions(rulebook, in_english(text))):
             yield RulebookFault.of(where, "text_contradicts", f'says "{wrong}"', right)
 
 

@@ -11,7 +11,14 @@ from typing import Final
 from table_core.rules.rulebook import Bet
 from table_core.rules.wagers import BET_KINDS
 
-__all__ = ["PAY_SCALES", "SCALED_BET", "game_of", "pay_scale_of", "speaks_of_rules"]
+__all__ = [
+    "PAY_SCALES",
+    "SCALED_BET",
+    "game_of",
+    "pay_scale_of",
+    "speaks_of_rules",
+    "without_contacts",
+]
 
 PAY_SCALES: Final[Mapping[str, Mapping[str, int]]] = {
     "one": {"mixed": 5, "coloured": 10, "perfect": 30},
@@ -80,3 +87,23 @@ def speaks_of_rules(text: str) -> bool:
     return any(
         each.isnumeric() or each in _CHINESE or each in _MONEY for each in text
     ) or not _TALKS.isdisjoint(re.findall(r"[a-z]+", text.lower()))
+
+
+_CONTACTS: Final = re.compile(
+    r"""
+    [\w.+-]+@[\w.-]+ | (?:https?://|www\.)\S+ | \b[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|[a-z]{2})\b\S*
+    | \+?\(?[0-9](?:[ ()/.-]{0,2}[0-9]){4,}             # a telephone number
+    | \b[0-9](?:[ -]?[0-9]){2,3}-[a-z]{3,}              # one with letters
+    | (?:\b(?:call|dial|phone|ring|tel|text)\b|热线|熱線|致电|致電)\W{0,3}   # a short one
+      [0-9](?:[ -]?[0-9]){2,}
+    | \b[0-9]{1,2}[:.][0-5][0-9]\b                     # and when it is answered
+    | \b24\ ?/\ ?7\b | \b24[ -]?h(?:ours?)?\b | \b(?:7|seven)\ days\b
+    | (?:24|二十四)\ ?(?:小时|小時) | (?:每周|每週)?七天
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+def without_contacts(text: str) -> str:
+    """Return a text without telephone numbers, addresses, and the hours of answering."""
+    return _CONTACTS.sub(" ", text)

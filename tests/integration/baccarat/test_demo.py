@@ -15,6 +15,7 @@ import pytest
 from baccarat.cli.main import main
 from events.log.verify import verify
 from events.types.commission import CommissionCollected
+from events.types.table import ShoeLoaded
 from shoe_driver.profiles.catalogue import profile_text
 from tests.kill.game import read_coups
 from tests.support.cage.books import source
@@ -133,18 +134,37 @@ def test_people_are_told_what_it_did_and_how_to_check_it(tmp_path: Path) -> None
     assert main(proof) == 0
 
 
-def test_a_sites_own_files_are_played_by_as_they_are_found_from_here(tmp_path: Path) -> None:
+# An early cut card ends the shoe: the next is loaded once the marked commission is paid.
+@pytest.mark.parametrize(
+    ("timing", "rounds", "faults"),
+    [("per_coup", 6, ()), ("per_shoe", 10, ("--faults", "cut_card"))],
+)
+def test_a_sites_own_files_are_played_by_as_they_are_found_from_here(
+    timing: str, rounds: int, faults: tuple[str, ...], tmp_path: Path
+) -> None:
     rulebook, profile = tmp_path / 'har"bour.toml', tmp_path / "shoe.toml"
-    changes = ("id=harbour", "bets.player.minimum=500", "commission.timing=per_coup")
+    changes = ("id=harbour", "bets.player.minimum=500", f"commission.timing={timing}")
     rulebook.write_text(source("au-commission", *changes), "utf-8")
     profile.write_bytes(profile_text("enq-bcc"))
     named = ("--rulebook", os.path.relpath(rulebook), "--profile", os.path.relpath(profile))
-    ended = demo("--rounds", "6", "--speed", "0", "--json", *named, data=tmp_path / "kept")
+    ended = demo(
+        "--rounds",
+        str(rounds),
+        "--seed",
+        "7",
+        *faults,
+        *named,
+        "--speed",
+        "0",
+        "--json",
+        data=tmp_path / "kept",
+    )
     assert ended.code == 0, ended.err
     told = json.loads(ended.out)
-    assert (told["coups"], told["lost"], told["duplicates"]) == (6, 0, 0)
+    assert (told["coups"], told["lost"], told["duplicates"]) == (rounds, 0, 0)
     events = events_in(Path(told["log"]))
-    # The dealer collects marked commission before the next coup.
+    # The dealer collects marked commission before the next coup, or the next shoe.
+    assert sum(isinstance(each, ShoeLoaded) for each in events) == 1 + bool(faults)
     assert any(isinstance(each, CommissionCollected) for each in events)
     coups = read_coups(events).values()
     lines = [line for coup in coups for line in coup.lines if line.bet == "player"]

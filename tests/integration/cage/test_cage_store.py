@@ -12,6 +12,7 @@ from alembic.runtime.migration import MigrationContext
 from msgspec.structs import replace
 from sqlalchemy import text
 
+from benchmarks.instruments.postgres import Postgres
 from cage.ledger.database import create_ledger_engine, parse_ledger_url
 from cage.ledger.entries import Posting
 from cage.ledger.reading import Filter, open_ledger
@@ -31,6 +32,9 @@ from tests.support.cage.ledgers import (
     held_against,
     play_log,
 )
+from tests.support.money_model.driver import play
+from tests.support.money_model.records import check_records, logged
+from tests.support.money_model.rows import left_out
 
 SEED = 20261127
 
@@ -84,6 +88,11 @@ def test_a_game_with_everything_in_it_is_booked_to_the_unit(ledger: str, tmp_pat
         for posting in entry.postings:
             sums[posting.account] += posting.amount
     assert accounts_of(ledger) == {name: amount for name, amount in sums.items() if amount}
+
+
+def test_a_random_history_is_booked_as_the_model_says(postgres: Postgres, tmp_path: Path) -> None:
+    lines = play(SEED, "mixed", 70, left_out()).steps.lines
+    assert check_records(logged(lines, "mixed", tmp_path), tmp_path, postgres.database()) == []
 
 
 def test_what_comes_again_changes_nothing(ledger: str, facts: list[LedgerEvent]) -> None:

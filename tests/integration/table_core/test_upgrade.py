@@ -16,7 +16,12 @@ from typing import Final
 
 import pytest
 
+from events.clock import SystemClock
+from events.log.store import EventLog
+from events.mqtt.topics import Topics
 from events.proof.chain import next_hash
+from table_core.rulebooks.shipped import load_rulebook
+from table_core.service.table import Table
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes users in a root: root alone may")
 
@@ -34,6 +39,20 @@ END
 chmod +x "$3/bin/python"
 """
 
+
+# In place of 0.1.0: it takes a log whose events are all of the types and versions that it had.
+_FIRST_RELEASE: Final = """\
+#!/bin/sh
+exec {python} - "$6" <<'END'
+import json, sqlite3, sys
+known = json.load(open("{here}/tests/corpus/0.1.0/types.json"))
+for position, kind, version in sqlite3.connect(sys.argv[1]).execute(
+    "SELECT position, type, version FROM event ORDER BY position"
+):
+    if f"{{kind}}/{{version}}" not in known:
+        sys.exit(f"not ok at position {{position}}: {{kind}} version {{version}}")
+END
+"""
 
 _UNIT: Final = "baccarat-table@.service"
 
@@ -136,6 +155,24 @@ def test_there_is_no_way_back_behind_events_that_the_build_before_does_not_know(
     assert code == 1
     assert "chips_counted_by_camera" in said
     assert machine.builds == builds
+
+
+def test_the_first_release_is_put_back_until_the_table_of_this_one_has_started(
+    machine: Machine,
+) -> None:
+    machine.older()
+    before = machine.root / "opt/baccarat/bin/python"
+    before.write_text(_FIRST_RELEASE.format(here=_HERE, python=sys.executable))
+    assert machine.install()[0] == 0
+    this = machine.builds[0].split()[1]
+    assert machine.install("--back")[0] == 0
+    assert machine.builds == ["baccarat earlier", f"baccarat.before {this}"]
+    assert machine.install("--back")[0] == 0
+    with EventLog.open(machine.log, "harbour/b7") as log:
+        Table(log, Topics("harbour", "b7"), load_rulebook("ez"), SystemClock(), roles={})
+    code, said = machine.install("--back")
+    assert (code, machine.builds[0]) == (1, f"baccarat {this}")
+    assert "not ok at position 281: rulebook_adopted version 2" in said
 
 
 def test_a_format_of_tomorrow_is_refused_like_an_event(machine: Machine) -> None:

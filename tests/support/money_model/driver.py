@@ -1,6 +1,7 @@
 """Random histories: people and a shoe that do anything, sensible or not, from one seed."""
 
 import random
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -137,6 +138,7 @@ _SUITS: Final = "SHDC"
 _PLACES: Final = ("P1", "B1", "P2", "B2", "P3", "B3")
 _COUPS: Final = 7  # of a shoe
 _INITIAL: Final = 4
+_COPIES: Final = 7  # of a face that coups and corrections tell; the burn may have one
 
 
 def texts(game: str) -> dict[str, str]:
@@ -171,6 +173,7 @@ class Driver:
             for rank in self.rng.sample(_RANKS, self.rng.choice((5, 9, 13)))
             for suit in _SUITS
         ]
+        self.told: Counter[tuple[int, str]] = Counter()
 
     @property
     def model(self) -> Model:
@@ -396,7 +399,12 @@ class Driver:
         return f"{','.join(player)} {','.join(banker)}"
 
     def _face(self) -> str:
-        return self.rng.choice(self.faces)
+        """A face of which the shoe has one more: a ninth copy is another test's."""
+        shoe = self.model.shoe
+        left = [face for face in self.faces if self.told[shoe, face] < _COPIES]
+        face = self.rng.choice(left or self.faces)
+        self.told[shoe, face] += 1
+        return face
 
     def _place(self) -> str:
         return self.rng.choice(_PLACES)

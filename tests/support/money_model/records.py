@@ -117,16 +117,19 @@ def logged(lines: Sequence[str], game: str, folder: Path) -> Steps:
     return steps
 
 
-def check_records(steps: Steps, folder: Path) -> list[Difference]:
-    """Hold everything that can be asked of a log against the model; return all differences."""
-    records = _Records(steps, folder)
+def check_records(steps: Steps, folder: Path, ledger: str = "") -> list[Difference]:
+    """Hold everything that can be asked of a log against the model; return all differences.
+
+    It is booked in the ledger of that URL, or in a file in the folder.
+    """
+    records = _Records(steps, folder, ledger or str(folder / "cage.sqlite"))
     records.check()
     return records.found
 
 
 class _Records:
-    def __init__(self, steps: Steps, folder: Path) -> None:
-        self.steps, self.model, self.folder = steps, steps.model, folder
+    def __init__(self, steps: Steps, folder: Path, ledger: str) -> None:
+        self.steps, self.model, self.folder, self.url = steps, steps.model, folder, ledger
         self.log = folder / "table.sqlite"
         self.found: list[Difference] = []
         self.books = [
@@ -154,7 +157,7 @@ class _Records:
                 self._evidence(coup)
 
     def _ledger(self) -> None:
-        url = f"{self.folder / 'cage.sqlite'}"
+        url = self.url
         book_log(url, self.log)
         done = here("cage", "reconcile", self.log, "--ledger", url)
         self.same(f"exit code of reconcile: {done.out}{done.err}", done.code, 0)

@@ -1,22 +1,25 @@
 """What no text may hold, against Unicode's own tables; and a text that PostgreSQL can hold."""
 
 import json
+import re
 import sys
 import unicodedata
+from collections.abc import Callable, Iterable
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, Final
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from baccarat.cli.main import main
+from baccarat.config.property import load_property
 from baccarat.config.table import load_config
 from baccarat.rulebooks.library import site_rulebook
 from events.commands.previews import Preview
 from events.commands.text_lengths import COMMAND_LENGTHS
-from events.errors import ConfigError
+from events.errors import ConfigError, InputError
 from events.free_text import (
     FILE_LENGTHS,
     FORBIDDEN_CHARACTERS,
@@ -28,9 +31,12 @@ from events.free_text import (
     show_text,
     unescape_nul,
 )
-from shoe_driver.profiles.catalogue import profile_text
+from shoe_driver.profiles.catalogue import shipped_texts
 from shoe_driver.profiles.profile import profile_complaints
 from table_core.rulebooks.shipped import shipped_sources
+from tests.support.machine.commands import here
+from tests.support.machine.seeds import seeded
+from tests.support.table.hostile import REFUSED
 
 # Unicode 15.1, PropList.txt: Bidi_Control.
 BIDI_CONTROL = {0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)}
@@ -148,41 +154,65 @@ def test_the_visible_form_of_a_nul_is_that_of_json() -> None:
     assert escape_nul(r"p\u0000-17") == r"p\u005cu0000-17"
 
 
-def test_a_configuration_names_each_text_that_no_text_may_be(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "b7.toml"
-    assert main(["config", "init", str(path)]) == 0
-    capsys.readouterr()
-    text = path.read_text(encoding="utf-8")
-    assert '"table.sqlite"' in text
-    path.write_text(text.replace('"table.sqlite"', '"table\\u0000.sqlite"'), encoding="utf-8")
-    with pytest.raises(ConfigError, match=r"data\.log: holds U\+0000; use one line"):
-        load_config(path)
-    assert main(["config", "check", str(path)]) == 2
-    assert "data.log: holds U+0000" in capsys.readouterr().err
+def of_a_profile(path: Path) -> None:
+    if complaints := profile_complaints(path.read_bytes()):
+        raise ConfigError("; ".join(complaints))
 
 
-def test_a_profiles_words_are_lines() -> None:
-    text = profile_text("enq-bcc").decode()
-    assert profile_complaints(text.encode()) == ()
-    wrong = text.replace("[codes.errors]", '[codes.errors]\n77 = "jam\\u0007"')
-    assert wrong != text
-    assert profile_complaints(wrong.encode()) == (
-        "codes.errors.77: holds U+0007; use one line of text without controls",
-    )
+def of_a_rulebook(path: Path) -> None:
+    site_rulebook(str(path))
 
 
-def test_a_rulebooks_scale_is_seen(tmp_path: Path) -> None:
-    path = tmp_path / "house.toml"
-    named = b'pay_scale = "one"'  # in form 1 alone: in form 2 the scale follows from the odds
-    text = next(source for source in shipped_sources() if named in source).decode()
-    path.write_text(
-        text.replace('"nz-scale-one"', '"house"').replace('"one"', '"one\\u202E"'),
-        encoding="utf-8",
-    )
-    with pytest.raises(ConfigError, match=r"sign\.pay_scale: at most 400 characters"):
-        site_rulebook(str(path))
+def written(*words: str) -> str:
+    """What a command writes for a site to begin with, every key of it given."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "site.toml"
+        assert here(*words, path).code == 0
+        return re.sub(r"(?m)^# (?=[\w.]+ = |\[)", "", path.read_text("utf-8"))
+
+
+FILES: Final = (
+    (load_config, written("config", "init")),
+    (load_property, written("property", "init")),
+    *((of_a_rulebook, source.decode()) for source in shipped_sources()),
+    *((of_a_profile, source.decode()) for source in shipped_texts()),
+)
+KINDS: Final = {**REFUSED, "a little too long": "x" * 5_000}
+# What a shoe sends beside a card's code may be any byte.
+_TEXT: Final = re.compile(
+    r'(?m)^(?!prefix|suffix|boot|cycle)[^#\n]*?(?<=[=\[,{] )"[^"\n]*(?="(?! =))'
+)
+EVERY: Final = [
+    (reader, text[: place.end()], more, text[place.end() :])
+    for reader, text in FILES
+    for place in _TEXT.finditer(text)
+    for what, more in KINDS.items()
+    if what != "huge"
+]
+
+
+def taken(path: Path, tried: Iterable[tuple[Callable[[Path], object], str, str, str]]) -> list[str]:
+    """The places of files that took such a text, or were not refused in printable lines."""
+    found = []
+    for reader, before, more, after in tried:
+        path.write_text(f"{before}{json.dumps(more)[1:-1]}{after}", "utf-8")
+        try:
+            reader(path)
+        except InputError as error:
+            if "".join(str(error).split("\n")).isprintable():
+                continue
+        found.append(f"{before[-60:]}<{more[:20]!r}>")
+    return found
+
+
+def test_no_text_of_any_file_may_hold_what_no_text_may(tmp_path: Path) -> None:
+    assert len(EVERY) > 4_000
+    assert taken(tmp_path / "site.toml", seeded().sample(EVERY, 200)) == []
+
+
+@pytest.mark.soak(computes=True)
+def test_no_text_of_any_file_may_hold_any_of_it(tmp_path: Path) -> None:
+    assert taken(tmp_path / "site.toml", EVERY) == []
 
 
 @pytest.mark.parametrize(

@@ -144,7 +144,7 @@ a void coup is judged by another rulebook for what it had paid
     void_coup
     correct_rulebook by=library -> in_force(1).lines.paid=0 judged(1).paid=0
 a first phase that the right rulebook does not have gives its stakes back
-    library nz-scale-two bets.perfect_pairs.phase=2
+    library au-commission currency=NZD
     {pair}
     void_coup
     correct_rulebook by=library -> in_force(1).lines.result=void totals.paid=1000

@@ -9,8 +9,15 @@ import pytest
 from argon2 import PasswordHasher
 
 from baccarat.cli.main import main
-from displays.auth.accounts import load_accounts
+from displays.auth.accounts import (
+    ACCOUNTS_MOST,
+    FILE_MOST,
+    UserAccount,
+    load_accounts,
+    save_accounts,
+)
 from displays.auth.passwords import password_matches
+from events.errors import InputError
 
 PASSWORD = "a long enough one"  # noqa: S105 - of people who exist in tests alone
 
@@ -88,8 +95,21 @@ def test_nonsense_is_refused_in_one_line_and_changes_nothing(
     assert list(people.parent.iterdir()) == [people]
 
 
+CONTENTS = {
+    "other": b"users = 3",
+    "cut off": b"[users",
+    "no text": b"\xff",
+    "no role": b"[users.mary]\nroles = []",
+    "too long": b"#" * (FILE_MOST + 1),
+    "too many": b"".join(
+        b'[users.u%d]\nroles=["dealer"]\npassword=""\n' % number
+        for number in range(ACCOUNTS_MOST + 1)
+    ),
+}
+
+
 @pytest.mark.parametrize("words", [["list"], ["remove", "mary"], ["add", "mary"]])
-@pytest.mark.parametrize("content", [b"users = 3", b"[users", b"\xff", b"[users.mary]\nroles = []"])
+@pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
 def test_a_file_of_something_else_is_refused_and_left_alone(
     words: list[str],
     content: bytes,
@@ -104,6 +124,13 @@ def test_a_file_of_something_else_is_refused_and_left_alone(
     assert len(said) == 1
     assert str(people) in said[0]
     assert people.read_bytes() == content
+
+
+def test_no_more_accounts_are_kept_than_a_file_may_have(people: Path) -> None:
+    account = UserAccount(password="", roles=("dealer",))
+    with pytest.raises(InputError, match="10,001 accounts; keep 10,000 at the most"):
+        save_accounts(people, {f"u{number}": account for number in range(ACCOUNTS_MOST + 1)})
+    assert not people.exists()
 
 
 @pytest.mark.parametrize("words", [["list"], ["remove", "mary"]])

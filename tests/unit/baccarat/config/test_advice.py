@@ -70,6 +70,16 @@ def test_a_pay_scale_that_the_site_has_not_said_is_asked_for(
     assert "pays by scale two" in capsys.readouterr().err
 
 
+def test_a_faulty_rulebook_of_the_library_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = source("ez", "id=other", "edge.floor=1/10")
+    (tmp_path / "other.toml").write_text(other)
+    path = at_table(tmp_path, source("ez", "id=own"), scale='library = ["other.toml"]')
+    text = advised(capsys, path)["library"][0]
+    assert "other.toml: bets.player.pays" in text
+
+
 def test_payments_that_no_chips_make_up_are_shown_by_an_example(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

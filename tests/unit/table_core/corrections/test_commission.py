@@ -152,7 +152,7 @@ what a pair owes in the one phase it owes in the other
     * per_shoe tiger_pair.phase=1   tiger_pair.commission=true  200,0,200,0,0,0,0
     * per_shoe tiger_pair.phase=1   tiger_pair.commission=false 200,200,0,0,0,0,0
     rules au-commission commission.timing={0} bets.{1} bets.tiger_pair.commission=true
-    library au-commission commission.timing=per_coup bets.{2}
+    library au-commission commission.timing=per_coup bets.{2} bets.tiger_pair.own_odds=true
     in none
     open
     bet 1 tiger_pair 1000

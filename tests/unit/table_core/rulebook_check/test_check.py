@@ -1,12 +1,13 @@
 """What a rulebook check finds: a row a rule, and every shipped rulebook without a fault."""
 
+import json
 import re
 from fractions import Fraction
 
 import pytest
 
 from table_core.rulebook_check.check import check_file, check_rulebook
-from table_core.rulebooks.shipped import shipped_sources
+from table_core.rulebooks.shipped import shipped_ids, shipped_sources
 from table_core.rules.rulebook_file import parse_rulebook
 from tests.house.sources import ROOT
 from tests.support.cage.books import source
@@ -170,6 +171,19 @@ Lucky 8 wagers are taken. -> Lucky 8
 Tiger Tie pays 50 to 1 -> 50 to 1
 Tie pays 12345678901234567890 to 1. -> 1, 12345678901234567890
 Any two pay scale two. -> pay scale two
+和局 1 赔 8。闲对、庄对 1 赔 11。 ->
+老虎: 两张牌 1 赔 12, 三张牌 1 赔 22。 ->
+超级六赔 15 倍; 八副牌。 ->
+博彩求助热线 1800 858 858, 未满 18 岁者不得下注。 ->
+和局 1 赔 9。 -> 9 to 1
+和局賠 9 倍。 -> 9 to 1
+莊贏 1 賠 1, 抽佣 4%。 -> 4%
+庄赢 1 赔 1。免佣。 -> no commission
+六副牌, 和局退注。 -> 6 decks
+闲对 1 赔 12, 庄对 1 赔 11。 -> 12 to 1
+每注最低 5 元, 最高 3 万元。 -> $5, $30000
+下老虎注须另下主注。 -> required
+接受幸运 8 投注。 -> Lucky 8
 """
 
 
@@ -180,8 +194,47 @@ def test_a_line_may_say_what_the_rules_say(row: str) -> None:
     text = changed("au-commission", f"{old} => {line.strip()}")
     faults = check_file("site.toml", text.encode())[1]
     assert [each.where for each in faults] == ["sign.lines[0]"] * len(faults)
-    told = [each.text.removeprefix('says "').rstrip('"') for each in faults]
+    told = [" ".join(each.text.removeprefix('says "').rstrip('"').split()) for each in faults]
     assert told == [each.strip() for each in wrong.split(",") if each.strip()]
+
+
+@pytest.mark.parametrize("language", ["zh-Hans", "zh-Hant"])
+def test_the_lines_of_form_1_say_the_same_in_every_language(language: str) -> None:
+    path = ROOT / "displays" / "static" / "words" / f"{language}.json"
+    words = json.loads(path.read_text(encoding="utf-8"))
+    for each in shipped_ids():
+        text = changed(each, "")
+        for line in parse_rulebook("first", text.encode()).sign.lines:
+            said = words[f"sign.{line}"]
+            text = text.replace(line, said)
+            for pays in re.findall(r"[賠赔] (\d+)", said):
+                wrong = text.replace(said, said.replace(pays, "77", 1))
+                assert "sign.lines[0] text_contradicts" in found(wrong), said
+        assert found(text) == set()
+
+
+# Help lines, and whether each only says where help is found.
+HELP = """
+1800 858 858, day and night             -> yes
+Gambling Help: 1-800-GAMBLER, 24/7      -> yes
+Call 988, or www.gamblinghelponline.org.au -> yes
+Talk to staff, 7 days, 09:00 to 23:30   -> yes
+24小时求助热线: 2834 5678                -> yes
+二十四小時求助熱線: 113                  -> yes
+1800 858 858. Tie pays 9 to 1.          -> no
+1800 858 858. At most 500 each.         -> no
+1800 858 858. Maximum $500.             -> no
+求助热线 2834 5678, 和局 1 赔 9           -> no
+求助熱線 2834 5678, 最高 500             -> no
+"""
+
+
+@pytest.mark.parametrize("row", HELP.strip().splitlines())
+def test_a_help_line_says_where_help_is_found_and_no_rule(row: str) -> None:
+    line, _, may = row.partition("->")
+    text = source("ez", "id=site", f"sign.help_line={line.strip()}")
+    faults = [] if may.strip() == "yes" else ["sign.help_line help_line_speaks_of_rules"]
+    assert sorted(found(text)) == faults
 
 
 CONFIRMED = """
