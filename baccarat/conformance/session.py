@@ -88,6 +88,16 @@ class ConformanceSession:
         missing = set(self._missing())
         return tuple(step.asks for step in STEPS if step.name in missing)
 
+    @property
+    def host(self) -> Decoder | None:
+        """What a device that is acknowledged or asked is to hear; None for any other."""
+        return self._decoder if self._profile.writes else None
+
+    def is_quiet(self, mono_us: int) -> bool:
+        """Report whether half a frame has waited too long for its rest."""
+        waited_us = mono_us - (self._heard_us or mono_us)
+        return self._decoder.pending and waited_us > self._profile.patience_ms * 1_000
+
     def feed(self, records: Iterable[Record]) -> None:
         """Take the next records of a journal."""
         for record in records:

@@ -9,7 +9,9 @@ deal is certain, or because rank and suit add up to the code for all others. The
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
-from itertools import pairwise
+from functools import reduce
+from itertools import accumulate, pairwise
+from operator import or_
 from typing import Final, NamedTuple, TypeAlias
 
 from msgspec import Struct
@@ -17,7 +19,7 @@ from msgspec import Struct
 from events.cards import SUITS, Card
 from shoe_driver.codes.reports import face_of
 
-__all__ = ["CardCodes", "find_card_codes", "printed_codes"]
+__all__ = ["CardCodes", "find_card_codes", "looks_like", "printed_codes"]
 
 _WIDEST: Final = 4  # bytes of a code
 _CODES: Final = 56  # a deck, and some that damage made
@@ -49,6 +51,7 @@ class CardCodes(Struct, frozen=True, kw_only=True):
         faces: the card of each code.
         dealt: the codes that were dealt; the others follow from them.
         unknown: faces that were dealt, and whose code is not certain.
+        guessed: faces that hang on one frame: of a device without a check, or a damaged one.
     """
 
     kind_at: int | None
@@ -60,6 +63,7 @@ class CardCodes(Struct, frozen=True, kw_only=True):
     faces: dict[bytes, Card]
     dealt: frozenset[bytes]
     unknown: frozenset[Card] = frozenset()
+    guessed: frozenset[Card] = frozenset()
 
 
 class _Try(NamedTuple):
@@ -72,7 +76,7 @@ class _Try(NamedTuple):
     field: int | None
     codes: list[bytes]
     places: list[int]
-    joined: list[bool]  # nothing is missing between a frame and the one before
+    lost: list[int]  # frames that are missing between a frame and the one before
 
 
 _Pairs: TypeAlias = list[tuple[int, int]]
@@ -85,6 +89,7 @@ def find_card_codes(
     counted: range,
     *,
     checked: bool,
+    numbered: bool = False,
     separator: str = "",
 ) -> CardCodes | None:
     """Return the codes of a deal's cards, or None if no bytes agree with it.
@@ -95,20 +100,23 @@ def find_card_codes(
         deal: the cards, in the order in which they were dealt.
         counted: positions of the number, which names no card.
         checked: a check tells frames that were damaged.
+        numbered: numbers tell what is missing.
         separator: what stands between fields that are counted; empty if positions are.
     """
-    best: tuple[float, _Try, dict[bytes, Card]] | None = None
+    best: tuple[float, _Try, dict[bytes, Card], _Pairs] | None = None
     for each in _likely(_tries(contents, gaps, len(deal), counted, separator), deal):
         pairs = _best_alignment(each, deal)
-        named, agree = _certain(each, pairs, deal, checked=checked)
+        named, agree = _certain(each, pairs, deal, checked=checked, numbered=numbered)
         score = agree + len(set(named.values())) / len(set(deal))
         if agree >= _AGREE and named and (best is None or score > best[0] + 0.02):
-            best = (score, each, named)
+            best = (score, each, named, pairs)
     if best is None:
         return None
-    _, each, named = best
+    _, each, named, pairs = best
     other = _said_otherwise(contents, each)
     faces = {code: face for code, face in _completed(named).items() if code not in other}
+    once = {} if checked else _seen_once(each, pairs, deal, faces, numbered=numbered)
+    faces |= {code: face for code, face in once.items() if code not in other}
     return CardCodes(
         kind_at=each.kind_at,
         kind=each.kind,
@@ -119,7 +127,18 @@ def find_card_codes(
         faces=faces,
         dealt=frozenset(set(each.codes) & set(faces)),
         unknown=frozenset(set(deal) - set(faces.values())),
+        guessed=frozenset(once.values()) & set(faces.values()),
     )
+
+
+def looks_like(code: bytes, faces: Mapping[bytes, Card]) -> bool:
+    """Report whether bytes can be a new code: bits that all known codes share are the same."""
+    some = next(iter(faces), b"")
+    if code in faces or len(code) != len(some):
+        return False
+    alike = [known for known in faces if len(known) == len(some)]
+    differ = [reduce(or_, (known[at] ^ some[at] for known in alike)) for at in range(len(some))]
+    return all(not (a ^ b) & ~bits for a, b, bits in zip(code, some, differ, strict=True))
 
 
 def printed_codes(
@@ -175,13 +194,13 @@ def _tries(
     known = set()
     for kind_at, kind, group in _groups(contents, cards, counted):
         chosen = [contents[number] for number in group]
-        places, joined = _places(group, gaps, cards)
+        places, lost = _places(group, gaps, cards)
         for at, width, field, codes in _fields(chosen, counted, separator):
             first: dict[bytes, int] = {}
             cut = (tuple(group), tuple(first.setdefault(code, len(first)) for code in codes))
             if cut not in known:
                 known.add(cut)
-                yield _Try(kind_at, kind, at, width, field, codes, places, joined)
+                yield _Try(kind_at, kind, at, width, field, codes, places, lost)
 
 
 def _fields(
@@ -221,10 +240,10 @@ def _groups(
             yield size if longer else None, b"", group
 
 
-def _places(group: Sequence[int], gaps: Sequence[int], cards: int) -> tuple[list[int], list[bool]]:
-    """Return about which card each frame of a group is, and which follow the one before."""
+def _places(group: Sequence[int], gaps: Sequence[int], cards: int) -> tuple[list[int], list[int]]:
+    """Return about which card each frame of a group is, and what is missing before it."""
     places: list[int] = []
-    joined: list[bool] = []
+    before: list[int] = []
     lost = since = 0
     wanted = set(group)
     # Of what is missing, so much were cards.
@@ -233,10 +252,10 @@ def _places(group: Sequence[int], gaps: Sequence[int], cards: int) -> tuple[list
         lost += gap
         since += gap
         if number in wanted:
-            joined.append(since == 0)
+            before.append(since)
             places.append(round(len(places) + lost * share))
             since = 0
-    return places, joined
+    return places, before
 
 
 def _likely(tries: Iterator[_Try], deal: Sequence[Card]) -> list[_Try]:
@@ -288,32 +307,33 @@ def _best_alignment(each: _Try, deal: Sequence[Card]) -> _Pairs:
 
 
 def _certain(
-    each: _Try, pairs: _Pairs, deal: Sequence[Card], *, checked: bool
+    each: _Try, pairs: _Pairs, deal: Sequence[Card], *, checked: bool, numbered: bool
 ) -> tuple[dict[bytes, Card], float]:
     """Return the faces that the alignment decides, and the part of the frames that agree."""
     codes = each.codes
     votes = _votes((codes[a], deal[b]) for a, b in pairs)
     likely = {code: told.most_common(1)[0] for code, told in votes.items()}
+    count_of = {code: count for code, (_, count) in likely.items()}
     agree = sum(count for _, count in likely.values()) / max(len(codes), 1)
     twice = {
         code: face
         for code, (face, count) in likely.items()
         if count >= _TWICE and count >= sum(votes[code].values()) * 0.7
     }
-    whole = all(each.joined) and len(codes) == len(deal) == len(pairs) and agree == 1
+    whole = not any(each.lost) and len(codes) == len(deal) == len(pairs) and agree == 1
     named = dict(twice)
     if checked or whole:
-        pinned = _pinned(each, pairs, deal, twice) if not whole else {b for _, b in pairs}
-        for a, b in pairs:
-            if b in pinned and sum(votes[codes[a]].values()) == 1:
+        pinned = dict(pairs) if whole else _pinned(each, pairs, deal, twice, numbered=numbered)
+        for a, b in pinned.items():
+            if sum(votes[codes[a]].values()) <= 1:
                 named[codes[a]] = deal[b]
     claims: dict[Card, list[bytes]] = defaultdict(list)
     for code, face in named.items():
         claims[face].append(code)
     kept = {}
     for face, owners in claims.items():
-        owners.sort(key=lambda code: likely[code][1], reverse=True)
-        if len(owners) == 1 or likely[owners[0]][1] > 2 * likely[owners[1]][1]:
+        owners.sort(key=lambda code: count_of.get(code, 1), reverse=True)
+        if len(owners) == 1 or count_of.get(owners[0], 1) > 2 * count_of.get(owners[1], 1):
             kept[owners[0]] = face
     return _left_over(each, pairs, deal, kept) if checked else kept, agree
 
@@ -347,28 +367,49 @@ def _left_over(
     return named
 
 
+def _seen_once(
+    each: _Try, pairs: _Pairs, deal: Sequence[Card], faces: Mapping[bytes, Card], *, numbered: bool
+) -> dict[bytes, Card]:
+    """Return faces that were read once, at a certain place, by a device without a check."""
+    pinned = _pinned(each, pairs, deal, faces, numbered=numbered)
+    times = Counter(each.codes)
+    found: dict[Card, set[bytes]] = defaultdict(set)
+    for a, b in pinned.items():
+        if deal[b] not in faces.values():
+            found[deal[b]].add(each.codes[a])
+    return {
+        code: face
+        for face, codes in found.items()
+        if len(codes) == 1 and times[code := next(iter(codes))] == 1 and looks_like(code, faces)
+    }
+
+
 def _pinned(
-    each: _Try, pairs: _Pairs, deal: Sequence[Card], twice: Mapping[bytes, Card]
-) -> set[int]:
-    """Return the cards whose frame is certain: nothing is missing up to one that is known."""
+    each: _Try, pairs: _Pairs, deal: Sequence[Card], known: Mapping[bytes, Card], *, numbered: bool
+) -> dict[int, int]:
+    """Return the frames whose card is certain: what is missing up to a known one is known too."""
     place = dict(pairs)
-    anchors = {a for a, b in pairs if twice.get(each.codes[a]) == deal[b]}
-    found = set()
+    anchors = {a for a, b in pairs if known.get(each.codes[a]) == deal[b]}
+    found = {}
     for step in (1, -1):
         reach: int | None = None  # the frame's card, if it hangs on an anchor
         order = range(len(each.codes)) if step == 1 else range(len(each.codes) - 1, -1, -1)
         for a in order:
-            hangs = each.joined[a if step == 1 else min(a + 1, len(each.codes) - 1)]
-            reach = reach + step if reach is not None and hangs else None
+            lost = each.lost[a if step == 1 else min(a + 1, len(each.codes) - 1)]
+            reach = reach + step if reach is not None and not lost else None
             if a in anchors:
                 reach = place[a]
             elif reach is not None and place.get(a) == reach:
-                found.add(reach)
-    known = sorted((a, place[a]) for a in anchors)
-    edges = [(-1, -1), *known, (len(each.codes), len(deal))]
+                found[a] = reach
+    edges = [(-1, -1), *sorted((a, place[a]) for a in anchors), (len(each.codes), len(deal))]
     for (a, b), (after, card) in pairwise(edges):
+        between = range(a + 1, after)
         if after - a == card - b:
-            found |= set(range(b + 1, card))
+            found |= {at: b + at - a for at in between}
+        elif numbered and a >= 0 and after < len(each.codes):
+            gone = list(accumulate(each.lost[a + 1 : after + 1]))
+            if after - a + gone[-1] == card - b:  # all that is missing were cards
+                found |= {at: b + at - a + lost for at, lost in zip(between, gone, strict=False)}
     return found
 
 

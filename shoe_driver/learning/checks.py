@@ -104,7 +104,11 @@ def _of_size(
                 passed = _passes(kind, variant, spans, values)
                 if passed < _PASS * len(sample):
                     continue
-                ln_chance = _ln_chance(trials, len(spans), passed, size)
+                different = set(zip(spans, values, strict=True))
+                right = sum(
+                    check_function(kind, variant)(span) == value for span, value in different
+                )
+                ln_chance = _ln_chance(trials, len(different), right, size)
                 if ln_chance < _LN_CHANCE:
                     spec = CheckSpec(
                         kind=kind,

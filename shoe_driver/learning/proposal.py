@@ -9,6 +9,7 @@ from shoe_driver.codes.fields import FieldSpec
 from shoe_driver.framing.grammar import BINARY, NumberSpec
 from shoe_driver.learning.card_codes import CardCodes
 from shoe_driver.learning.learn import Candidate, SerialGuess
+from shoe_driver.learning.timing import Timing
 
 __all__ = ["counted_bytes", "profile_file", "profile_tree"]
 
@@ -26,7 +27,12 @@ def counted_bytes(number: NumberSpec | None) -> range:
 
 
 def profile_tree(
-    candidate: Candidate, serial: SerialGuess, codes: CardCodes | None, *, baud: int | None = None
+    candidate: Candidate,
+    serial: SerialGuess,
+    codes: CardCodes | None,
+    *,
+    baud: int | None = None,
+    timing: Timing | None = None,
 ) -> dict[str, Any]:
     """Return the profile of a candidate, as its file's tables.
 
@@ -35,6 +41,7 @@ def profile_tree(
         serial: the line.
         codes: the cards, if they were dealt by a list.
         baud: of the line, if it is known.
+        timing: of a journal.
     """
     wire, number = candidate.wire, candidate.wire.number
     tree: dict[str, Any] = {
@@ -49,11 +56,13 @@ def profile_tree(
     if number is not None:
         tree["number"] = _changed(number, ("base", "width"))
         if candidate.copies > 1:
-            tree["repeat"] = {"copies": candidate.copies, "window_ms": _COPIES_MS}
+            window = timing and timing.window_ms
+            tree["repeat"] = {"copies": candidate.copies, "window_ms": window or _COPIES_MS}
     tree["serial"] = {"baud": baud or _USUAL_BAUD}
     if serial.parity != "N":
         tree["serial"] |= {"data_bits": serial.data_bits, "parity": serial.parity}
-    tree["limits"] = {"partial_ms": _PARTIAL_MS, "silence_ms": _SILENCE_MS}
+    partial_ms = timing.partial_ms if timing else _PARTIAL_MS
+    tree["limits"] = {"partial_ms": partial_ms, "silence_ms": _SILENCE_MS}
     tree["codes"] = _codes(candidate, codes)
     return tree
 
@@ -111,7 +120,11 @@ def _first_free(number: NumberSpec | None) -> int:
 
 
 def profile_file(
-    tree: Mapping[str, Any], candidate: Candidate, serial: SerialGuess, codes: CardCodes | None
+    tree: Mapping[str, Any],
+    candidate: Candidate,
+    serial: SerialGuess,
+    codes: CardCodes | None,
+    timing: Timing | None = None,
 ) -> str:
     """Return a commented file: what is sure, what is guessed, and what capture would decide it."""
     sure = "sure" if candidate.sure else "a guess; see below"
@@ -123,6 +136,7 @@ def profile_file(
         f"# They explain {candidate.explained:.1%} of the capture's bytes.",
         *(f"# Guessed: {note}" for note in candidate.notes),
         *_remarks(candidate, serial, codes),
+        *_of_times(timing),
         "",
         *_toml(tree, ""),
     ]
@@ -136,11 +150,28 @@ def _remarks(candidate: Candidate, serial: SerialGuess, codes: CardCodes | None)
         yield "# Guessed: 8N1; no byte of the capture has its eighth bit set."
     if number is not None and number.base == BINARY and number.last is None:
         yield "# The number goes round after the greatest that fits, as far as the capture shows."
-    yield "# Guessed: limits; the capture's bytes say nothing of them."
+    yield "# Guessed: limits.silence_ms; a capture says nothing of it."
     if codes is None:
         yield "# Not known: card codes. Capture a deal of known cards, and name them by --deal."
     elif (follows := len(codes.faces) - len(codes.dealt)) > 0:
         yield f"# Guessed: {follows} faces that were not dealt; they follow from the others."
+    if codes is not None and codes.guessed:
+        faces = ", ".join(sorted(face.value for face in codes.guessed))
+        yield f"# Guessed: {faces}, each from one frame; deal them again to be sure."
+
+
+def _of_times(timing: Timing | None) -> Iterator[str]:
+    if timing is None:
+        yield "# Guessed: limits.partial_ms, repeat.window_ms; bare bytes have no times."
+        return
+    yield f"# From the times: a frame takes {timing.frame_ms} ms at most, so partial_ms."
+    if timing.copies_ms is not None:
+        yield (
+            f"# From the times: a report's copies come within {timing.copies_ms} ms, "
+            f"one every {timing.every_ms} ms, so window_ms."
+        )
+    if timing.waits:
+        yield "# Guessed: such slow and even copies may wait for an answer; see [acknowledge]."
 
 
 def _toml(tree: Mapping[str, Any], path: str) -> Iterator[str]:

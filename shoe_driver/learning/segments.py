@@ -16,6 +16,7 @@ from shoe_driver.framing.grammar import FramerSpec
 
 __all__ = ["Segmentation", "is_bare", "segmentations"]
 
+_AS_MUCH: Final = 0.05  # of the bytes
 _FEWEST: Final = 8  # frames in a capture that says anything
 _COVERED: Final = 0.55  # of the bytes, by the frames of a guess that is looked into
 _PRINTABLE: Final = 0.92
@@ -282,9 +283,18 @@ def _fixed(data: bytes) -> Iterator[Segmentation]:
             for number, at in enumerate(places)
             for after in places[number + 1 : number + 3]
         )
-        for size, count in gaps.most_common(2):
-            if count >= _FEWEST and size in _SIZES:
-                yield _in_steps(data, bytes([start]), size)
+        found = [
+            _in_steps(data, bytes([start]), size)
+            for size, count in gaps.most_common(2)
+            if count >= _FEWEST and size in _SIZES
+        ]
+        yield from (guess for guess in found if not any(_halves(guess, each) for each in found))
+
+
+def _halves(guess: Segmentation, other: Segmentation) -> bool:
+    """Report whether the frames of a guess are several of another that explains about as much."""
+    size, part = guess.framer.size, other.framer.size
+    return part < size and size % part == 0 and other.covered > guess.covered - _AS_MUCH
 
 
 def _in_steps(data: bytes, start: bytes, size: int) -> Segmentation:

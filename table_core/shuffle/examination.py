@@ -125,13 +125,13 @@ def _against(order: str, sources: Sequence[_Source], search: _Search) -> Iterato
     """Find sources whose order the shoe has in part; a source is a circle."""
     size = min(_SMALL[search.kind])
     readings = [way.read(order) for way in WAYS]
-    places: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    places: dict[tuple[str, ...], list[tuple[int, int]]] = defaultdict(list)
     for reading, text in enumerate(readings):
-        for at in range(len(text) - size + 1):
-            places[text[at : at + size]].append((reading, at))
+        for at, group in enumerate(_groups(text, size)):
+            places[group].append((reading, at))
     for source in sources:
         circle = source.order + source.order[: size - 1]
-        common = places.keys() & {circle[at : at + size] for at in range(len(source.order))}
+        common = set(filter(places.__contains__, _groups(circle, size)))
         starts: dict[int, list[int]] = defaultdict(list)
         for group in common:
             for reading, at in places[group]:
@@ -143,6 +143,11 @@ def _against(order: str, sources: Sequence[_Source], search: _Search) -> Iterato
             text = readings[reading]
             lengths = [(at, _run_from(text, at, size, round_twice)) for at in sorted(ats)]
             yield from _judged(search, source, WAYS[reading], text, lengths)
+
+
+def _groups(text: str, size: int) -> Iterator[tuple[str, ...]]:
+    """Yield each group of so many cards in a row; the cards of one as a tuple cost less to make."""
+    return zip(*(text[skipped:] for skipped in range(size)), strict=False)
 
 
 def _against_itself(order: str, search: _Search) -> Iterator[Finding]:

@@ -25,7 +25,7 @@ from shoe_driver.profiles.catalogue import load_profile, profile_text
 from shoe_driver.profiles.profile import Profile
 from shoe_driver.transports.endpoint import Endpoint
 
-__all__ = ["conform", "conform_page"]
+__all__ = ["conform", "conform_page", "live_records"]
 
 _FEW = 3  # of what is still to do, shown at a time
 _AGAIN_S = 0.5  # between two tries to open a line that was lost
@@ -43,8 +43,8 @@ def conform(
     """Audit a shoe on PORT, or a CAPTURE of one, by its profile.
 
     Of a port the command says what to do next (power, burn, deal, squeeze, jam, unplug), until
-    Ctrl-C. With -o it keeps the journal too, as FILE.journal next to the page. Exit code 0: no rule
-    was broken; 1: one was.
+    Ctrl-C. It acknowledges or asks as the profile says. With -o it keeps the journal too, as
+    FILE.journal next to the page. Exit code 0: no rule was broken; 1: one was.
     """
     loaded = load_profile(profile)
     session = ConformanceSession(loaded)
@@ -102,7 +102,7 @@ async def _walk(
     asked: tuple[str, ...] = ()
     try:
         with stop_event(seconds) as stop:
-            async for records in _records_through_losses(endpoint, clock, stop):
+            async for records in live_records(endpoint, clock, stop, session):
                 if journal is not None and records:
                     journal.append(records)
                 session.feed(records)
@@ -114,10 +114,12 @@ async def _walk(
             journal.close()
 
 
-async def _records_through_losses(
-    endpoint: Endpoint, clock: Clock, stop: asyncio.Event
+async def live_records(
+    endpoint: Endpoint, clock: Clock, stop: asyncio.Event, session: ConformanceSession
 ) -> AsyncIterator[list[Record]]:
     """Yield records of the line, and open it again when it was lost: a cable is to be pulled.
+
+    The device hears what the session's decoder has to say, and half a frame does not wait for ever.
 
     Raises:
         LinkError: it cannot be opened the first time.
@@ -125,8 +127,11 @@ async def _records_through_losses(
     opened = held = False
     while not stop.is_set():
         try:
-            async for records in line_records(endpoint, clock, stop):
+            async for records in line_records(endpoint, clock, stop, session.host):
                 opened = held = True
+                now_us = clock.mono_us()
+                if not records and session.is_quiet(now_us):
+                    records.append(Record(RecordKind.QUIET, now_us, clock.utc_ns(), b""))
                 yield records
         except LinkError as error:
             if not opened:

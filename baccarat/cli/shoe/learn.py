@@ -1,6 +1,7 @@
 """`baccarat shoe learn`: propose wire profiles for an unknown capture."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,12 +16,14 @@ from events.cards import Card
 from events.errors import InputError
 from shoe_driver.journal.records import RecordKind, parse_header
 from shoe_driver.learning.card_codes import CardCodes, find_card_codes, printed_codes
+from shoe_driver.learning.damaged import with_damaged_frames
 from shoe_driver.learning.learn import Candidate, SerialGuess, guess_serial
 from shoe_driver.learning.learn import learn as candidates_of
 from shoe_driver.learning.proposal import counted_bytes, profile_file, profile_tree
+from shoe_driver.learning.timing import timing_of
 from shoe_driver.profiles.profile import parse_profile
 
-__all__ = ["learn", "learned"]
+__all__ = ["joined", "learn", "learned"]
 
 _LEARNED_MOST: Final = 256 * 1024
 """Bytes of a capture that are searched: thousands of reports."""
@@ -30,17 +33,30 @@ _SEVEN: Final = 7
 
 @click.command()
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="write the best profile here")
-@click.option("--deal", metavar="CARDS", help='the cards of the capture, in order: "9H,2D,8S"')
+@click.option(
+    "--deal",
+    "deals",
+    metavar="CARDS",
+    multiple=True,
+    help='the cards of a capture, in order: "9H,2D,8S"; once for each capture',
+)
 @click.option("--json", "as_json", is_flag=True, help="one JSON document on stdout")
-@click.argument("capture")
-def learn(capture: str, output: Path | None, deal: str | None, *, as_json: bool) -> int:
+@click.argument("captures", metavar="CAPTURE...", nargs=-1, required=True)
+def learn(
+    captures: tuple[str, ...], output: Path | None, deals: tuple[str, ...], *, as_json: bool
+) -> int:
     """Propose wire profiles for CAPTURE: bare bytes or a journal (- is standard input).
 
     Some 200 cards are enough. What is sure is said to be; what is guessed names the capture that
-    would decide it. With --deal the card codes are found too. Exit code 1: nothing explains it.
+    would decide it. With --deal the card codes are found too. Faces that stay unknown are dealt
+    again, and both captures given, each with its --deal. Exit code 1: nothing explains it.
     """
-    cards = None if deal is None else _cards(deal)
-    document = learned(read_capture(capture), cards)
+    if deals and len(deals) != len(captures):
+        raise InputError(
+            f"--deal: {len(deals)} for {len(captures)} captures; give one for each, in their order"
+        )
+    cards = [card for deal in deals for card in _cards(deal)] if deals else None
+    document = learned(joined([read_capture(each) for each in captures]), cards)
     found = document["candidates"]
     if output is not None and found:
         write_whole(output, document["files"][0].encode(), "-o")
@@ -61,7 +77,7 @@ def learned(source: CaptureInput, deal: list[Card] | None) -> dict[str, Any]:
         source: the capture.
         deal: its cards, in order, or None.
     """
-    data = source.data[:_LEARNED_MOST]
+    data, times = source.data[:_LEARNED_MOST], _times(source)
     serial = guess_serial(data)
     if serial.data_bits == _SEVEN:
         data = data.translate(_WITHOUT_BIT_7)
@@ -79,13 +95,41 @@ def learned(source: CaptureInput, deal: list[Card] | None) -> dict[str, Any]:
                 deal,
                 counted,
                 checked=candidate.wire.check.kind != "none",
+                numbered=number is not None,
                 separator=number.separator if number and number.field is not None else "",
             )
-        tree = profile_tree(candidate, serial, codes, baud=baud)
+            if codes and candidate.copies == 1 and candidate.wire.check.kind != "none":
+                codes = with_damaged_frames(data, candidate.wire, codes, deal)
+        timing = timing_of(data, times, candidate.wire, candidate.copies) if times else None
+        tree = profile_tree(candidate, serial, codes, baud=baud, timing=timing)
         shown.append(_shown(candidate, serial, tree, baud))
-        files.append(profile_file(tree, candidate, serial, codes))
+        files.append(profile_file(tree, candidate, serial, codes, timing))
         notes.append((*candidate.notes, *(() if shown[1:] else _of_cards(deal, codes))))
     return {"candidates": shown, "files": files, "notes": notes}
+
+
+def joined(captures: Sequence[CaptureInput]) -> CaptureInput:
+    """Return captures of one device, one after the other.
+
+    Raises:
+        InputError: bare bytes and journals are mixed.
+    """
+    if len({bool(each.records) for each in captures}) > 1:
+        raise InputError("some captures are journals, others bare bytes; record all alike")
+    return CaptureInput(
+        data=b"".join(each.data for each in captures),
+        records=tuple(record for each in captures for record in each.records),
+    )
+
+
+def _times(source: CaptureInput) -> list[tuple[int, int]]:
+    """Return the offset and the time of each read; none of bare bytes."""
+    times, offset = [], 0
+    for record in source.records:
+        if record.kind is RecordKind.DATA:
+            times.append((offset, record.mono_us))
+            offset += len(record.payload)
+    return times
 
 
 def _shown(

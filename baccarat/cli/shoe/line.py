@@ -1,11 +1,11 @@
-"""Open a shoe's line for a command: by URL or plain path, exclusively, for reading only."""
+"""Open a shoe's line for a command: by URL or plain path, exclusively."""
 
 import asyncio
 import contextlib
 import signal
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from msgspec.structs import replace
 
@@ -17,9 +17,10 @@ from shoe_driver.transports.endpoint import Endpoint, parse_url
 from shoe_driver.transports.port import open_port
 from shoe_driver.transports.port_errors import LinkEnded
 
-__all__ = ["endpoint_of", "line_records", "stop_event"]
+__all__ = ["Host", "endpoint_of", "line_records", "stop_event"]
 
 _POLL_S: Final = 0.2
+_ANSWER_S: Final = 0.02
 
 
 def endpoint_of(port: str, line: SerialOptions) -> Endpoint:
@@ -37,18 +38,38 @@ def endpoint_of(port: str, line: SerialOptions) -> Endpoint:
     return parse_url(url, baud=line.baud, line=line)
 
 
+class Host(Protocol):
+    """What a device that is acknowledged or asked hears; the bytes may be empty.
+
+    `shoe_driver.decode.Decoder` says it, once all records that were yielded are fed to it.
+    """
+
+    def greeting(self) -> bytes:
+        """Return what to send once the line is open."""
+        ...
+
+    def replies(self) -> bytes:
+        """Return, once, what to send after everything fed."""
+        ...
+
+    def question(self, mono_us: int) -> bytes:
+        """Return what to send because time has passed."""
+        ...
+
+
 async def line_records(
-    endpoint: Endpoint, clock: Clock, stop: asyncio.Event
+    endpoint: Endpoint, clock: Clock, stop: asyncio.Event, host: Host | None = None
 ) -> AsyncIterator[list[Record]]:
     """Yield records of the line as a driver would store them; the first says that it is open.
 
     The generator yields often, also when nothing came. It ends when `stop` is set or a replay is
-    over, and only reads the line.
+    over. It only reads the line, unless there is a `host`: what that says is sent each time that
+    the caller comes back for more, so after the caller has taken and stored what came.
 
     Raises:
         LinkError: the line cannot be opened, or was lost.
     """
-    port = await open_port(endpoint)
+    port = await open_port(endpoint, writes=host is not None)
     with contextlib.closing(port):
         arrived = asyncio.Event()
         inflow = PortReader(port, clock, arrived.set)
@@ -58,9 +79,13 @@ async def line_records(
                 yield [replace(record, kind=RecordKind.STALE) for record in inflow.take()]
             name = str(endpoint).encode()
             yield [Record(RecordKind.OPEN, clock.mono_us(), clock.utc_ns(), name)]
+            if host is not None and (said := host.greeting()):
+                port.write(said)
             while not stop.is_set():
+                if host is not None and (said := host.replies() + host.question(clock.mono_us())):
+                    port.write(said)
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(_POLL_S):
+                    async with asyncio.timeout(_POLL_S if host is None else _ANSWER_S):
                         await arrived.wait()
                 arrived.clear()
                 try:

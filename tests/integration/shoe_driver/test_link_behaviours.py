@@ -1,5 +1,6 @@
 """A coup from a device that wants each report acknowledged, and from one that speaks when asked."""
 
+import asyncio
 from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -7,8 +8,13 @@ from typing import Final
 
 import pytest
 
+from baccarat.cli.shoe.conform import live_records
+from baccarat.cli.shoe.line import endpoint_of
+from baccarat.conformance.session import ConformanceSession
 from events.cards import Card, Hand
-from simulators.device.printed_rules import PrintedPlace
+from events.clock import SystemClock
+from shoe_driver.profiles.profile import parse_profile
+from simulators.device.printed_rules import PrintedPlace, outcome
 from tests.integration.shoe_driver.test_driver_ref import heard
 from tests.support.brokers.brokers import Broker
 from tests.support.machine.waiting import until
@@ -31,13 +37,22 @@ every_ms = 50
 """
 
 
-def coup() -> Iterator[bytes]:
-    """The reports of four cards."""
+def coup(*, whole: bool = False) -> Iterator[bytes]:
+    """The reports of four cards, and of the result where the coup is to be whole."""
     device = LengthDevice()
     yield from device.power_up()
     places = [(hand, number) for number in (1, 2) for hand in (Hand.PLAYER, Hand.BANKER)]
     for (hand, number), face in zip(places, DEALT, strict=True):
         yield from device.card_drawn(PrintedPlace(hand, number), Card(face))
+    if whole:
+        yield from device.result(outcome([Card(face) for face in DEALT]))
+
+
+def site_profile(more: str) -> str:
+    text = profile_text("length").replace(
+        "[codes.kinds]\n", '[codes.kinds]\nN = { report = "idle" }\n'
+    )
+    return text + more
 
 
 class Acknowledged:
@@ -106,11 +121,8 @@ async def played(
     mosquitto: Broker, core: Core, shoe: ShoePort, folder: Path, more: str,
     device: Acknowledged | Asked,
 ) -> None:  # fmt: skip
-    text = profile_text("length").replace(
-        "[codes.kinds]\n", '[codes.kinds]\nN = { report = "idle" }\n'
-    )
     profile = folder / "site.toml"
-    profile.write_text(text + more, encoding="utf-8")
+    profile.write_text(site_profile(more), encoding="utf-8")
     served = driver(mosquitto.port, shoe.url, folder / "journals", profile=str(profile))
 
     def over() -> bool:
@@ -145,3 +157,34 @@ async def test_a_device_that_speaks_when_it_is_asked_tells_its_coup(
     assert device.idle >= 1
     assert core.said.count("card_drawn") == len(DEALT)
     assert not {"report_lost", "frame_rejected"} & set(core.said)
+
+
+# What `shoe conform` says of a device that it has to acknowledge or to ask: good, or with a defect.
+HELD: Final[tuple[tuple[str, Acknowledged | Asked, list[str]], ...]] = (
+    (ACKNOWLEDGE, Acknowledged(list(coup(whole=True)), set(), set()), []),
+    (ACKNOWLEDGE, Acknowledged(list(coup(whole=True)), {3}, set()), ["check"]),
+    (POLL, Asked(list(coup(whole=True))), []),
+    (POLL, Asked(list(coup(whole=True))[:3] + list(coup(whole=True))[4:]), ["numbering"]),
+)
+
+
+@pytest.mark.parametrize(("more", "device", "rules"), HELD)
+async def test_conformance_answers_the_device_as_the_driver_does(
+    shoe: ShoePort, more: str, device: Acknowledged | Asked, rules: list[str]
+) -> None:
+    profile = parse_profile(site_profile(more).encode(), source="site.toml")
+    session, stop = ConformanceSession(profile), asyncio.Event()
+    endpoint, opened = endpoint_of(shoe.url, profile.serial), False
+    async with asyncio.timeout(60):
+        async for records in live_records(endpoint, SystemClock(), stop, session):
+            session.feed(records)
+            if not opened:
+                opened = True
+                shoe.say(device.begin())
+            if said := heard(shoe):
+                shoe.say(device.answer(said))
+            elif not device.left:
+                stop.set()
+    told = session.finish()
+    assert [fault.rule for fault in told.faults][: len(rules) or None] == rules
+    assert {"power", "deal", *DEALT[:2]} <= set(told.seen)

@@ -9,7 +9,16 @@ from msgspec import Struct
 from events.cards import Card
 from table_core.shuffle.orders import FACTORY_ORDERS, WAYS, order_of, piles
 
-__all__ = ["CURVES", "DEALT", "Curve", "EarlierShoes", "honest"]
+__all__ = [
+    "CONTENTS",
+    "CURVES",
+    "DEALT",
+    "DECKS",
+    "Contents",
+    "Curve",
+    "EarlierShoes",
+    "honest",
+]
 
 EarlierShoes: TypeAlias = Sequence[tuple[str, str]]
 
@@ -116,4 +125,45 @@ CURVES: Final = (
     Curve("packs of one unknown order", _one_order, 104, 99),
     Curve("packs of one unknown order, one riffle", _after(_one_order, 1), 286, 99),
     Curve("packs of one unknown order, two riffles", _after(_one_order, 2), None, 50),
+)
+
+
+class Contents(Struct, frozen=True, kw_only=True):
+    """A shoe that does not hold the cards that it should.
+
+    Args:
+        name: as in the document.
+        exchanged: cards that became one face, of which the shoe has all copies.
+        missing: cards taken out.
+        extra: cards put in, of one face.
+        faces: only a count of faces finds it; else the number of cards does.
+        in_play: of the shoes, found by the cards dealt, at least, in percent.
+    """
+
+    name: str
+    exchanged: int = 0
+    missing: int = 0
+    extra: int = 0
+    faces: bool = False
+    in_play: int = 0
+
+    def make(self, rng: Random) -> str:
+        """Return the order of such a shoe."""
+        face = rng.choice(_PACK)
+        others = _PACK.replace(face, "") * DECKS
+        gone = self.missing + self.exchanged
+        kept = rng.sample(others, len(others) - gone)
+        cards = kept + [face] * (DECKS + self.extra + self.exchanged)
+        return "".join(rng.sample(cards, len(cards)))
+
+
+CONTENTS: Final = (
+    *(
+        Contents(name=f"{number} cards exchanged", exchanged=number, faces=True, in_play=in_play)
+        for number, in_play in ((1, 60), (2, 88), (3, 95), (4, 97))
+    ),
+    Contents(name="a card missing", missing=1),
+    Contents(name="three cards missing", missing=3),
+    Contents(name="a card too many", extra=1, in_play=60),
+    Contents(name="a face doubled", extra=DECKS, in_play=100),
 )

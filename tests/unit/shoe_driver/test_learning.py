@@ -6,16 +6,17 @@ import msgspec
 import pytest
 
 from baccarat.cli.shoe.input import CaptureInput
-from baccarat.cli.shoe.learn import learned
+from baccarat.cli.shoe.learn import joined, learned
 from events.cards import Card
 from events.types.shoe_reports import CardDrawn, CardUnreadable
 from shoe_driver.decode import Decoder
+from shoe_driver.journal.records import Record, RecordKind
 from shoe_driver.learning.card_codes import find_card_codes
 from shoe_driver.learning.learn import guess_serial, learn
 from shoe_driver.profiles.profile import parse_profile
 from tests.support.shoe.foreign import FOREIGN, EvenDevice
 from tests.support.shoe.made_up import FACES, capture, drawn, shoe, wanted
-from tests.support.shoe.shoe_bytes import stream
+from tests.support.shoe.shoe_bytes import frames, stream
 
 DEVICES = 40
 SEED = 20261129
@@ -85,6 +86,51 @@ def test_faces_of_a_deal_that_is_known(number: int) -> None:
 def test_noise_makes_a_face_unknown_and_never_another(seed: str) -> None:
     """Codes that look like other cards, a second report of cards' kind, no check at all."""
     assert faces_learned(seed)[1] == []
+
+
+@pytest.mark.parametrize(
+    ("seed", "face"), [("fresh 1 35", "2H"), ("fresh 2 8", "9D"), ("fresh 2 28", "5D")]
+)
+def test_a_face_that_hangs_on_one_frame_is_a_guess(seed: str, face: str) -> None:
+    """Its only frame was damaged, or no check says that it was not."""
+    device, cards = drawn(seed), shoe(seed)
+    data = capture(device, cards, seed)
+    (written, *_) = learned(CaptureInput(data=data), [Card(card) for card in cards])["files"]
+    (guessed,) = (line for line in written.splitlines() if "each from one frame" in line)
+    assert face in guessed
+    assert faces_learned(seed) == (True, [])
+
+
+def test_faces_that_stay_unknown_are_dealt_again() -> None:
+    device, cards = drawn("fresh 3 3"), shoe("fresh 3 3")
+    first = CaptureInput(data=capture(device, cards, "fresh 3 3"))
+    assert "unknown: 8S" in learned(first, [Card(card) for card in cards])["notes"][0][-1]
+    again = ["8S", "AS", "8S"]
+    second = CaptureInput(data=b"".join(map(device.card, again)))
+    told = learned(joined([first, second]), [Card(card) for card in (*cards, *again)])
+    alone = drawn("fresh 3 3")
+    assert cards_read(told["files"][0], b"".join(map(alone.card, FACES))) == list(FACES)
+
+
+@pytest.mark.parametrize(("every_ms", "window_ms", "waits"), [(30, 100, False), (200, 600, True)])
+def test_the_times_of_a_journal_say_how_copies_come(
+    every_ms: int, window_ms: int, *, waits: bool
+) -> None:
+    records, now = [], 0
+    for each in frames(", ".join(f"D P1 {face}" for face in FACES)):
+        for _ in range(3):
+            now += every_ms * 1_000
+            records += [
+                Record(RecordKind.DATA, now, now * 1_000, each[:4]),
+                Record(RecordKind.DATA, now + 20_000, now * 1_000, each[4:]),
+            ]
+        now += 1_000_000
+    source = CaptureInput(data=b"".join(r.payload for r in records), records=tuple(records))
+    told = learned(source, None)
+    tree = told["candidates"][0]["profile"]
+    assert tree["repeat"] == {"copies": 3, "window_ms": window_ms}
+    assert tree["limits"]["partial_ms"] == 100
+    assert ("may wait for an answer" in told["files"][0]) == waits
 
 
 @pytest.mark.parametrize("scattered", [False, True])
