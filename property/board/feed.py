@@ -23,7 +23,9 @@ from events.types.table import (
     ShoeLoaded,
 )
 from property.archive.client import ArchiveClient
+from property.archive.readings import read_readings
 from property.board.state import CoupRow, PropertyBoard, roads_of
+from property.health.verdict import PropertyHealth, judge_property
 from property.hub.subjects import split_origin
 
 __all__ = ["BoardUpdater"]
@@ -34,6 +36,10 @@ _AGAIN_S: Final = 1.0
 _PICTURE_US: Final = 500_000
 # A board without a successful poll for this long is not live.
 _STALE_US: Final = 3_000_000
+# Time between two judgements of the parts.
+_JUDGE_US: Final = 1_000_000
+# The parts without which no event comes.
+_CARRIES: Final = frozenset({"database", "worker", "stream"})
 # The poll reads the feeds' alarms with the heads; they are as few.
 _HEADS: Final = """
 SELECT h.site || '/' || h."table", h.position, h.state, h.at,
@@ -92,6 +98,7 @@ class BoardUpdater:
 
     Attributes:
         board: the board that it updates.
+        health: the property as it was last judged; None before.
     """
 
     def __init__(self, url: str, clock: Clock) -> None:
@@ -103,6 +110,8 @@ class BoardUpdater:
         self._due: set[str] = set()
         self._drawn_us: dict[str, int] = {}
         self._wake: set[Callable[[], None]] = set()
+        self._judge_us = 0
+        self.health: PropertyHealth | None = None
 
     def subscribe(self, wake: Callable[[], None]) -> Callable[[], None]:
         """Call `wake` at every change, until the caller calls the returned function."""
@@ -111,10 +120,19 @@ class BoardUpdater:
 
     @property
     def live(self) -> bool:
-        """Whether the last successful poll is recent."""
-        if self._polled_us is None:
-            return False
-        return self._clock.mono_us() - self._polled_us < _STALE_US
+        """Whether every table's picture is what the table has, as far as anybody can know."""
+        return self.reason == ""
+
+    @property
+    def reason(self) -> str:
+        """Why the board is not live: `archive`, `parts` or `tables`; empty where it is."""
+        if self._polled_us is None or self._clock.mono_us() - self._polled_us >= _STALE_US:
+            return "archive"
+        if self.health is None or any(
+            each.kind in _CARRIES and each.grave for each in self.health.findings
+        ):
+            return "parts"
+        return "" if all(each.live for each in self.health.tables.values()) else "tables"
 
     async def run(self) -> None:
         """Update the board for ever; retry while the archive is unavailable."""
@@ -124,6 +142,7 @@ class BoardUpdater:
                 async with await ArchiveClient.open(self._url) as asker:
                     while True:
                         await self.look(asker)
+                        await self._judge(asker)
                         said = ""
                         await asyncio.sleep(_LOOK_S)
             except ArchiveError as error:
@@ -152,6 +171,26 @@ class BoardUpdater:
                 self.board.picture(table, await _picture(asker, table))
                 self._drawn_us[table] = self._clock.mono_us()
         self._polled_us = self._clock.mono_us()
+        if self.board.change != before:
+            for wake in tuple(self._wake):
+                wake()
+
+    async def _judge(self, asker: ArchiveClient) -> None:
+        """Judge the property's parts now and then."""
+        now_us = self._clock.mono_us()
+        if now_us < self._judge_us:
+            return
+        self._judge_us = now_us + _JUDGE_US
+        tables, readings = await read_readings(asker)
+        self.health = judge_property(tables, readings, self._clock.utc_ns() / 1e9)
+        findings = self.health.findings
+        before = self.board.change
+        for name, pulse in self.health.tables.items():
+            wrong = [each.text for each in findings if each.kind == "table" and each.name == name]
+            lag = {"lag": pulse.lag_events, "lag_s": round(pulse.lag_s)} if not pulse.live else {}
+            way = {"live": pulse.live, "way": pulse.state, "wrong": wrong}
+            self.board.way(name, way | lag)
+        self.board.findings([each._asdict() for each in findings if each.kind != "table"])
         if self.board.change != before:
             for wake in tuple(self._wake):
                 wake()

@@ -32,6 +32,7 @@ from property.hub.subjects import (
     split_origin,
     stored_subject,
 )
+from property.hub.uplink_status import WITNESS
 
 __all__ = [
     "CHARACTER_RULE",
@@ -67,7 +68,7 @@ ROLES: Final[dict[str, tuple[str, ...]]] = {
     "witness": (EVENTS, CHECKPOINTS),
 }
 # The subjects to which a role publishes.
-_PUBLISHES: Final = {"witness": ("property.v1.*.*.cosigned",)}
+_PUBLISHES: Final = {"witness": ("property.v1.*.*.cosigned", feed_subject(*split_origin(WITNESS)))}
 # How a login may connect: as a client, or also as a controller's leaf.
 _CLIENT: Final = ("STANDARD",)
 _TABLE: Final = ("STANDARD", "LEAFNODE")

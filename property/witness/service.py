@@ -15,6 +15,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
+import msgspec
+import nats.errors
+import nats.js.errors
 from msgspec import Struct
 from nats.aio.client import Client
 from nats.js import JetStreamContext
@@ -28,7 +31,16 @@ from property.archive.stream_reader import HUB_ERRORS, StreamMessage, StreamRead
 from property.background_tasks import TaskBackoff
 from property.hub.connection import HubSettings, connect
 from property.hub.replicated_event import ReplicatedEvent, parse_replicated_event
-from property.hub.subjects import CHECKPOINTS, EVENTS, cosigned_subject, origin_of, split_origin
+from property.hub.subjects import (
+    CHECKPOINTS,
+    EVENTS,
+    FEEDS,
+    cosigned_subject,
+    feed_subject,
+    origin_of,
+    split_origin,
+)
+from property.hub.uplink_status import REPEATED_S, WITNESS, UplinkStatus
 from property.witness.cosignature import cosign
 from property.witness.observed_log import AcceptedCheckpoint, ObservedLog, WitnessRefusal
 from property.witness.store import WitnessBook
@@ -227,6 +239,7 @@ async def _serve(
             others = [
                 group.create_task(_checkpoints(witness, client, kick)),
                 group.create_task(_publish_cosigned(witness, client.jetstream(), kick)),
+                group.create_task(_tell(book, client.jetstream())),
             ]
             await reading
             for task in others:
@@ -266,6 +279,20 @@ async def _checkpoints(witness: Witness, client: Client, kick: asyncio.Event) ->
             for message in await reader.next():
                 witness.checkpoint(message)
             kick.set()
+
+
+async def _tell(book: WitnessBook, js: JetStreamContext) -> None:
+    """Say again and again that the witness runs, and how far it has read."""
+    subject, said = feed_subject(*split_origin(WITNESS)), ""
+    while True:
+        word = UplinkStatus(state="running", position=book.cursor()[1])
+        try:
+            await js.publish(subject, msgspec.json.encode(word), stream=FEEDS)
+        except (nats.js.errors.Error, nats.errors.Error) as error:
+            if (reason := str(error) or type(error).__name__) != said:
+                _log.warning("witness.untold", reason=reason)
+                said = reason
+        await asyncio.sleep(REPEATED_S)
 
 
 async def _publish_cosigned(witness: Witness, js: JetStreamContext, kick: asyncio.Event) -> None:

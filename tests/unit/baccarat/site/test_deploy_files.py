@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 from prometheus_client.core import Metric
 
+from baccarat.property.metrics import property_metrics
 from baccarat.site.identities import identities_of
 from baccarat.site.metrics import TableHealth
 from events.clock import SystemClock
 from events.mqtt.presence import Presence
 from events.mqtt.topics import Topics
+from property.health.verdict import judge_property
 from tests.unit.baccarat.site.test_metrics import ACK, LINK, STATE
 
 _DEPLOY = Path("deploy")
@@ -30,7 +32,9 @@ def families() -> dict[str, Metric]:
     health.link, health.link_at, health.ack = dict(LINK), 0.0, dict(ACK)
     health.services["table"] = Presence()
     ends = {"counter": "_total"}
-    return {family.name + ends.get(family.type, ""): family for family in health.metrics()}
+    judged = judge_property({}, (), 0.0, "away")
+    every = (*health.metrics(), *property_metrics(judged, ()))
+    return {family.name + ends.get(family.type, ""): family for family in every}
 
 
 @pytest.fixture(scope="module")
@@ -41,8 +45,8 @@ def metrics(families: dict[str, Metric]) -> set[str]:
 
 
 def test_every_metric_of_the_source_is_among_them(families: dict[str, Metric]) -> None:
-    files = ("metrics.py", "machine_metrics.py")
-    source = "".join(Path("baccarat/site", file).read_text("utf-8") for file in files)
+    files = ("site/metrics.py", "site/machine_metrics.py", "property/metrics.py")
+    source = "".join(Path("baccarat", file).read_text("utf-8") for file in files)
     named = set(re.findall(r'"(baccarat_[a-z_]+)"', source))
     assert len(named) > 10
     assert named <= {family.name for family in families.values()}
