@@ -184,7 +184,7 @@ max_payload: {_PAYLOAD}
 max_connections: 4096
 max_control_line: 4KB
 write_deadline: "10s"
-ping_interval: "10s"
+ping_interval: "2s"
 ping_max: 2
 lame_duck_duration: "30s"
 # Every write is on the disk before it is acknowledged. It has still been seen to lose some: each
@@ -361,7 +361,7 @@ server_name: "{place.name}"
 listen: "127.0.0.1:{place.port}"
 max_payload: {_PAYLOAD}
 max_connections: 64
-ping_interval: "10s"
+ping_interval: "2s"
 ping_max: 2
 leafnodes {{
   reconnect: 1
