@@ -20,7 +20,7 @@ from property.archive.questions import ARCHIVE_QUERIES, parse_parameters
 from property.archive.readings import read_readings
 from property.archive.rounds import hub_readings
 from property.archive.stream_reader import reader_jetstream
-from property.health.readings import ArchivedTable, Reading
+from property.health.readings import ArchivedUpTo, Reading
 from property.health.verdict import LATE_S, PropertyHealth, TablePulse, judge_property
 from property.hub.connection import connect
 from property.hub.replicated_event import parse_replicated_event
@@ -174,7 +174,7 @@ _Tables = dict[str, TableStatus]
 class _Archived(NamedTuple):
     trouble: str
     tables: _Tables = {}  # noqa: RUF012 - nobody changes it
-    heads: Mapping[str, ArchivedTable] = {}
+    heads: Mapping[str, ArchivedUpTo] = {}
     readings: Sequence[Reading] = ()
 
 

@@ -9,7 +9,7 @@ from psycopg import AsyncConnection
 from psycopg.types.json import Jsonb
 
 from property.archive.database import translate_archive_errors
-from property.health.readings import ArchivedTable, Reading
+from property.health.readings import ArchivedUpTo, Reading
 
 __all__ = ["ReadingStore", "Rows", "SaidReading", "read_readings"]
 
@@ -127,7 +127,7 @@ def _value(reading: Reading) -> dict[str, Any]:
     return {name: value[name] for name in value if name not in {"kind", "name", "age_s"}}
 
 
-async def read_readings(asker: Rows) -> tuple[dict[str, ArchivedTable], list[Reading]]:
+async def read_readings(asker: Rows) -> tuple[dict[str, ArchivedUpTo], list[Reading]]:
     """Return every table of the archive, and every reading with its age.
 
     Raises:
@@ -136,7 +136,7 @@ async def read_readings(asker: Rows) -> tuple[dict[str, ArchivedTable], list[Rea
     heads = (await asker.rows(_HEADS)).rows
     found = (await asker.rows(_READ)).rows
     tables = {
-        name: ArchivedTable(position=position, at_s=at_s, alarms=alarms)
+        name: ArchivedUpTo(position=position, at_s=at_s, alarms=alarms)
         for name, position, at_s, alarms in heads
     }
     return tables, [_reading(*row) for row in found]

@@ -10,7 +10,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-__all__ = ["ArchivedTable", "PartKind", "Reading"]
+__all__ = ["ArchivedUpTo", "PartKind", "Reading"]
 
 PartKind = Literal[
     "table", "node", "stream", "worker", "witness", "database", "disk", "certificate", "backup"
@@ -46,7 +46,7 @@ class Reading(Struct, frozen=True, kw_only=True, omit_defaults=True):
     free: float | None = None
 
 
-class ArchivedTable(Struct, frozen=True, kw_only=True):
+class ArchivedUpTo(Struct, frozen=True, kw_only=True):
     """A table in the archive.
 
     Args:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from property.health.readings import ArchivedTable, PartKind, Reading
+from property.health.readings import ArchivedUpTo, PartKind, Reading
 
 __all__ = ["LATE_S", "PartFinding", "PropertyHealth", "TablePulse", "judge_property"]
 
@@ -89,7 +89,7 @@ _UPLINK: Final = "look at its journal on the controller, and at the parts above"
 
 
 def judge_property(
-    tables: Mapping[str, ArchivedTable],
+    tables: Mapping[str, ArchivedUpTo],
     readings: Sequence[Reading],
     now_s: float,
     database: str = "",
@@ -120,7 +120,7 @@ def judge_property(
         found.append(PartFinding("worker", "all", "none", text, step))
     pulses: dict[str, TablePulse] = {}
     for name in sorted(tables.keys() | words.keys()):
-        archived = tables.get(name, ArchivedTable(position=0))
+        archived = tables.get(name, ArchivedUpTo(position=0))
         pulses[name], findings = _judge_table(name, archived, words.get(name))
         found += findings
     found.sort(key=lambda each: (not each.grave, _ORDER.index(each.kind), each.name))
@@ -128,7 +128,7 @@ def judge_property(
 
 
 def _judge_table(
-    name: str, archived: ArchivedTable, word: Reading | None
+    name: str, archived: ArchivedUpTo, word: Reading | None
 ) -> tuple[TablePulse, list[PartFinding]]:
     settle = f"`baccarat property settle CONFIG {name}` says what differs"
     told = [(kind, f"feed: {reason}", settle) for kind, reason in archived.alarms.items()]

@@ -84,12 +84,33 @@ class Witness:
         self._logs = book.watched(settings.given)
         self._waiting: dict[str, deque[bytes]] = {}
         self._reread_after = 0.0
+        self._contradicted: dict[str, bytes] = {}
 
     def may_reread(self, now_s: float) -> bool:
         """Return whether to read from the beginning because of a gap, at most once a minute."""
         if now_s < self._reread_after:
             return False
         self._reread_after = now_s + _REREAD_S
+        return True
+
+    def give_way(self, now_s: float) -> bool:
+        """Give up what a table's own checkpoint contradicts and a person wants settled.
+
+        Returns:
+            Whether the stream is to be read from the beginning; at most once a minute.
+        """
+        wanted = self._contradicted and self._book.to_settle() & self._contradicted.keys()
+        if not wanted or not self.may_reread(now_s):
+            return False
+        with self._book.writing():
+            for origin in sorted(wanted):
+                note = self._contradicted.pop(origin)
+                seen = self._observed(origin)
+                last, given_up = seen.position, seen.give_way()
+                said = f"events {seen.position + 1} to {last} give way to a signed checkpoint"
+                self._refuse(origin, WitnessRefusal("given_way", said, last), given_up)
+                self._book.give_way(seen)
+                self._wait(seen, note)
         return True
 
     def hear(self, messages: Iterable[StreamMessage], stream: str, cursor: int) -> bool:
@@ -159,6 +180,8 @@ class Witness:
 
     def _judge(self, seen: ObservedLog, data: bytes) -> None:
         found = seen.judge(data)
+        if seen.contradicted_by(data):
+            self._contradicted[seen.origin] = data
         if isinstance(found, WitnessRefusal):
             self._refuse(seen.origin, found, data)
         elif isinstance(found, AcceptedCheckpoint):
@@ -166,10 +189,14 @@ class Witness:
             seen.keep(found)
             note = cosign(data, found.note.text, self._settings.key, now_s)
             self._book.cosigned(seen, note, found.signer, now_s)
+            self._contradicted.pop(seen.origin, None)
         elif seen.ahead(data):
-            waiting = self._waiting.setdefault(seen.origin, deque(maxlen=_WAITING_MOST))
-            if data not in waiting:
-                waiting.append(data)
+            self._wait(seen, data)
+
+    def _wait(self, seen: ObservedLog, data: bytes) -> None:
+        waiting = self._waiting.setdefault(seen.origin, deque(maxlen=_WAITING_MOST))
+        if data not in waiting:
+            waiting.append(data)
 
     def _refuse(self, origin: str, why: WitnessRefusal, data: bytes) -> None:
         if self._book.refuse(origin, why, data, self._clock.utc_ns() // _NS):
@@ -256,6 +283,9 @@ async def _events(witness: Witness, book: WitnessBook, client: Client, kick: asy
     async with StreamReader(client, EVENTS, made, cursor + 1) as reader:
         while True:
             messages = await reader.next()
+            if witness.give_way(loop.time()):
+                book.move_cursor(made, 0)
+                return
             if messages:
                 gapped = witness.hear(messages, made, messages[-1].sequence)
                 kick.set()

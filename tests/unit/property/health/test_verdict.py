@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from property.health.readings import ArchivedTable, Reading
+from property.health.readings import ArchivedUpTo, Reading
 from property.health.verdict import LATE_S, judge_property
 
 NOW_S = 1_800_000_000.0
@@ -59,47 +59,47 @@ def test_a_part_is_told_by_its_reading(reading: Reading, code: str) -> None:
 
 
 # A table's newest word, how far it is archived, and: live, state, lag, codes.
-TABLES: dict[str, tuple[Reading | None, ArchivedTable, tuple[bool, str, int | None, list[str]]]] = {
-    "all of it": (WORD, ArchivedTable(position=50, at_s=NOW_S), (True, "running", 0, [])),
+TABLES: dict[str, tuple[Reading | None, ArchivedUpTo, tuple[bool, str, int | None, list[str]]]] = {
+    "all of it": (WORD, ArchivedUpTo(position=50, at_s=NOW_S), (True, "running", 0, [])),
     "an older build's word names no event": (
         read("table", B7, state="running", position=50),
-        ArchivedTable(position=50),
+        ArchivedUpTo(position=50),
         (True, "running", 0, []),
     ),
     "what is on its way is not behind": (
         WORD,
-        ArchivedTable(position=48, at_s=NOW_S - 3),
+        ArchivedUpTo(position=48, at_s=NOW_S - 3),
         (True, "running", 2, []),
     ),
     "what was due by its word before is": (
         WORD,
-        ArchivedTable(position=47, at_s=NOW_S - 30),
+        ArchivedUpTo(position=47, at_s=NOW_S - 30),
         (False, "running", 3, ["behind"]),
     ),
-    "never heard": (None, ArchivedTable(position=50), (False, "silent", None, ["silent"])),
+    "never heard": (None, ArchivedUpTo(position=50), (False, "silent", None, ["silent"])),
     "not heard for long": (
         Reading(kind="table", name=B7, state="running", position=50, age_s=LATE_S + 1),
-        ArchivedTable(position=50),
+        ArchivedUpTo(position=50),
         (False, "silent", 0, ["silent"]),
     ),
     "ended in order": (
         read("table", B7, state="ended", age_s=1e6),
-        ArchivedTable(position=50),
+        ArchivedUpTo(position=50),
         (True, "ended", 0, []),
     ),
     "stopped": (
         read("table", B7, state="stopped", error="fork: another"),
-        ArchivedTable(position=50),
+        ArchivedUpTo(position=50),
         (False, "stopped", 0, ["stopped"]),
     ),
     "stopped, and the archive knows": (
         read("table", B7, state="stopped", error="fork: another"),
-        ArchivedTable(position=50, alarms={"uplink": "fork: another"}),
+        ArchivedUpTo(position=50, alarms={"uplink": "fork: another"}),
         (False, "stopped", 0, ["uplink"]),
     ),
     "two stories": (
         WORD,
-        ArchivedTable(position=50, alarms={"fork": "another hash"}),
+        ArchivedUpTo(position=50, alarms={"fork": "another hash"}),
         (True, "running", 0, ["fork"]),
     ),
 }
@@ -108,7 +108,7 @@ TABLES: dict[str, tuple[Reading | None, ArchivedTable, tuple[bool, str, int | No
 @pytest.mark.parametrize(("word", "archived", "told"), TABLES.values(), ids=TABLES)
 def test_a_table_is_live_by_its_words_and_not_by_its_last_picture(
     word: Reading | None,
-    archived: ArchivedTable,
+    archived: ArchivedUpTo,
     told: tuple[bool, str, int | None, list[str]],
 ) -> None:
     health = judge_property({B7: archived}, [WORKER, *([word] if word else [])], NOW_S)
@@ -120,14 +120,14 @@ def test_a_table_is_live_by_its_words_and_not_by_its_last_picture(
 
 def test_lag_in_seconds_is_between_the_newest_events_own_times() -> None:
     health = judge_property(
-        {B7: ArchivedTable(position=47, at_s=NOW_S - 30)}, [WORKER, WORD], NOW_S
+        {B7: ArchivedUpTo(position=47, at_s=NOW_S - 30)}, [WORKER, WORD], NOW_S
     )
     assert health.tables[B7].lag_s == 30
     assert "3 events behind, 30 s" in health.findings[0].text
 
 
 def test_without_the_database_nothing_is_well_and_no_table_live() -> None:
-    health = judge_property({B7: ArchivedTable(position=1)}, [WORKER, WORD], NOW_S, "refused")
+    health = judge_property({B7: ArchivedUpTo(position=1)}, [WORKER, WORD], NOW_S, "refused")
     assert [(each.kind, each.code) for each in health.findings] == [("database", "away")]
     assert not health.tables[B7].live
 

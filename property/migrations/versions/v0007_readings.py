@@ -6,13 +6,13 @@ from alembic import op
 
 __all__ = ["down_revision", "revision", "upgrade"]
 
-revision: str = "0006"
-down_revision: str | None = "0005"
+revision: str = "0007"
+down_revision: str | None = "0006"
 
 
 def upgrade() -> None:
     """Make the table of the readings."""
     driver = op.get_bind().connection.driver_connection
     assert driver is not None  # noqa: S101 - the connection is open
-    file = Path(__file__).parent.parent / "sql" / "0006_readings.sql"
+    file = Path(__file__).parent.parent / "sql" / "0007_readings.sql"
     driver.execute(file.read_text("utf-8"))
