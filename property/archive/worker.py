@@ -19,6 +19,7 @@ from events.structured_log import structlog
 from property.archive.database import connect_archive, migrate
 from property.archive.partition_consumer import PartitionConsumer, PartitionLocks, fair_share
 from property.archive.readings import ReadingStore
+from property.archive.rebuild import read_earlier
 from property.archive.rounds import LocalReadings, go_rounds
 from property.archive.store import Archive, Edition, Probe, store_editions
 from property.archive.stream_listener import ReadEdition, hear_editions, record_uplink_statuses
@@ -60,7 +61,7 @@ async def run_worker(
     while not stop.is_set():
         try:
             await asyncio.to_thread(migrate, archive)
-            await _store(archive, editions)
+            await _prepare(archive, editions)
             client = await connect(hub, attempt, tls)
             try:
                 await _session(archive, client, stop, read, probe, pause, _Rounds(hub, local))
@@ -72,9 +73,11 @@ async def run_worker(
             await pause.wait(stop)
 
 
-async def _store(archive: str, editions: Sequence[Edition]) -> None:
+async def _prepare(archive: str, editions: Sequence[Edition]) -> None:
     connection = await connect_archive(archive)
     try:
+        async for origin in read_earlier(archive, connection):
+            _log.info("earlier_events_packed", stream=origin)
         await store_editions(archive, connection, editions)
     finally:
         await connection.close()

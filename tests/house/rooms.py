@@ -33,7 +33,8 @@ SHELLS = (
     "property.archive.readings",  # PostgreSQL
     "property.archive.rounds",  # asks the nodes
     "property.archive.stream_listener",  # listens to what uplinks say and carry
-    "property.archive.store",  # PostgreSQL
+    "property.archive.rebuild",  # PostgreSQL
+    "property.archive.rows",  # PostgreSQL
     "property.archive.partition_consumer",  # reads the hub, and locks what it reads
     "property.archive.store",  # PostgreSQL
     "property.archive.stream_reader",  # reads the hub

@@ -119,9 +119,7 @@ def test_a_table_is_live_by_its_words_and_not_by_its_last_picture(
 
 
 def test_lag_in_seconds_is_between_the_newest_events_own_times() -> None:
-    health = judge_property(
-        {B7: ArchivedUpTo(position=47, at_s=NOW_S - 30)}, [WORKER, WORD], NOW_S
-    )
+    health = judge_property({B7: ArchivedUpTo(position=47, at_s=NOW_S - 30)}, [WORKER, WORD], NOW_S)
     assert health.tables[B7].lag_s == 30
     assert "3 events behind, 30 s" in health.findings[0].text
 
