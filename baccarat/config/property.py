@@ -17,7 +17,7 @@ from property.hub.subjects import split_origin
 
 __all__ = ["load_property"]
 
-_SECTIONS: Final = ("uplink", "archive", "witness", "page")
+_SECTIONS: Final = ("uplink", "archive", "witness", "page", "metrics")
 
 
 def load_property(path: Path, *, runs: bool = True) -> PropertyConfig:
@@ -115,6 +115,11 @@ def _witness(config: PropertyConfig) -> Iterator[ConfigFault]:
                 yield ConfigFault(key=f"witness.keys.{origin}", reason=str(error))
 
 
+def _metrics(config: PropertyConfig) -> Iterator[ConfigFault]:
+    if config.metrics is not None and config.archive is None:
+        yield _missing("archive", "the metrics are read there", "archive.database")
+
+
 def _page(config: PropertyConfig) -> Iterator[ConfigFault]:
     page = config.page
     if page is None:
@@ -130,7 +135,7 @@ def _page(config: PropertyConfig) -> Iterator[ConfigFault]:
 
 
 _LOOKS: Final[tuple[Callable[[PropertyConfig], Iterator[ConfigFault]], ...]] = (
-    _hub, _uplink, _archive, _witness, _page
+    _hub, _uplink, _archive, _witness, _page, _metrics
 )  # fmt: skip
 
 

@@ -29,6 +29,7 @@ __all__ = [
     "HubConfig",
     "PageConfig",
     "PropertyConfig",
+    "PropertyMetricsConfig",
     "UplinkConfig",
     "UplinkTable",
     "WitnessConfig",
@@ -141,6 +142,12 @@ class PageConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = False
 
 
+class PropertyMetricsConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The property's health for Prometheus, on loopback."""
+
+    port: Annotated[Port, ConfigKey("Where /metrics is served.", "9190")] = 9190
+
+
 class PropertyConfig(PlacedConfig, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The property's services that run on this machine, or are asked from it."""
 
@@ -149,6 +156,7 @@ class PropertyConfig(PlacedConfig, frozen=True, kw_only=True, forbid_unknown_fie
     archive: ArchiveConfig | None = None
     witness: WitnessConfig | None = None
     page: PageConfig | None = None
+    metrics: PropertyMetricsConfig | None = None
 
     def hub_settings(self, who: str, password_file: str) -> HubSettings:
         """Return how `who` reaches the hub.

@@ -36,6 +36,10 @@ class _BoardSource:
         return self._feed.live
 
     @property
+    def reason(self) -> str:
+        return self._feed.reason
+
+    @property
     def change(self) -> int:
         return self._feed.board.change
 

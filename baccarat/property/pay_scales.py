@@ -13,14 +13,9 @@ from table_core.rules.rulebook_file import parse_rulebook
 __all__ = ["archived_pay_scales", "contradicting_scales"]
 
 _NEWEST: Final = """
-SELECT h.site || '/' || h."table", newest.hash, e.source
-FROM property.head h
-CROSS JOIN LATERAL (
-    SELECT b.data ->> 'rulebook_hash' AS hash FROM property.event b
-    WHERE b.site = h.site AND b."table" = h."table" AND b.type = 'betting_opened'
-    ORDER BY b.position DESC LIMIT 1
-) AS newest
-LEFT JOIN property.edition e ON e.hash = newest.hash AND e.kind = 'rulebook'
+SELECT h.site || '/' || h."table", s.document ->> 'rulebook_hash', e.source
+FROM property.head h JOIN property.state s ON s.table_id = h.id
+LEFT JOIN property.edition e ON e.hash = s.document ->> 'rulebook_hash' AND e.kind = 'rulebook'
 """
 
 

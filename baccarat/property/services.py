@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Final
 
 from baccarat.config.property_form import PropertyConfig
@@ -34,13 +35,21 @@ async def _archive(config: PropertyConfig, stop: asyncio.Event) -> None:
         read_edition,
         shipped_editions,
     )
+    from baccarat.property.machine import machine_readings  # noqa: PLC0415 - as explained above
     from property.archive.worker import run_worker  # noqa: PLC0415 - as explained above
 
     archive = config.archive
     if archive is None or archive.password_file is None:
         raise ConfigError("archive: the configuration has no [archive] with a password_file")
     hub = config.hub_settings("archive", archive.password_file)
-    await run_worker(archive.database, hub, stop, read_edition, editions=shipped_editions())
+    await run_worker(
+        archive.database,
+        hub,
+        stop,
+        read_edition,
+        editions=shipped_editions(),
+        local=partial(machine_readings, config),
+    )
 
 
 async def _witness(config: PropertyConfig, stop: asyncio.Event) -> None:
@@ -62,8 +71,15 @@ async def _page(config: PropertyConfig, stop: asyncio.Event) -> None:
     await serve(config, stop)
 
 
+async def _metrics(config: PropertyConfig, stop: asyncio.Event) -> None:
+    from baccarat.property.metrics import serve  # noqa: PLC0415 - as for the archive
+
+    await serve(config, stop)
+
+
 PROPERTY_SERVICES: Final[dict[str, PropertyService]] = {
     "archive": _archive,
+    "metrics": _metrics,
     "page": _page,
     "uplink": _uplink,
     "witness": _witness,
@@ -72,7 +88,9 @@ PROPERTY_SERVICES: Final[dict[str, PropertyService]] = {
 
 def present_services(config: PropertyConfig) -> dict[str, str]:
     """Return the services that run on this machine: process name to service."""
-    found = {name: name for name in ("uplink", "witness", "page") if getattr(config, name)}
+    found = {
+        name: name for name in ("uplink", "witness", "page", "metrics") if getattr(config, name)
+    }
     workers = config.archive.workers if config.archive else 0
     for number in range(1, workers + 1):
         found["archive" if workers == 1 else f"archive-{number}"] = "archive"

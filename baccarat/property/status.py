@@ -1,8 +1,8 @@
 """A property's status: the position of each table in the archive, on the hub and at the witness."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,9 +15,13 @@ from baccarat.property.pay_scales import archived_pay_scales, contradicting_scal
 from events.clock import Clock
 from events.errors import ArchiveError, BusError, InputError, LogRefused
 from property.archive.client import ArchiveClient
-from property.archive.database import require_current
+from property.archive.database import require_current, shown
 from property.archive.questions import ARCHIVE_QUERIES, parse_parameters
+from property.archive.readings import read_readings
+from property.archive.rounds import hub_readings
 from property.archive.stream_reader import reader_jetstream
+from property.health.readings import ArchivedUpTo, Reading
+from property.health.verdict import LATE_S, PropertyHealth, TablePulse, judge_property
 from property.hub.connection import connect
 from property.hub.replicated_event import parse_replicated_event
 from property.hub.subjects import (
@@ -28,13 +32,15 @@ from property.hub.subjects import (
     split_origin,
     stored_subject,
 )
-from property.hub.uplink_status import SILENT_S, UplinkStatus, parse_uplink_status
+from property.hub.uplink_status import WITNESS, UplinkStatus, parse_uplink_status
 from property.witness.store import RecordedRefusal, read_book
 
 __all__ = ["PropertyStatus", "TableStatus", "property_status"]
 
 # Requests to the hub that are in flight at a time.
 _IN_FLIGHT_MOST: Final = 64
+# Seconds for each of archive and hub: a server that hangs does not refuse.
+_ASKED_S: Final = 8.0
 _Read = TypeVar("_Read")
 
 
@@ -59,6 +65,8 @@ class TableStatus(Struct, frozen=True, kw_only=True):
         uplink_reason: why it has stopped.
         pay_scale: by which its newest coup was played; None where that offers no Perfect Pairs.
         scale_alarm: where another table of its site pays by another, both of them.
+        pulse: its way into the archive, by its uplink's words there; None where the archive could
+            not be asked.
     """
 
     table: str
@@ -77,13 +85,15 @@ class TableStatus(Struct, frozen=True, kw_only=True):
     uplink_reason: str = ""
     pay_scale: str | None = None
     scale_alarm: str = ""
+    pulse: TablePulse | None = None
 
     @property
     def lag(self) -> int | None:
-        """Events that the hub has and the archive has not."""
-        if self.hub is None or self.position is None:
+        """Events that its log or the hub has and the archive has not."""
+        told = self.pulse.lag_events if self.pulse else None
+        if self.position is None or (told is None and self.hub is None):
             return None
-        return max(0, self.hub - self.position)
+        return max(0, told or 0, (self.hub or 0) - self.position)
 
     @property
     def standing(self) -> tuple[str, ...]:
@@ -103,18 +113,20 @@ class PropertyStatus(Struct, frozen=True, kw_only=True):
         hub: the same of the hub; `not asked` where the configuration has no login for it.
         witness: the same of the witness.
         tables: by name.
+        health: what is not well of the parts and of each table's way.
     """
 
     archive: str
     hub: str
     witness: str
     tables: tuple[TableStatus, ...]
+    health: PropertyHealth
 
     @property
     def well(self) -> bool:
-        """Whether no alarm is active, and everything that is configured could be asked."""
+        """Whether nothing is wrong, no alarm stands, and all that is configured could be asked."""
         away = {self.archive, self.hub, self.witness} - {"", _NOT_ASKED}
-        return not away and not any(table.standing for table in self.tables)
+        return self.health.well and not away and not any(table.standing for table in self.tables)
 
 
 _NOT_ASKED: Final = "not asked"
@@ -128,33 +140,66 @@ async def property_status(config: PropertyConfig, clock: Clock) -> PropertyStatu
         config: names the parties.
         clock: shows which uplinks have been silent for too long.
     """
-    tables, archive = await _ask_archive(config)
-    tables, hub = await _ask_hub(config, tables, clock.utc_ns())
+    now_ns = clock.utc_ns()
+    archived, (tables, hub, nodes) = await asyncio.gather(
+        _ask_archive(config), _ask_hub(config, now_ns)
+    )
+    if not hub:  # who has never said a word is silent
+        missing = archived.tables.keys() - tables.keys()
+        tables |= {name: TableStatus(table=name, uplink="silent") for name in missing}
+    tables = {name: _joined(archived.tables.get(name), each) for name, each in tables.items()}
+    tables = archived.tables | tables
     tables, witness = _ask_witness(config, tables)
-    if not archive:  # the hub has nothing of a table that it has not named
+    if not archived.trouble:  # the hub has nothing of a table that it has not named
         tables = {name: replace(each, position=each.position or 0) for name, each in tables.items()}
+    # What the hub says itself is newer than what a worker has stored of it.
+    own = {each.kind for each in nodes}
+    readings = [*nodes, *(each for each in archived.readings if each.kind not in own)]
+    health = judge_property(archived.heads, readings, now_ns / 1e9, archived.trouble)
+    if archived.trouble == _NOT_ASKED:
+        health = PropertyHealth(findings=(), tables={})
+    pulses = health.tables if not archived.trouble else {}
     return PropertyStatus(
-        archive=archive,
+        archive=archived.trouble,
         hub=hub,
         witness=witness,
-        tables=tuple(tables[name] for name in sorted(tables)),
+        tables=tuple(replace(tables[name], pulse=pulses.get(name)) for name in sorted(tables)),
+        health=health,
     )
 
 
 _Tables = dict[str, TableStatus]
 
 
-async def _ask_archive(config: PropertyConfig) -> tuple[_Tables, str]:
+class _Archived(NamedTuple):
+    trouble: str
+    tables: _Tables = {}  # noqa: RUF012 - nobody changes it
+    heads: Mapping[str, ArchivedUpTo] = {}
+    readings: Sequence[Reading] = ()
+
+
+def _joined(archived: TableStatus | None, held: TableStatus) -> TableStatus:
+    """Return what the archive says of a table, with what the hub says."""
+    if archived is None:
+        return held
+    return replace(archived, hub=held.hub, uplink=held.uplink, uplink_reason=held.uplink_reason)
+
+
+async def _ask_archive(config: PropertyConfig) -> _Archived:
     if config.archive is None:
-        return {}, _NOT_ASKED
-    question = ARCHIVE_QUERIES["tables"]
+        return _Archived(_NOT_ASKED)
+    question, url = ARCHIVE_QUERIES["tables"], config.archive.database
     try:
-        await asyncio.to_thread(require_current, config.archive.database)
-        async with await ArchiveClient.open(config.archive.database) as asker:
-            answer = await asker.ask(question, parse_parameters(question, {}))
-            scales = await archived_pay_scales(asker)
+        async with asyncio.timeout(_ASKED_S):
+            await asyncio.to_thread(require_current, url)
+            async with await ArchiveClient.open(url) as asker:
+                heads, readings = await read_readings(asker)
+                answer = await asker.ask(question, parse_parameters(question, {}))
+                scales = await archived_pay_scales(asker)
     except ArchiveError as error:
-        return {}, str(error)
+        return _Archived(str(error))
+    except TimeoutError:
+        return _Archived(f"{shown(url)}: no answer within {_ASKED_S:.0f} s")
     found, alarms = {}, contradicting_scales(scales)
     for row in answer.rows:
         told = dict(zip(answer.columns, row, strict=True))
@@ -170,21 +215,37 @@ async def _ask_archive(config: PropertyConfig) -> tuple[_Tables, str]:
             pay_scale=scales.get(name),
             scale_alarm=alarms.get(name, ""),
         )
-    return found, ""
+    return _Archived("", found, heads, readings)
 
 
-async def _ask_hub(config: PropertyConfig, tables: _Tables, now_ns: int) -> tuple[_Tables, str]:
+async def _ask_hub(config: PropertyConfig, now_ns: int) -> tuple[_Tables, str, list[Reading]]:
+    """Return each table on the hub, why the hub could not be asked, and its nodes."""
     if config.archive is None or config.archive.password_file is None:
-        return tables, _NOT_ASKED
+        return {}, _NOT_ASKED, []
     try:
         settings = config.hub_settings("archive", config.archive.password_file)
+    except OSError as error:
+        return {}, str(error), []
+    client, trouble = None, ""
+    try:
         client = await _connected(settings.servers, lambda n: connect(settings, n))
-        try:
-            held, leads = await _hub_positions(client, tables)
-            found = {
-                name: replace(tables.get(name, TableStatus(table=name)), hub=held.get(name))
-                for name in tables.keys() | held.keys()
-            }
+    except BusError as error:
+        trouble = " ".join(str(error).split())
+    try:
+        asked = asyncio.create_task(hub_readings(client, settings, settings.tls()))
+        tables, said = await _held(client, now_ns) if client else ({}, trouble)
+        return tables, said, await asked
+    finally:
+        if client is not None:
+            await client.close()
+
+
+async def _held(client: Client, now_ns: int) -> tuple[_Tables, str]:
+    """Return how far the hub has each table and how its uplink stands, and what is wrong."""
+    try:
+        async with asyncio.timeout(_ASKED_S):
+            held, leads = await _hub_positions(client)
+            found = {name: TableStatus(table=name, hub=held.get(name)) for name in held}
             trouble = "" if leads else _NO_LEADER
             try:
                 words = await _uplink_statuses(client, found, now_ns)
@@ -192,10 +253,8 @@ async def _ask_hub(config: PropertyConfig, tables: _Tables, now_ns: int) -> tupl
                 # An older hub has neither the stream nor the right to ask for it.
                 said = str(error) or type(error).__name__
                 return found, trouble or f"does not tell how uplinks stand, stream {FEEDS}: {said}"
-        finally:
-            await client.close()
-    except (BusError, NatsError, OSError) as error:
-        return tables, " ".join((str(error) or type(error).__name__).split())
+    except (BusError, NatsError, OSError, TimeoutError) as error:
+        return {}, " ".join((str(error) or type(error).__name__).split())
     told = {name: found.get(name, TableStatus(table=name)) for name in words}
     return {name: _with_uplink(each, words[name]) for name, each in told.items()}, trouble
 
@@ -220,15 +279,13 @@ async def _connected(servers: Iterable[str], attempt: Any) -> Client:
     raise error
 
 
-async def _hub_positions(
-    client: Client, tables: Mapping[str, TableStatus]
-) -> tuple[dict[str, int], bool]:
+async def _hub_positions(client: Client) -> tuple[dict[str, int], bool]:
     """Return the hub's newest position of each table, and whether the hub accepts more.
 
     A node that is cut off from the others still reports its own positions.
     """
     info = await reader_jetstream(client).stream_info(EVENTS, subjects_filter=">")
-    names = {origin_of(subject) for subject in info.state.subjects or {}} | tables.keys()
+    names = {origin_of(subject) for subject in info.state.subjects or {}}
     subjects = {name: stored_subject(*split_origin(name)) for name in names}
     cluster = info.cluster
     leads = not (cluster and cluster.replicas and not cluster.leader)
@@ -246,9 +303,9 @@ async def _uplink_statuses(
 ) -> dict[str, UplinkStatus | None]:
     """Return each table's newest uplink status; None for a silent uplink."""
     info = await reader_jetstream(client).stream_info(FEEDS, subjects_filter=">")
-    told = {origin_of(subject) for subject in info.state.subjects or {}}
+    told = {origin_of(subject) for subject in info.state.subjects or {}} - {WITNESS}
     subjects = {name: feed_subject(*split_origin(name)) for name in told}
-    since_s = now_ns / 1e9 - SILENT_S
+    since_s = now_ns / 1e9 - LATE_S
 
     def word_of(message: RawStreamMsg) -> UplinkStatus | None:
         word = parse_uplink_status(message.data or b"")

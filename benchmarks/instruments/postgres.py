@@ -95,6 +95,16 @@ class Postgres:
             self._child.kill()
             self._child = None
 
+    def pids(self) -> list[int]:
+        """Return the server's processes: each connection has one of its own."""
+        if self._child is None:
+            return []
+        own = str(self._child.pid)
+        stats = (each.read_text() for each in Path("/proc").glob("[0-9]*/stat") if each.exists())
+        told = [stat.rpartition(")") for stat in stats]
+        below = [int(head.split()[0]) for head, _, rest in told if rest.split()[1] == own]
+        return [self._child.pid, *below]
+
     def stop(self) -> None:
         """Stop at once, because nobody keeps its data."""
         if self._child is not None:

@@ -39,6 +39,11 @@ class BoardSource(Protocol):
         ...
 
     @property
+    def reason(self) -> str:
+        """Why it is not: `archive`, `parts` or `tables`; empty where it is."""
+        ...
+
+    @property
     def change(self) -> int:
         """The number of the newest change."""
         ...
@@ -115,7 +120,7 @@ class _Board:
 
     async def health(self, _: Request) -> Response:
         live = self._source.live
-        told = {"live": live, "reason": "" if live else "archive", "screens": self._screens}
+        told = {"live": live, "reason": self._source.reason, "screens": self._screens}
         return JSONResponse(told, 200 if live else 503)
 
     async def events(self, request: Request) -> "Response | _BoardStream":
@@ -163,8 +168,8 @@ class _Board:
                     news = self._source.news(known)
                     await _send_chunk(send, b"event: state\nid: %b\ndata: %b\n\n" % (mark, news))
                     known = change
-                live = self._source.live
-                beat = msgspec.json.encode({"live": live, "reason": "" if live else "archive"})
+                told = {"live": self._source.live, "reason": self._source.reason}
+                beat = msgspec.json.encode(told)
                 await _send_chunk(send, b"event: beat\ndata: %b\n\n" % beat)
                 try:
                     async with asyncio.timeout(BEAT_SECONDS):

@@ -1,21 +1,26 @@
-"""Plans a batch of replicated events: rows to store, heads to move, faults to record. Pure.
+"""Plans a batch of replicated events: events to store, heads to move, faults to record. Pure.
 
 Tables are independent: a fault of one table ends its part of the batch and no other's. The plan
 skips the events of a table whose feed is stopped.
 """
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import Final, Literal, NamedTuple
 
 from events.errors import UnreadableEvent
-from events.free_text import escape_nul
 from events.types.envelope import Envelope, decode_envelope
 from property.hub.replicated_event import Head, HeadRelation, ReplicatedEvent, relation_to_head
-from property.hub.subjects import split_origin
 
-__all__ = ["ArchiveRow", "BatchPlan", "FeedFault", "FeedFaultKind", "HeadMove", "plan_batch"]
+__all__ = [
+    "ArchiveRow",
+    "BatchPlan",
+    "FeedFault",
+    "FeedFaultKind",
+    "HeadMove",
+    "plan_batch",
+    "row_of",
+]
 
 FeedFaultKind = Literal["gap", "fork", "forged", "foreign", "unreadable", "nonsense"]
 """The kinds of a feed's fault. `gap` waits and `nonsense` is dropped; any other stops the feed.
@@ -31,29 +36,26 @@ _OF_VERDICT: Final[dict[HeadRelation, FeedFaultKind]] = {
     HeadRelation.FORGED: "forged",
 }
 _TIME: Final = re.compile(r"\d{4}-(0[1-9]|1[0-2])-\d\dT\d\d:\d\d:\d\d\.\d{9}Z\Z")
-# A clock may be wrong by any amount, and the archive creates a partition for each month. Times
-# outside 2020 to 2099 share one partition.
-_MONTH: Final = re.compile(r"20[2-9]\d-\d\d")
-_NO_MONTH: Final = "1970-01-01"
-# A JSON string, and the rare escapes in one that `escape_nul` changes.
-_STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
-_CHANGED: Final = re.compile(r"\\u00(00|5c)", re.IGNORECASE)
 
 
 class ArchiveRow(NamedTuple):
-    """A row of the SQL table `property.event`, in column order."""
+    """An event to store, with what of its envelope the archive reads.
 
-    site: str
-    table: str
+    Args:
+        origin: `<site>/<table>`.
+        position: in the table's log.
+        type: the event type's name.
+        at: RFC 3339, with nine decimals.
+        stored: the event's bytes.
+        hash: the chain's hash up to and including it.
+    """
+
+    origin: str
     position: int
     type: str
-    version: int
     at: str
-    actor: str
     stored: bytes
-    data: str
     hash: bytes
-    month: str
 
 
 class FeedFault(NamedTuple):
@@ -166,6 +168,16 @@ def _fault_of(verdict: HeadRelation, head: Head, carried: ReplicatedEvent) -> Fe
     return FeedFault(carried.origin, _OF_VERDICT[verdict], carried.position, told)
 
 
+def row_of(carried: ReplicatedEvent) -> ArchiveRow:
+    """Return an event as the archive stores it.
+
+    Raises:
+        UnreadableEvent: its bytes are no event.
+    """
+    envelope = decode_envelope(carried.stored)
+    return _row(carried, envelope)
+
+
 def _row_of(carried: ReplicatedEvent) -> ArchiveRow | FeedFault:
     """Return the event's row, or its fault although the chain is intact."""
     try:
@@ -182,27 +194,11 @@ def _row_of(carried: ReplicatedEvent) -> ArchiveRow | FeedFault:
 
 
 def _row(carried: ReplicatedEvent, envelope: Envelope) -> ArchiveRow:
-    site, table = split_origin(carried.origin)
-    month = _MONTH.match(envelope.at)
     return ArchiveRow(
-        site,
-        table,
+        carried.origin,
         carried.position,
-        escape_nul(envelope.type),
-        envelope.v,
+        envelope.type,
         envelope.at,
-        escape_nul(envelope.actor),
         carried.stored,
-        _visible_data(bytes(envelope.data).decode()),
         carried.hash,
-        f"{month[0]}-01" if month else _NO_MONTH,
-    )
-
-
-def _visible_data(data: str) -> str:
-    """Return the JSON with its strings in visible form for PostgreSQL; the bytes keep the text."""
-    if not _CHANGED.search(data):
-        return data
-    return _STRING.sub(
-        lambda text: json.dumps(escape_nul(json.loads(text[0])), ensure_ascii=False), data
     )

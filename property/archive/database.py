@@ -20,6 +20,7 @@ from events.errors import ArchiveError, ArchiveUnavailable, InputError
 from events.sql_migrations import Migrations
 
 __all__ = [
+    "MIGRATIONS",
     "connect_archive",
     "migrate",
     "parse_archive_url",
@@ -29,13 +30,15 @@ __all__ = [
 ]
 
 _SCHEMA: Final = "property"
-_MIGRATIONS: Final = Migrations(
+MIGRATIONS: Final = Migrations(
     Path(__file__).parents[1] / "migrations",
     "archive",
     "baccarat property run",
     ArchiveError,
     _SCHEMA,
 )
+"""The steps of the archive's schema."""
+
 # The lock that makes two workers that start at once migrate in turn. "bacprop" in ASCII.
 _MIGRATING: Final = 0x62616370726F70
 # The server must notice a lost worker within ten seconds, since the worker holds locks. So must a
@@ -133,11 +136,11 @@ def migrate(url: str) -> None:
         ArchiveError: a newer build has migrated it, or the server cannot hold an archive.
     """
     with translate_archive_errors(url), _engine(url).begin() as connection:
-        _MIGRATIONS.check_server(connection, shown(url), writes=True)
+        MIGRATIONS.check_server(connection, shown(url), writes=True)
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATING})
         connection.execute(text(f"CREATE SCHEMA IF NOT EXISTS {_SCHEMA}"))
-        if _MIGRATIONS.version(connection, shown(url)) != _MIGRATIONS.newest:
-            _MIGRATIONS.upgrade(connection)
+        if MIGRATIONS.version(connection, shown(url)) != MIGRATIONS.newest:
+            MIGRATIONS.upgrade(connection)
 
 
 def require_current(url: str) -> None:
@@ -148,8 +151,8 @@ def require_current(url: str) -> None:
         ArchiveError: it holds no archive, an older or a newer one.
     """
     with translate_archive_errors(url), _engine(url).begin() as connection:
-        _MIGRATIONS.check_server(connection, shown(url), writes=False)
-        _MIGRATIONS.require_current(connection, shown(url))
+        MIGRATIONS.check_server(connection, shown(url), writes=False)
+        MIGRATIONS.require_current(connection, shown(url))
 
 
 def _engine(url: str) -> Engine:

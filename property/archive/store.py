@@ -7,6 +7,7 @@ also refuses a second writer's batch: a head moves only from where its writer la
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from itertools import groupby
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 import psycopg
@@ -18,6 +19,7 @@ from events.free_text import escape_nul
 from events.mqtt.process import no_probe
 from property.archive.batch import ArchiveRow, BatchPlan, FeedFault, plan_batch
 from property.archive.database import translate_archive_errors
+from property.archive.rows import TableEvents, archived_hash, write_events
 from property.hub.replicated_event import Head, ReplicatedEvent
 from property.hub.subjects import EditionKind, partition_of, split_origin
 from property.hub.uplink_status import UplinkStatus
@@ -81,8 +83,6 @@ _REFUSED: Final = (
     psycopg.errors.ProgramLimitExceeded,
     psycopg.errors.StatementTooComplex,
 )
-_COLUMNS: Final = 'site, "table", position, type, version, at, actor, bytes, data, hash, month'
-_COPY: Final = f"COPY property.event ({_COLUMNS}) FROM STDIN"
 _MOVE: Final = """
 INSERT INTO property.head AS h (site, "table", position, hash, at, stored_at, state)
 SELECT site, "table", position, hash, at, clock_timestamp(), 'running'
@@ -94,6 +94,7 @@ ON CONFLICT (site, "table") DO UPDATE SET
 WHERE (h.site, h."table", h.position, h.hash) IN (
     SELECT * FROM unnest(%s::text[], %s::text[], %s::bigint[], %s::bytea[])
 )
+RETURNING h.id, h.site || '/' || h."table"
 """
 _ALARM: Final = """
 INSERT INTO property.feed_alarm (site, "table", kind, position, reason) VALUES (%s, %s, %s, %s, %s)
@@ -113,15 +114,11 @@ INSERT INTO property.feed AS f (partition, sequence, hash, stream) VALUES (%s, %
 ON CONFLICT (partition) DO UPDATE SET
     sequence = excluded.sequence, hash = excluded.hash, stream = excluded.stream
 """
-_REPEATED: Final = """
-SELECT e.site, e."table", e.position, e.hash FROM unnest(%s::text[], %s::text[], %s::bigint[])
-    AS again (site, "table", position)
-JOIN property.event e USING (site, "table", position)
-"""
 _CLEAR: Final = """
 UPDATE property.feed_alarm SET cleared_at = clock_timestamp(), cleared_by = %s
 WHERE site = %s AND "table" = %s AND cleared_at IS NULL
 """
+_ORIGIN: Final = attrgetter("origin")
 # The alarm of a stopped uplink; only a running uplink clears it.
 _UPLINK: Final = "uplink"
 
@@ -174,7 +171,6 @@ class Archive:
         self._url = url
         self._connection = connection
         self._probe = probe
-        self._months: set[str] = set()
 
     async def prefer_durable(self) -> None:
         """Require that the server syncs each commit to disk, whatever its default is.
@@ -300,11 +296,16 @@ class Archive:
         if not intake.repeated:
             return intake
         ours: dict[str, bytes] = {}
-        keys = [(*split_origin(origin), each.position) for origin, each in intake.repeated.items()]
         async with self._cursor() as cursor:
-            await cursor.execute(_REPEATED, tuple(map(list, zip(*keys, strict=True))))
-            async for site, table, _, digest in cursor:
-                ours[f"{site}/{table}"] = bytes(digest)
+            for origin, each in intake.repeated.items():
+                asked = 'SELECT id FROM property.head WHERE site = %s AND "table" = %s'
+                await cursor.execute(asked, split_origin(origin))
+                row = await cursor.fetchone()
+                if row is None:
+                    continue
+                digest = await archived_hash(cursor, row[0], origin, each.position)
+                if digest is not None:
+                    ours[origin] = digest
         forks = [
             FeedFault(
                 origin,
@@ -328,22 +329,25 @@ class Archive:
         nonsense: Sequence[FeedFault],
         place: tuple[int, StreamPosition] | None,
     ) -> None:
-        for month in sorted({row.month for row in intake.rows} - self._months):
-            await self._connection.execute("SELECT property.make_month(%s::date)", (month,))
-            self._months.add(month)
         async with self._connection.transaction(), self._cursor() as cursor:
             if intake.rows:
-                async with cursor.copy(_COPY) as copy:
-                    for row in intake.rows:
-                        await copy.write_row(row)
+                ids = await self._move(cursor, intake)
+                by_table: dict[str, list[ArchiveRow]] = {origin: [] for origin in intake.moves}
+                for row in intake.rows:
+                    by_table[row.origin].append(row)
+                moves = intake.moves
+                await write_events(
+                    cursor,
+                    [TableEvents(ids[o], moves[o].was, rows) for o, rows in by_table.items()],
+                )
                 self._probe("keep.copied")
-                await self._move(cursor, intake)
             await _record(cursor, [*intake.faults, *nonsense])
             if place is not None:
                 await cursor.execute(_PLACE, (place[0], *place[1]))
             self._probe("keep.written")
 
-    async def _move(self, cursor: AsyncCursor[Any], intake: BatchPlan) -> None:
+    async def _move(self, cursor: AsyncCursor[Any], intake: BatchPlan) -> dict[str, int]:
+        """Move the heads, and return the tables' numbers."""
         tables = [split_origin(origin) for origin in intake.moves]
         sites, names = [site for site, _ in tables], [table for _, table in tables]
         moves = intake.moves.values()
@@ -351,16 +355,18 @@ class Archive:
         was = [[each.was.position for each in moves], [each.was.hash for each in moves]]
         times = [each.at for each in moves]
         await cursor.execute(_MOVE, (sites, names, *now, times, sites, names, *was))
-        if cursor.rowcount != len(tables):
+        moved = {origin: number for number, origin in await cursor.fetchall()}
+        if len(moved) != len(tables):
             raise ArchiveError(
-                f"{len(tables) - cursor.rowcount} of {len(tables)} heads were moved by another "
+                f"{len(tables) - len(moved)} of {len(tables)} heads were moved by another "
                 f"writer; nothing was stored"
             )
+        return moved
 
     async def _write_by_table(self, intake: BatchPlan) -> BatchPlan:
         """Store table by table; a refusal of the database becomes that table's fault."""
         done = BatchPlan([], {}, list(intake.faults), intake.repeated)
-        for origin, rows in groupby(sorted(intake.rows, key=_origin), key=_origin):
+        for origin, rows in groupby(sorted(intake.rows, key=_ORIGIN), key=_ORIGIN):
             part = BatchPlan(list(rows), {origin: intake.moves[origin]}, [], {})
             try:
                 await self._write(part, (), None)
@@ -419,13 +425,9 @@ async def _record(cursor: AsyncCursor[Any], faults: Iterable[FeedFault]) -> None
         await cursor.execute(_ALARM, (site, table, fault.kind, fault.position, reason))
 
 
-def _origin(row: ArchiveRow) -> str:
-    return f"{row.site}/{row.table}"
-
-
 def _without(intake: BatchPlan, origins: set[str]) -> BatchPlan:
     return intake._replace(
-        rows=[row for row in intake.rows if _origin(row) not in origins],
+        rows=[row for row in intake.rows if row.origin not in origins],
         moves={each: move for each, move in intake.moves.items() if each not in origins},
         repeated={each: event for each, event in intake.repeated.items() if each not in origins},
     )

@@ -11,6 +11,7 @@ reconnects reads all of them again.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
 from functools import partial
 from hashlib import sha256
 from typing import Final
@@ -19,10 +20,23 @@ from nats.aio.client import Client
 
 from events.errors import InputError
 from events.structured_log import structlog
+from property.archive.readings import ReadingStore, SaidReading
 from property.archive.store import Archive, Edition
-from property.archive.stream_reader import HUB_ERRORS, StreamMessage, StreamReader, creation_time
+from property.archive.stream_reader import (
+    HUB_ERRORS,
+    STAMP,
+    StreamMessage,
+    StreamReader,
+    creation_time,
+)
+from property.health.readings import Reading
 from property.hub.subjects import EDITIONS, FEEDS, EditionKind, named_edition, origin_of
-from property.hub.uplink_status import UplinkStatus, UplinkStatusFilter, parse_uplink_status
+from property.hub.uplink_status import (
+    WITNESS,
+    UplinkStatus,
+    UplinkStatusFilter,
+    parse_uplink_status,
+)
 
 __all__ = ["ReadEdition", "hear_editions", "listen", "record_uplink_statuses", "verified_editions"]
 
@@ -64,13 +78,21 @@ async def listen(
             await asyncio.sleep(_AGAIN_S)
 
 
-async def record_uplink_statuses(client: Client, store: Archive, turn: asyncio.Lock) -> None:
+async def record_uplink_statuses(
+    client: Client,
+    store: Archive,
+    turn: asyncio.Lock,
+    pulses: ReadingStore,
+    owned: Callable[[str], bool],
+) -> None:
     """Record uplink statuses until the connection is lost; retry after a fault of the hub.
 
     Args:
         client: logged in with the role `archive`.
         store: keeps the alarms.
         turn: the lock on the store's connection.
+        pulses: keeps each word as its table's reading.
+        owned: whether this worker stores a table's events: it alone keeps the table's words.
 
     Raises:
         ArchiveUnavailable: the database does not answer.
@@ -80,20 +102,45 @@ async def record_uplink_statuses(client: Client, store: Archive, turn: asyncio.L
     heard = UplinkStatusFilter(clock())
 
     async def take(messages: Sequence[StreamMessage]) -> None:
-        for origin, word in _parse_statuses(messages):
-            if heard.counts(origin, word, clock()):
+        words = _parse_statuses(messages)
+        for origin, word, _ in words:
+            if origin != WITNESS and heard.counts(origin, word, clock()):
                 async with turn:
                     await store.uplink(origin, word)
+        async with turn:
+            await pulses.keep(
+                [
+                    SaidReading(_pulse(origin, word), at)
+                    for origin, word, at in words
+                    if owned(origin)
+                ]
+            )
 
     await listen(client, partial(StreamReader.newest, client, FEEDS), take, "uplinks_unheard")
 
 
-def _parse_statuses(messages: Sequence[StreamMessage]) -> list[tuple[str, UplinkStatus]]:
-    """Return the statuses in the messages; log one that is none, and keep the earlier one."""
+def _pulse(origin: str, word: UplinkStatus) -> Reading:
+    try:
+        at_s = datetime.fromisoformat(word.event_at).timestamp()
+    except ValueError:
+        at_s = None
+    return Reading(
+        kind="witness" if origin == WITNESS else "table",
+        name=origin,
+        state=word.state,
+        error=f"{word.code}: {word.reason}" if word.state == "stopped" else "",
+        position=max(word.head, word.position) if word.state == "running" else 0,
+        at_s=at_s,
+    )
+
+
+def _parse_statuses(messages: Sequence[StreamMessage]) -> list[tuple[str, UplinkStatus, str]]:
+    """Return origin, status and time of each; log one that is none, and keep the earlier one."""
     found = []
     for each in messages:
         try:
-            found.append((origin_of(each.subject), parse_uplink_status(each.data)))
+            word = parse_uplink_status(each.data)
+            found.append((origin_of(each.subject), word, each.headers[STAMP]))
         except InputError as error:
             _log.warning("uplink_word_unread", subject=each.subject, reason=str(error))
     return found

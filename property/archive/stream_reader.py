@@ -27,6 +27,7 @@ from property.hub.subjects import API, EVENTS, split_origin, stored_subject
 
 __all__ = [
     "HUB_ERRORS",
+    "STAMP",
     "ParsedBatch",
     "StreamMessage",
     "StreamReader",
@@ -52,7 +53,9 @@ _ALL: Final = "property.v1.>"
 
 # The server puts these after a message's own headers, so that a sender cannot forge them: of two
 # headers with one name the library returns the last.
-_SUBJECT, _SEQUENCE, _AT = "Nats-Subject", "Nats-Sequence", "Nats-Time-Stamp"
+_SUBJECT, _SEQUENCE = "Nats-Subject", "Nats-Sequence"
+STAMP: Final = "Nats-Time-Stamp"
+"""The header of a message's time at the hub."""
 _BEFORE, _BEHIND = "Nats-Last-Sequence", "Nats-Num-Pending"
 _STATUS: Final = "Status"
 _END, _NOTHING = "204", "404"
@@ -259,7 +262,7 @@ class StreamReader:
 
 def _stamp_at(sequence: int, messages: Sequence[StreamMessage]) -> str:
     """Return the time stamp of the message at a sequence; empty if these do not have it."""
-    return next((each.headers[_AT] for each in messages if each.sequence == sequence), "")
+    return next((each.headers[STAMP] for each in messages if each.sequence == sequence), "")
 
 
 async def creation_time(client: Client, stream: str) -> str:

@@ -6,6 +6,7 @@ its partitions meanwhile. The committed position alone decides where reading con
 """
 
 import asyncio
+import socket
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple
@@ -17,6 +18,9 @@ from events.mqtt.process import no_probe
 from events.structured_log import structlog
 from property.archive.database import connect_archive, migrate
 from property.archive.partition_consumer import PartitionConsumer, PartitionLocks, fair_share
+from property.archive.readings import ReadingStore
+from property.archive.rebuild import read_earlier
+from property.archive.rounds import LocalReadings, go_rounds
 from property.archive.store import Archive, Edition, Probe, store_editions
 from property.archive.stream_listener import ReadEdition, hear_editions, record_uplink_statuses
 from property.archive.stream_reader import HUB_ERRORS
@@ -37,6 +41,7 @@ async def run_worker(
     read: ReadEdition,
     probe: Probe = no_probe,
     editions: Sequence[Edition] = (),
+    local: LocalReadings = tuple,
 ) -> None:
     """Archive until `stop` is set; retry while the hub or the database is unavailable.
 
@@ -47,6 +52,7 @@ async def run_worker(
         read: judges the editions that uplinks carry.
         probe: called at each step of a batch.
         editions: the editions of this build, which the next build may lack.
+        local: reads this machine: its disk, certificates and backups.
 
     Raises:
         ArchiveError: the archive is newer than this build, or another writer moves its heads.
@@ -55,10 +61,10 @@ async def run_worker(
     while not stop.is_set():
         try:
             await asyncio.to_thread(migrate, archive)
-            await _store(archive, editions)
+            await _prepare(archive, editions)
             client = await connect(hub, attempt, tls)
             try:
-                await _session(archive, client, stop, read, probe, pause)
+                await _session(archive, client, stop, read, probe, pause, _Rounds(hub, local))
             finally:
                 await _closed(client)
         except (ArchiveUnavailable, *HUB_ERRORS) as error:
@@ -67,9 +73,11 @@ async def run_worker(
             await pause.wait(stop)
 
 
-async def _store(archive: str, editions: Sequence[Edition]) -> None:
+async def _prepare(archive: str, editions: Sequence[Edition]) -> None:
     connection = await connect_archive(archive)
     try:
+        async for origin in read_earlier(archive, connection):
+            _log.info("earlier_events_packed", stream=origin)
         await store_editions(archive, connection, editions)
     finally:
         await connection.close()
@@ -87,6 +95,7 @@ async def _session(
     read: ReadEdition,
     probe: Probe,
     pause: TaskBackoff,
+    rounds: "_Rounds",
 ) -> None:
     connection = await connect_archive(archive)
     try:
@@ -94,9 +103,19 @@ async def _session(
         await store.prefer_durable()
         shares = PartitionLocks(archive, connection)
         await shares.join()
-        await _Worker(client, store, shares, stop, read, probe, pause).run()
+        pulses = ReadingStore(archive, connection)
+        name = await pulses.take_slot(socket.gethostname())
+        await _Worker(client, store, shares, stop, read, probe, pause).run(rounds, pulses, name)
+        await pulses.forget("worker", name)
     finally:
         await connection.close()
+
+
+class _Rounds(NamedTuple):
+    """What a worker looks at beside the events: the hub's nodes, and its machine."""
+
+    hub: HubSettings
+    local: LocalReadings
 
 
 class _OwnedPartition(NamedTuple):
@@ -124,12 +143,21 @@ class _Worker:
         self._held: dict[int, _OwnedPartition] = {}
         self._feeds: dict[int, PartitionConsumer] = {}
 
-    async def run(self) -> None:
-        """Hold a fair share of the partitions until `stop` is set or something fails."""
+    async def run(self, rounds: "_Rounds", pulses: ReadingStore, name: str) -> None:
+        """Hold a fair share of the partitions until `stop` is set or something fails.
+
+        Args:
+            rounds: what is looked at beside the events.
+            pulses: keeps what is found.
+            name: this worker's.
+        """
         given = (self._client, self._store, self._turn)
         hearing = [
-            asyncio.create_task(record_uplink_statuses(*given)),
+            asyncio.create_task(record_uplink_statuses(*given, pulses, self._owns)),
             asyncio.create_task(hear_editions(*given, self._read)),
+            asyncio.create_task(
+                go_rounds(self._client, rounds.hub, pulses, self._turn, name, rounds.local)
+            ),
         ]
         try:
             while not self._stop.is_set():
@@ -149,6 +177,9 @@ class _Worker:
         finally:
             await end_tasks(hearing)
             await self._end_consumers(list(self._held), give=self._stop.is_set())
+
+    def _owns(self, origin: str) -> bool:
+        return partition_of(*split_origin(origin)) in self._held
 
     async def _balance(self) -> None:
         async with self._turn:

@@ -1,29 +1,20 @@
 """Updates the property board from the archive, by polling a few times a second.
 
-A poll reads the heads, one small row a table, so its cost does not grow with the archive. If a
-table's head has moved, the poll checks for events that its picture shows.
+A poll reads the heads, one small row a table, so its cost does not grow with the archive. The row
+says at which position the newest event is that the table's picture shows.
 """
 
 import asyncio
 from collections.abc import Callable
-from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from events.clock import Clock
 from events.errors import ArchiveError
 from events.structured_log import structlog
-from events.types.corrections import HandsCorrected
-from events.types.irregularities import DealerAssigned
-from events.types.table import (
-    AlarmCleared,
-    AlarmRaised,
-    CoupSettled,
-    CoupVoided,
-    ShoeEnded,
-    ShoeLoaded,
-)
 from property.archive.client import ArchiveClient
+from property.archive.readings import read_readings
 from property.board.state import CoupRow, PropertyBoard, roads_of
+from property.health.verdict import PropertyHealth, judge_property
 from property.hub.subjects import split_origin
 
 __all__ = ["BoardUpdater"]
@@ -34,49 +25,30 @@ _AGAIN_S: Final = 1.0
 _PICTURE_US: Final = 500_000
 # A board without a successful poll for this long is not live.
 _STALE_US: Final = 3_000_000
+# Time between two judgements of the parts.
+_JUDGE_US: Final = 1_000_000
+# The parts without which no event comes.
+_CARRIES: Final = frozenset({"database", "worker", "stream"})
 # The poll reads the feeds' alarms with the heads; they are as few.
 _HEADS: Final = """
-SELECT h.site || '/' || h."table", h.position, h.state, h.at,
-    coalesce(array_agg(f.kind ORDER BY f.kind) FILTER (WHERE f.kind IS NOT NULL), '{}')
-FROM property.head h LEFT JOIN property.feed_alarm f
-    ON f.site = h.site AND f."table" = h."table" AND f.cleared_at IS NULL
-GROUP BY h.site, h."table"
-"""
-_SHOWN: Final = [
-    kind.TYPE
-    for kind in (
-        AlarmCleared,
-        AlarmRaised,
-        CoupSettled,
-        CoupVoided,
-        DealerAssigned,
-        HandsCorrected,
-        ShoeEnded,
-        ShoeLoaded,
-    )
-]
-_MOVED: Final = """
-SELECT DISTINCT t.site || '/' || t."table"
-FROM unnest(%s::text[], %s::text[], %s::bigint[], %s::date[]) AS t (site, "table", was, month)
-JOIN property.event e ON e.site = t.site AND e."table" = t."table" AND e.position > t.was
-    AND e.month >= t.month
-WHERE e.type = ANY (%s)
-    OR (e.type = 'shoe_reported' AND starts_with(e.data #>> '{source,report,kind}', 'link_'))
+SELECT h.site || '/' || h."table", h.position, h.state, h.at, coalesce(s.shown, 0),
+    ARRAY(SELECT f.kind FROM property.feed_alarm f
+        WHERE f.site = h.site AND f."table" = h."table" AND f.cleared_at IS NULL ORDER BY 1)
+FROM property.head h LEFT JOIN property.state s ON s.table_id = h.id
 """
 _LIVE: Final = """
-SELECT shoe, link, alarms FROM property.live WHERE site = %s AND "table" = %s
+SELECT s.document ->> 'shoe', s.document ->> 'link',
+    ARRAY(SELECT jsonb_object_keys(coalesce(s.document -> 'alarms', '{}')) ORDER BY 1)
+FROM property.head h JOIN property.state s ON s.table_id = h.id
+WHERE h.site = %s AND h."table" = %s
 """
 _COUPS: Final = """
 SELECT c.coup, c.winner, c.void, c.player, c.banker, c.player_total, c.banker_total,
     c.player_pair, c.banker_pair, c.dealer
-FROM property.coup c
-CROSS JOIN (
-    SELECT position, month FROM property.event
-    WHERE site = %(site)s AND "table" = %(table)s AND type = 'shoe_loaded'
-    ORDER BY position DESC LIMIT 1
-) AS loaded
-WHERE c.site = %(site)s AND c."table" = %(table)s AND c.position > loaded.position
-    AND c.month >= loaded.month
+FROM property.head h JOIN property.state s ON s.table_id = h.id
+JOIN property.coup c ON c.table_id = h.id
+    AND c.position > coalesce((s.document ->> 'shoe_position')::bigint, 9223372036854775807)
+WHERE h.site = %(site)s AND h."table" = %(table)s
 ORDER BY c.position
 """
 
@@ -92,6 +64,7 @@ class BoardUpdater:
 
     Attributes:
         board: the board that it updates.
+        health: the property as it was last judged; None before.
     """
 
     def __init__(self, url: str, clock: Clock) -> None:
@@ -99,10 +72,12 @@ class BoardUpdater:
         self._url = url
         self._clock = clock
         self._polled_us: int | None = None
-        self._heads: dict[str, _PolledHead] = {}
+        self._shown: dict[str, int] = {}
         self._due: set[str] = set()
         self._drawn_us: dict[str, int] = {}
         self._wake: set[Callable[[], None]] = set()
+        self._judge_us = 0
+        self.health: PropertyHealth | None = None
 
     def subscribe(self, wake: Callable[[], None]) -> Callable[[], None]:
         """Call `wake` at every change, until the caller calls the returned function."""
@@ -111,10 +86,19 @@ class BoardUpdater:
 
     @property
     def live(self) -> bool:
-        """Whether the last successful poll is recent."""
-        if self._polled_us is None:
-            return False
-        return self._clock.mono_us() - self._polled_us < _STALE_US
+        """Whether every table's picture is what the table has, as far as anybody can know."""
+        return self.reason == ""
+
+    @property
+    def reason(self) -> str:
+        """Why the board is not live: `archive`, `parts` or `tables`; empty where it is."""
+        if self._polled_us is None or self._clock.mono_us() - self._polled_us >= _STALE_US:
+            return "archive"
+        if self.health is None or any(
+            each.kind in _CARRIES and each.grave for each in self.health.findings
+        ):
+            return "parts"
+        return "" if all(each.live for each in self.health.tables.values()) else "tables"
 
     async def run(self) -> None:
         """Update the board for ever; retry while the archive is unavailable."""
@@ -124,6 +108,7 @@ class BoardUpdater:
                 async with await ArchiveClient.open(self._url) as asker:
                     while True:
                         await self.look(asker)
+                        await self._judge(asker)
                         said = ""
                         await asyncio.sleep(_LOOK_S)
             except ArchiveError as error:
@@ -136,16 +121,12 @@ class BoardUpdater:
         """Poll the archive once."""
         before = self.board.change
         found = await asker.rows(_HEADS)
-        moved: dict[str, _PolledHead] = {}
-        for table, position, state, at, alarms in found.rows:
-            was = self._heads.get(table)
-            now = _PolledHead(position, at)
-            if was is None or was.position < position:
-                moved[table] = was or _PolledHead(0, None)
-            self._heads[table] = now
+        for table, position, state, at, shown, alarms in found.rows:
+            if self._shown.get(table, -1) < shown:
+                self._due.add(table)
+            self._shown[table] = shown
             pulse = {"position": position, "at": at, "feed": state, "feed_alarms": alarms}
             self.board.pulse(table, pulse)
-        self._due.update(await self._shown(asker, moved))
         for table in tuple(self._due):
             if self._clock.mono_us() >= self._drawn_us.get(table, 0) + _PICTURE_US:
                 self._due.discard(table)
@@ -156,29 +137,25 @@ class BoardUpdater:
             for wake in tuple(self._wake):
                 wake()
 
-    async def _shown(self, asker: ArchiveClient, moved: dict[str, "_PolledHead"]) -> list[str]:
-        """Return those of the moved tables whose picture may have changed."""
-        new = [table for table, was in moved.items() if was.at is None]
-        known = {table: was for table, was in moved.items() if was.at is not None}
-        if not known:
-            return new
-        names = [split_origin(table) for table in known]
-        found = await asker.rows(
-            _MOVED,
-            (
-                [site for site, _ in names],
-                [name for _, name in names],
-                [was.position for was in known.values()],
-                [was.at.date().replace(day=1) for was in known.values() if was.at],
-                _SHOWN,
-            ),
-        )
-        return [*new, *(table for (table,) in found.rows)]
-
-
-class _PolledHead(NamedTuple):
-    position: int
-    at: datetime | None
+    async def _judge(self, asker: ArchiveClient) -> None:
+        """Judge the property's parts now and then."""
+        now_us = self._clock.mono_us()
+        if now_us < self._judge_us:
+            return
+        self._judge_us = now_us + _JUDGE_US
+        tables, readings = await read_readings(asker)
+        self.health = judge_property(tables, readings, self._clock.utc_ns() / 1e9)
+        findings = self.health.findings
+        before = self.board.change
+        for name, pulse in self.health.tables.items():
+            wrong = [each.text for each in findings if each.kind == "table" and each.name == name]
+            lag = {"lag": pulse.lag_events, "lag_s": round(pulse.lag_s)} if not pulse.live else {}
+            way = {"live": pulse.live, "way": pulse.state, "wrong": wrong}
+            self.board.way(name, way | lag)
+        self.board.findings([each._asdict() for each in findings if each.kind != "table"])
+        if self.board.change != before:
+            for wake in tuple(self._wake):
+                wake()
 
 
 async def _picture(asker: ArchiveClient, table: str) -> dict[str, Any]:

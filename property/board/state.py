@@ -1,9 +1,9 @@
 """The property board's state: the newest data of every table, and what a screen lacks. Pure.
 
-Each table has three parts. The *pulse* is its position and the state of its feed; it is small and
+Each table has four parts. The *pulse* is its position and the state of its feed; it is small and
 changes with every event. The *picture* is its shoe, roads and alarms; it changes with a coup. The
-*rules* are what its rulebook contradicts. Each part has the number of its last change, so that the
-board sends a screen only what it lacks.
+*rules* are what its rulebook contradicts. The *way* is whether what is shown is what the table has.
+Each part has the number of its last change, so that the board sends a screen only what it lacks.
 """
 
 from collections.abc import Iterable, Sequence
@@ -97,6 +97,8 @@ class PropertyBoard:
         self._pulses: dict[str, _Part] = {}
         self._pictures: dict[str, _Part] = {}
         self._rules: dict[str, _Part] = {}
+        self._ways: dict[str, _Part] = {}
+        self._findings: dict[str, _Part] = {}
         self.change = 0
 
     @property
@@ -121,14 +123,28 @@ class PropertyBoard:
         """Set the fields that change with the rulebook of this or another table."""
         self._put(self._rules, table, fields)
 
+    def way(self, table: str, fields: dict[str, Any]) -> None:
+        """Set whether a table's picture is live, and what is wrong with its way here."""
+        self._put(self._ways, table, fields)
+
+    def findings(self, found: Sequence[dict[str, Any]]) -> None:
+        """Set what is not well with the property's parts, tables apart."""
+        self._put(self._findings, "", {"findings": list(found)})
+
     def news(self, since: int) -> bytes:
-        """Return the parts that changed after change `since`, as JSON: `{"tables": {...}}`."""
+        """Return the parts that changed after change `since`, as JSON: `{"tables": {...}, ...}`."""
         found: dict[str, dict[str, Any]] = {}
-        for parts in (self._pulses, self._pictures, self._rules):
+        for parts in (self._pulses, self._pictures, self._rules, self._ways):
             for table, part in parts.items():
                 if part.change > since:
                     found.setdefault(table, {}).update(part.fields)
-        return msgspec.json.encode({"tables": found})
+        told = {
+            name: each
+            for part in self._findings.values()
+            if part.change > since
+            for name, each in part.fields.items()
+        }
+        return msgspec.json.encode({"tables": found} | told)
 
     def _put(self, parts: dict[str, _Part], table: str, fields: dict[str, Any]) -> None:
         known = parts.get(table)

@@ -48,8 +48,9 @@ __all__ = [
     "purge_table",
 ]
 
-_CONNECT_S: Final = 3
-_PING_S: Final = 5
+_CONNECT_S: Final = 2
+# A node that hangs is left after three pings, and within ten seconds the next one has the uplink.
+_PING_S: Final = 2
 _PINGS_MOST: Final = 2
 # asyncio logs this at the end of each TLS connection of the library; it means nothing.
 _EOF_SAID: Final = "returning true from eof_received() has no effect when using ssl"

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, Self
 from events.errors import InputError
 from events.proof.chain import HASH_BYTES, next_hash, origin_hash
 from events.types.envelope import decode_envelope
-from property.hub.subjects import origin_of
+from property.hub.subjects import continued_origin, origin_of
 
 __all__ = [
     "HASH",
@@ -47,6 +47,12 @@ class Head(NamedTuple):
     def beginning(cls, origin: str) -> Self:
         """Return the head before a log's first event."""
         return cls(0, origin_hash(origin))
+
+    @classmethod
+    def beginning_of(cls, event: "ReplicatedEvent") -> Self:
+        """Return the head before a log's first event; of a log that goes on elsewhere, its own."""
+        own, before = cls.beginning(event.origin), cls.beginning(continued_origin(event.origin))
+        return before if next_hash(before.hash, event.stored) == event.hash else own
 
 
 class ReplicatedEvent(NamedTuple):

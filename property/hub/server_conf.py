@@ -32,6 +32,7 @@ from property.hub.subjects import (
     split_origin,
     stored_subject,
 )
+from property.hub.uplink_status import WITNESS
 
 __all__ = [
     "CHARACTER_RULE",
@@ -67,7 +68,7 @@ ROLES: Final[dict[str, tuple[str, ...]]] = {
     "witness": (EVENTS, CHECKPOINTS),
 }
 # The subjects to which a role publishes.
-_PUBLISHES: Final = {"witness": ("property.v1.*.*.cosigned",)}
+_PUBLISHES: Final = {"witness": ("property.v1.*.*.cosigned", feed_subject(*split_origin(WITNESS)))}
 # How a login may connect: as a client, or also as a controller's leaf.
 _CLIENT: Final = ("STANDARD",)
 _TABLE: Final = ("STANDARD", "LEAFNODE")
@@ -183,7 +184,7 @@ max_payload: {_PAYLOAD}
 max_connections: 4096
 max_control_line: 4KB
 write_deadline: "10s"
-ping_interval: "10s"
+ping_interval: "2s"
 ping_max: 2
 lame_duck_duration: "30s"
 # Every write is on the disk before it is acknowledged. It has still been seen to lose some: each
@@ -360,7 +361,7 @@ server_name: "{place.name}"
 listen: "127.0.0.1:{place.port}"
 max_payload: {_PAYLOAD}
 max_connections: 64
-ping_interval: "10s"
+ping_interval: "2s"
 ping_max: 2
 leafnodes {{
   reconnect: 1

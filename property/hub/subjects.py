@@ -26,6 +26,7 @@ __all__ = [
     "EditionKind",
     "NamedEdition",
     "checkpoint_subject",
+    "continued_origin",
     "cosigned_subject",
     "edition_subject",
     "event_subject",
@@ -65,6 +66,7 @@ _SUBJECT: Final = re.compile(
     r"property\.v1\.(?:part\.[0-9]+\.)?([a-z0-9_-]+)\.([a-z0-9_-]+)"
     r"\.(?:event|checkpoint|cosigned|feed)\Z"
 )
+_SUCCESSOR: Final = re.compile(r"([a-z0-9_-]+/[a-z0-9_-]+)-r[1-9][0-9]?\Z")
 _EDITION: Final = re.compile(
     r"property\.v1\.([a-z0-9_-]+)\.([a-z0-9_-]+)\.edition\.(rulebook|profile)\.([0-9a-f]{64})\Z"
 )
@@ -167,6 +169,15 @@ def named_edition(subject: str) -> NamedEdition:
         raise InputError(f"subject {subject[:160]!r}: none of an edition")
     kind: EditionKind = "rulebook" if found[3] == "rulebook" else "profile"
     return NamedEdition(f"{found[1]}/{found[2]}", kind, found[4])
+
+
+def continued_origin(origin: str) -> str:
+    """Return the origin whose log goes on under this one: of `harbour/b7-r1`, `harbour/b7`.
+
+    A log that was restored behind what was cosigned goes on so; of any other, the origin itself.
+    """
+    found = _SUCCESSOR.match(origin)
+    return found[1] if found else origin
 
 
 def split_origin(origin: str) -> tuple[str, str]:

@@ -1,8 +1,8 @@
 """An uplink's status on the hub: running, stopped or ended; its encoding and its rules. Pure.
 
 A stopped feed sends no event; without a status, only the uplink's own log would show the reason. An
-uplink repeats its status every `REPEATED_S`. It is away if its newest status is older than
-`SILENT_S`.
+uplink repeats its status every `REPEATED_S`, with the newest event of its log: so the status is the
+table's pulse, which shows at every place of the way how far that is behind.
 """
 
 from typing import Final, Literal
@@ -13,19 +13,23 @@ from events.errors import InputError, MalformedJson
 from events.json_form import decode_json
 
 __all__ = [
+    "QUIET_S",
     "REPEATED_S",
-    "SILENT_S",
+    "WITNESS",
     "UplinkStatus",
     "UplinkStatusFilter",
     "parse_uplink_status",
     "stopped_status",
 ]
 
-REPEATED_S: Final = 20.0
-"""Seconds after which an uplink repeats an unchanged status."""
+REPEATED_S: Final = 4.0
+"""Seconds after which an uplink repeats its status; `property.health.verdict` misses a third."""
 
-SILENT_S: Final = 90.0
-"""Seconds of silence after which an uplink is away; a hub's election may lose two statuses."""
+QUIET_S: Final = 90.0
+"""Seconds without a word of a stop after which the stop's alarm is cleared."""
+
+WITNESS: Final = "property-own/witness"
+"""The name under which the witness says how it stands, as an uplink does."""
 
 _MOST: Final = 1000
 # Seconds after which to clear an alarm again: another worker may have recorded a stop and died.
@@ -41,6 +45,8 @@ class UplinkStatus(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         code: why it has stopped: `fork`, `gap` or `forged`; else empty.
         reason: one line for a person, if stopped; else empty.
         by: the person who retired the table; empty if the uplink itself reports its end.
+        head: the newest position in the log; 0 where an older build speaks.
+        event_at: the time of the event there, RFC 3339.
     """
 
     state: Literal["running", "stopped", "ended"]
@@ -48,6 +54,8 @@ class UplinkStatus(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     code: str = ""
     reason: str = ""
     by: str = ""
+    head: int = 0
+    event_at: str = ""
 
 
 class UplinkStatusFilter:
@@ -76,7 +84,7 @@ class UplinkStatusFilter:
             return True
         quiet_s = now - max(self._began, self._stopped.get(origin, self._began))
         repeated = now - self._cleared.get(origin, -_FORGOTTEN_S) < _FORGOTTEN_S
-        if word.state == "ended" or quiet_s <= SILENT_S or repeated:
+        if word.state == "ended" or quiet_s <= QUIET_S or repeated:
             return False
         self._cleared[origin] = now
         return True
@@ -98,9 +106,9 @@ def parse_uplink_status(data: bytes) -> UplinkStatus:
         word = decode_json(data, UplinkStatus)
     except MalformedJson as error:
         raise InputError(f"an uplink's word cannot be read: {error}") from error
-    texts = (word.code, word.reason, word.by)
+    texts = (word.code, word.reason, word.by, word.event_at)
     if max(map(len, texts)) > _MOST or not all(map(str.isprintable, texts)):
         raise InputError("an uplink's word cannot be read: too long, or not one line of text")
-    if not 0 <= word.position < 2**63:
+    if not (0 <= word.position < 2**63 and 0 <= word.head < 2**63):
         raise InputError("an uplink's word cannot be read: its position is none")
     return word

@@ -37,8 +37,8 @@ from property.uplink.replication import (
 
 __all__ = ["HeldCheckpoint", "HubClient"]
 
-# Seconds to wait for an answer. A hub that has lost its leader has elected another by then.
-_ANSWER_S: Final = 8.0
+# Seconds to wait for an answer: a node that hangs gives none. An election may take longer.
+_ANSWER_S: Final = 4.0
 # The slowest line that the uplink supports, bytes a second.
 _THINNEST: Final = 16 * 1024
 _STATUS: Final = "Status"

@@ -11,6 +11,7 @@ from events.file_stamp import file_stamp
 from events.log.read_only_copy import has_writer
 from events.log.reader import LogReader, reading
 from events.log.wal import wal_of
+from events.types.envelope import decode_envelope
 from property.hub.replicated_event import Head, ReplicatedEvent
 from property.uplink.replication import take_batch
 
@@ -31,12 +32,16 @@ class LogRead(NamedTuple):
         note: the newest checkpoint, if it is newer than the known one; else None.
         size: number of events that the newest checkpoint covers.
         more: whether the log has more events.
+        end: the log's newest position.
+        event_at: the time of the event there, RFC 3339; empty for none.
     """
 
     events: list[ReplicatedEvent]
     note: bytes | None
     size: int
     more: bool
+    end: int
+    event_at: str
 
 
 class UplinkLogReader:
@@ -85,13 +90,15 @@ class UplinkLogReader:
             for size, note in log.checkpoints(note_size):  # noqa: B007 - the last one is wanted
                 pass
             more = log.end > (events[-1].position if events else head.position)
+            newest = log.at(log.end)
+            event_at = decode_envelope(newest[0]).at if newest else ""
         if stamp != self._seen or events:
             self._rereads = iter(_REREADS_US)
         self._seen = None if more else stamp
         # Without a writer nothing can arrive, and another read would copy the whole log.
         pause = next(self._rereads, None) if written else None
         self._due = None if pause is None else self._clock.mono_us() + pause
-        return LogRead(events, note, size, more)
+        return LogRead(events, note, size, more, log.end, event_at)
 
     def at(self, position: int) -> tuple[bytes, bytes] | None:
         """Return the stored bytes and the hash at a position, or None.

@@ -58,7 +58,7 @@ _CLOSE_S: Final = 1.0
 # Seconds between two checks for a changed status.
 _STATUS_CHECK_S: Final = 0.5
 # A feed without progress for this many seconds does not report `running`.
-_STUCK_S: Final = 60.0
+_STUCK_S: Final = 10.0
 # How often the folders of editions are looked at; and how often all are published again, should the
 # hub have lost them and nothing else.
 _EDITIONS_S: Final = 5.0
@@ -126,6 +126,7 @@ class UplinkFeed:
         self._status_refusal = self._unpublished = ""
         self._editions = EditionQueue(table.path)
         self._fed_at = _NEVER
+        self._end, self._event_at = 0, ""
         self._log = _log.bind(table=self._origin)
         self.state = FeedState(origin=self._origin)
 
@@ -220,7 +221,12 @@ class UplinkFeed:
             return stopped_status(*stopped)
         if now - self._fed_at > _STUCK_S:
             return None
-        return UplinkStatus(state="running", position=self.state.position)
+        return UplinkStatus(
+            state="running",
+            position=self.state.position,
+            head=max(self._end, self.state.position),
+            event_at=self._event_at,
+        )
 
     async def _feed(self, hub: HubClient) -> None:
         """Replicate until the connection is lost or the feed stops."""
@@ -234,6 +240,7 @@ class UplinkFeed:
                 began = loop.time()
                 found = await asyncio.to_thread(self._source.read, place.head, self._note.size)
                 self._unreadable = 0
+                self._end, self._event_at = found.end, found.event_at
                 place = await self._say(hub, place, found)
                 pause = _CATCH_UP_PAUSE * (loop.time() - began) if found.more else _READ_GAP_S
             if loop.time() - asked > _AUDIT_S:

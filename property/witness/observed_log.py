@@ -8,6 +8,10 @@ The witness cosigns a checkpoint if a trusted key has signed it, if it is not ol
 cosigned one, and if its root matches the observed bytes. It therefore refuses a log that was
 rewritten and signed again, even by the log's own key.
 
+What was seen after the newest cosigned checkpoint may be another's, who has the table's password.
+Where a trusted key's checkpoint contradicts it, and a person asks for it, the witness gives it up
+and reads the hub again from what was cosigned. What was cosigned never gives way.
+
 Trusted keys are those given by a person, and the one that signed the newest cosigned checkpoint. If
 the log has announced a key, that key must have signed, and a trusted key as well: the table has the
 old key sign the change.
@@ -24,6 +28,7 @@ from events.proof.note import Note, VerifierKey, parse_verifier_key, signed_by
 from events.types.envelope import decode_entry
 from events.types.integrity import CheckpointKeyChanged
 from property.hub.replicated_event import Head, HeadRelation, ReplicatedEvent, relation_to_head
+from property.hub.subjects import continued_origin
 
 __all__ = [
     "LEAVES_MOST",
@@ -80,7 +85,7 @@ class ObservedLogState(NamedTuple):
     """The state of a log that the book keeps between two runs.
 
     Args:
-        head: the chain's hash at the newest event.
+        head: the chain's hash at the newest event; empty after events were given up.
         tree: the tree at the newest cosigned checkpoint, or at an earlier size.
         leaves: the leaf hashes after the tree, up to the head.
         announced: keys that the log has announced, in order.
@@ -110,6 +115,7 @@ class ObservedLog:
         newest: the newest cosigned checkpoint, or None.
         head: the chain's hash at the newest event.
         tree: the stored tree: at the newest cosigned checkpoint, or at an earlier size.
+        contested: whether another event was refused in the place of one since then.
     """
 
     def __init__(
@@ -124,6 +130,7 @@ class ObservedLog:
         self.head = known.head
         self.tree = MerkleTree(known.tree.size, known.tree.peaks)
         self._leaves = list(known.leaves)
+        self.contested = False
 
     @property
     def position(self) -> int:
@@ -138,10 +145,11 @@ class ObservedLog:
             changes nothing.
         """
         position, stored = carried.position, carried.stored
-        verdict = relation_to_head(Head(self.position, self.head), carried)
+        verdict = self._relation(carried)
         if verdict is HeadRelation.GAP:
             missing = self.position + 1  # names a whole run of missing events
             return WitnessRefusal("gap", f"after {self.position} comes {position}", missing)
+        self.contested |= position > self.tree.size and verdict is HeadRelation.FORGED
         if verdict is HeadRelation.FORGED:
             said = f"event {position} does not follow: its hash is not that of the chain so far"
             return WitnessRefusal("forged", said, position)
@@ -153,6 +161,42 @@ class ObservedLog:
         if _ANNOUNCES in stored:
             self._record_key(position, stored)
         return leaf
+
+    def _relation(self, carried: ReplicatedEvent) -> HeadRelation:
+        if self.position == 0 and carried.position == 1:
+            return relation_to_head(Head.beginning_of(carried), carried)
+        if self.head:
+            return relation_to_head(Head(self.position, self.head), carried)
+        # After events were given up: the next checkpoint's root tells whether these are right.
+        if carried.position == self.position + 1:
+            return HeadRelation.NEXT
+        behind = carried.position <= self.position
+        return HeadRelation.DUPLICATE if behind else HeadRelation.GAP
+
+    def contradicted_by(self, data: bytes) -> bool:
+        """Return whether a trusted key's checkpoint contradicts what was seen since the newest one.
+
+        It does by another root for what was seen, and by covering more than was seen where events
+        were refused in its place.
+        """
+        try:
+            checkpoint, note = parse_checkpoint(data)
+        except InputError:
+            return False
+        size = checkpoint.size
+        ours = checkpoint.origin in {self.origin, continued_origin(self.origin)}
+        if not ours or size <= self.tree.size or not signed_by(note, self._given | self._last()):
+            return False
+        return self.contested if size > self.position else self._root(size) != checkpoint.root
+
+    def give_way(self) -> bytes:
+        """Give up what was seen after the newest cosigned checkpoint; return its leaf hashes."""
+        given_up = b"".join(self._leaves)
+        self._leaves.clear()
+        self.contested = False
+        self.announced = [each for each in self.announced if each.position <= self.tree.size]
+        self.head = b"" if self.tree.size else origin_hash(self.origin)
+        return given_up
 
     def merge_oldest_leaves(self) -> bool:
         """Merge the oldest leaves into the peaks if there are too many; return whether it did."""
@@ -178,7 +222,7 @@ class ObservedLog:
         self, checkpoint: Checkpoint, note: Note
     ) -> AcceptedCheckpoint | WitnessRefusal | None:
         size = checkpoint.size
-        if checkpoint.origin != self.origin:
+        if checkpoint.origin not in {self.origin, continued_origin(self.origin)}:
             said = f"a checkpoint of {checkpoint.origin!r} among those of {self.origin!r}"
             return WitnessRefusal("foreign_origin", said, size)
         known = self._given | {each.key for each in self.announced} | self._last()
@@ -203,6 +247,7 @@ class ObservedLog:
     def keep(self, fit: AcceptedCheckpoint) -> None:
         """Record that the checkpoint was cosigned, and is the newest from now on."""
         self._advance_tree(fit.checkpoint.size)
+        self.contested = False
         self.newest = fit.checkpoint
         self._signer = fit.signer
 
@@ -216,6 +261,7 @@ class ObservedLog:
     def _again(self, position: int, stored: bytes, *, forks: bool) -> WitnessRefusal | None:
         at = position - 1 - self.tree.size
         if forks or (at >= 0 and self._leaves[at] != leaf_hash(stored)):
+            self.contested |= position > self.tree.size
             said = f"event {position} is another than the one that was seen at {position} before"
             return WitnessRefusal("fork", said, position)
         return None

@@ -15,6 +15,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
+import msgspec
+import nats.errors
+import nats.js.errors
 from msgspec import Struct
 from nats.aio.client import Client
 from nats.js import JetStreamContext
@@ -28,7 +31,16 @@ from property.archive.stream_reader import HUB_ERRORS, StreamMessage, StreamRead
 from property.background_tasks import TaskBackoff
 from property.hub.connection import HubSettings, connect
 from property.hub.replicated_event import ReplicatedEvent, parse_replicated_event
-from property.hub.subjects import CHECKPOINTS, EVENTS, cosigned_subject, origin_of, split_origin
+from property.hub.subjects import (
+    CHECKPOINTS,
+    EVENTS,
+    FEEDS,
+    cosigned_subject,
+    feed_subject,
+    origin_of,
+    split_origin,
+)
+from property.hub.uplink_status import REPEATED_S, WITNESS, UplinkStatus
 from property.witness.cosignature import cosign
 from property.witness.observed_log import AcceptedCheckpoint, ObservedLog, WitnessRefusal
 from property.witness.store import WitnessBook
@@ -72,12 +84,33 @@ class Witness:
         self._logs = book.watched(settings.given)
         self._waiting: dict[str, deque[bytes]] = {}
         self._reread_after = 0.0
+        self._contradicted: dict[str, bytes] = {}
 
     def may_reread(self, now_s: float) -> bool:
         """Return whether to read from the beginning because of a gap, at most once a minute."""
         if now_s < self._reread_after:
             return False
         self._reread_after = now_s + _REREAD_S
+        return True
+
+    def give_way(self, now_s: float) -> bool:
+        """Give up what a table's own checkpoint contradicts and a person wants settled.
+
+        Returns:
+            Whether the stream is to be read from the beginning; at most once a minute.
+        """
+        wanted = self._contradicted and self._book.to_settle() & self._contradicted.keys()
+        if not wanted or not self.may_reread(now_s):
+            return False
+        with self._book.writing():
+            for origin in sorted(wanted):
+                note = self._contradicted.pop(origin)
+                seen = self._observed(origin)
+                last, given_up = seen.position, seen.give_way()
+                said = f"events {seen.position + 1} to {last} give way to a signed checkpoint"
+                self._refuse(origin, WitnessRefusal("given_way", said, last), given_up)
+                self._book.give_way(seen)
+                self._wait(seen, note)
         return True
 
     def hear(self, messages: Iterable[StreamMessage], stream: str, cursor: int) -> bool:
@@ -147,6 +180,8 @@ class Witness:
 
     def _judge(self, seen: ObservedLog, data: bytes) -> None:
         found = seen.judge(data)
+        if seen.contradicted_by(data):
+            self._contradicted[seen.origin] = data
         if isinstance(found, WitnessRefusal):
             self._refuse(seen.origin, found, data)
         elif isinstance(found, AcceptedCheckpoint):
@@ -154,10 +189,14 @@ class Witness:
             seen.keep(found)
             note = cosign(data, found.note.text, self._settings.key, now_s)
             self._book.cosigned(seen, note, found.signer, now_s)
+            self._contradicted.pop(seen.origin, None)
         elif seen.ahead(data):
-            waiting = self._waiting.setdefault(seen.origin, deque(maxlen=_WAITING_MOST))
-            if data not in waiting:
-                waiting.append(data)
+            self._wait(seen, data)
+
+    def _wait(self, seen: ObservedLog, data: bytes) -> None:
+        waiting = self._waiting.setdefault(seen.origin, deque(maxlen=_WAITING_MOST))
+        if data not in waiting:
+            waiting.append(data)
 
     def _refuse(self, origin: str, why: WitnessRefusal, data: bytes) -> None:
         if self._book.refuse(origin, why, data, self._clock.utc_ns() // _NS):
@@ -227,6 +266,7 @@ async def _serve(
             others = [
                 group.create_task(_checkpoints(witness, client, kick)),
                 group.create_task(_publish_cosigned(witness, client.jetstream(), kick)),
+                group.create_task(_tell(book, client.jetstream())),
             ]
             await reading
             for task in others:
@@ -243,6 +283,9 @@ async def _events(witness: Witness, book: WitnessBook, client: Client, kick: asy
     async with StreamReader(client, EVENTS, made, cursor + 1) as reader:
         while True:
             messages = await reader.next()
+            if witness.give_way(loop.time()):
+                book.move_cursor(made, 0)
+                return
             if messages:
                 gapped = witness.hear(messages, made, messages[-1].sequence)
                 kick.set()
@@ -266,6 +309,20 @@ async def _checkpoints(witness: Witness, client: Client, kick: asyncio.Event) ->
             for message in await reader.next():
                 witness.checkpoint(message)
             kick.set()
+
+
+async def _tell(book: WitnessBook, js: JetStreamContext) -> None:
+    """Say again and again that the witness runs, and how far it has read."""
+    subject, said = feed_subject(*split_origin(WITNESS)), ""
+    while True:
+        word = UplinkStatus(state="running", position=book.cursor()[1])
+        try:
+            await js.publish(subject, msgspec.json.encode(word), stream=FEEDS)
+        except (nats.js.errors.Error, nats.errors.Error) as error:
+            if (reason := str(error) or type(error).__name__) != said:
+                _log.warning("witness.untold", reason=reason)
+                said = reason
+        await asyncio.sleep(REPEATED_S)
 
 
 async def _publish_cosigned(witness: Witness, js: JetStreamContext, kick: asyncio.Event) -> None:

@@ -24,13 +24,19 @@ from property.witness.observed_log import (
     WitnessRefusal,
 )
 
-__all__ = ["RecordedRefusal", "WitnessBook", "WitnessedLog", "read_book"]
+__all__ = ["RecordedRefusal", "WitnessBook", "WitnessedLog", "read_book", "want_settled"]
 
 _APPLICATION_ID: Final = 0x62616377  # "bacw"
 _HASH_BYTES: Final = 32
 # Refusals of each log stored in full. Further ones are only counted, so that a publisher cannot
 # fill the disk.
 _REFUSED_MOST: Final = 1000
+# Added later: what a person wants settled, and when it was.
+_SETTLEMENT: Final = """
+CREATE TABLE IF NOT EXISTS settlement (
+    origin TEXT NOT NULL, by TEXT NOT NULL, at_s INTEGER NOT NULL, done_s INTEGER
+) STRICT;
+"""
 _SCHEMA: Final = f"""
 PRAGMA application_id = {_APPLICATION_ID};
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
@@ -52,7 +58,7 @@ CREATE TABLE refused (
     times INTEGER NOT NULL DEFAULT 1, standing INTEGER NOT NULL,
     PRIMARY KEY (origin, code, position)
 ) STRICT;
-"""
+{_SETTLEMENT}"""
 _LOGS: Final = "SELECT origin, head, size, peaks, note, signer FROM log"
 _KEEP: Final = """
 INSERT INTO log (origin, head, size, peaks) VALUES (?, ?, ?, ?)
@@ -74,6 +80,10 @@ _COSIGNED: Final = """
 UPDATE refused SET standing = 0
 WHERE origin = ? AND code NOT IN ('gap', 'forged') AND standing
 """
+_CONTESTED: Final = """
+SELECT DISTINCT origin FROM refused WHERE standing AND code IN ('fork', 'forged')
+"""
+_TO_SETTLE: Final = "SELECT origin FROM settlement WHERE done_s IS NULL"
 _REFUSALS: Final = """
 SELECT origin, code, position, text, first_s, last_s, times, standing
 FROM refused ORDER BY last_s, origin
@@ -175,7 +185,14 @@ class WitnessBook:
                 signer=parse_verifier_key(signer) if signer else None,
             )
             found[origin] = ObservedLog(origin, given.get(origin, ()), memory)
+        for (origin,) in self._db.execute(_CONTESTED):
+            if origin in found:
+                found[origin].contested = True
         return found
+
+    def to_settle(self) -> set[str]:
+        """Return the origins of the logs that a person wants settled."""
+        return {row[0] for row in self._db.execute(_TO_SETTLE)}
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -201,12 +218,21 @@ class WitnessBook:
             [(origin, each.position, str(each.key)) for each in seen.announced],
         )
 
+    def give_way(self, seen: ObservedLog) -> None:
+        """Store that a log's events after its newest cosigned checkpoint were given up."""
+        rows = (seen.origin, seen.tree.size)
+        self._db.execute("DELETE FROM leaf WHERE origin = ? AND position > ?", rows)
+        self._db.execute("DELETE FROM announced WHERE origin = ? AND position > ?", rows)
+        self.keep(seen, ())
+
     def cosigned(self, seen: ObservedLog, note: bytes, signer: VerifierKey, at_s: int) -> None:
         """Store a cosigned checkpoint, which is still to be published."""
         self.keep(seen, ())
         said = "UPDATE log SET note = ?, signer = ?, at_s = ?, said = 0 WHERE origin = ?"
         self._db.execute(said, (note, str(signer), at_s, seen.origin))
         self._db.execute(_COSIGNED, (seen.origin,))
+        done = "UPDATE settlement SET done_s = ? WHERE origin = ? AND done_s IS NULL"
+        self._db.execute(done, (at_s, seen.origin))
 
     def refuse(self, origin: str, refused: WitnessRefusal, note: bytes, now_s: int) -> bool:
         """Store a refusal; return whether it is the first with this code and position."""
@@ -241,6 +267,27 @@ class WitnessBook:
     def _rows(self, table: str, columns: str, origin: str) -> sqlite3.Cursor:
         asked = f"SELECT {columns} FROM {table} WHERE origin = ? ORDER BY position"  # noqa: S608 - our own words
         return self._db.execute(asked, (origin,))
+
+
+def want_settled(path: Path, origin: str, by: str, now_s: int) -> None:
+    """Note in a book, which a witness may have open, that a person wants a log settled.
+
+    Args:
+        path: the book.
+        origin: `<site>/<table>`.
+        by: the person.
+        now_s: seconds since 1970.
+
+    Raises:
+        InputError: the file does not exist or cannot be written.
+        LogRefused: the file is no book.
+    """
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True)) as db, db:
+            _require_ours(path, db)
+            db.execute("INSERT INTO settlement VALUES (?, ?, ?, NULL)", (origin, by, now_s))
+    except sqlite3.Error as error:
+        raise InputError(f"{path}: the witness's file cannot be written: {error}") from error
 
 
 def read_book(path: Path) -> tuple[list[WitnessedLog], list[RecordedRefusal]]:
@@ -281,6 +328,7 @@ def _opened(path: Path) -> sqlite3.Connection:
         if new:
             db.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
         _require_ours(path, db)
+        db.executescript(_SETTLEMENT)  # an older build's file has it not
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = FULL")
     except BaseException:
@@ -297,6 +345,7 @@ def _require_ours(path: Path, db: sqlite3.Connection) -> None:
     if found != _APPLICATION_ID:
         raise LogRefused(f"{path}: not a witness's file; name another, or none that is there")
     many, missing = odd_rows(rows_of(db.execute), rows_made_by([_SCHEMA]))
+    missing = [row for row in missing if row.name != "settlement"]
     if odd := sorted({str(row.name) for row in (*many, *missing)}):
         told = f"{path}: its schema is not as this build makes it: {odd}"
         raise LogRefused(f"{told}; keep the file as it is and put a backup of it back")

@@ -57,7 +57,11 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("service",),
     ),
     "cage": (("ledger",), ("reorder_buffer", "reports"), ("process",), ("service",)),
-    "property": (("background_tasks", "hub"), ("archive", "uplink", "witness"), ("board",)),
+    "property": (
+        ("background_tasks", "health", "hub"),
+        ("archive", "uplink", "witness"),
+        ("board",),
+    ),
 }
 
 

@@ -30,8 +30,11 @@ SHELLS = (
     "events.tls",  # certificates and keys, as files
     "property.archive.client",  # queries the archive
     "property.archive.database",  # where it is, and its schema
+    "property.archive.readings",  # PostgreSQL
+    "property.archive.rounds",  # asks the nodes
     "property.archive.stream_listener",  # listens to what uplinks say and carry
-    "property.archive.store",  # PostgreSQL
+    "property.archive.rebuild",  # PostgreSQL
+    "property.archive.rows",  # PostgreSQL
     "property.archive.partition_consumer",  # reads the hub, and locks what it reads
     "property.archive.store",  # PostgreSQL
     "property.archive.stream_reader",  # reads the hub

@@ -22,6 +22,8 @@ ENTRY_POINTS = {
     "property.migrations.versions.v0003_editions": "... and this step",
     "property.migrations.versions.v0004_shifts": "... and this step",
     "property.migrations.versions.v0005_debts": "... and this step",
+    "property.migrations.versions.v0006_blocks": "... and this step",
+    "property.migrations.versions.v0007_readings": "... and this step",
     "table_core.state.coup_mermaid": "draws the diagram of docs/reference/coup-states.md",
 }
 # Files of a room that are not code and that no module reads by name.

@@ -8,9 +8,10 @@ import asyncio
 import os
 import random
 import secrets
+import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Final
@@ -20,10 +21,10 @@ import pytest
 
 from baccarat.processes.children import Child
 from property.hub.subjects import EVENTS
-from property.uplink.service import UplinkLog
+from property.uplink.service import UplinkFeed, UplinkLog
 from tests.support.machine.waiting import until
-from tests.support.property.feeds import TableLogs, until_held
-from tests.support.property.nats_hub import Hub, Leaf, made_streams
+from tests.support.property.feeds import TableLogs, feeding, until_held
+from tests.support.property.nats_hub import Hub, Leaf, made_streams, running_hub
 
 
 class Namespace:
@@ -90,6 +91,7 @@ B7, B8 = "harbour/b7", "harbour/b8"
 _root = pytest.mark.skipif(os.geteuid() != 0, reason="makes network namespaces: root alone may")
 # Commits a second at each table: a hundred times a live table's.
 _PACE_S: Final = 0.03
+_LEFT_WITHIN_S: Final = 10.0  # what is promised
 
 
 class Play:
@@ -297,6 +299,37 @@ async def test_the_hub_holds_the_logs_after_the_leaf_was_cut_off(tmp_path: Path)
 async def test_the_hub_holds_the_logs_after_each(scenario: str, tmp_path: Path) -> None:
     async with playing(tmp_path) as play:
         await SCENARIOS[scenario](play)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("number", range(3))
+async def test_uplinks_leave_a_node_that_hangs_within_ten_seconds(
+    number: int, tmp_path: Path
+) -> None:
+    """One by a leaf, one by itself; a stopped process's machine goes on taking bytes for it."""
+    with running_hub(tmp_path / "hub", [B7, B8]) as hub:
+        await made_streams(hub)
+        leaf = hub.leaf([B7])
+        with TableLogs(tmp_path, [B7, B8]) as logs:
+            async with feeding(logs, [leaf.settings(B7), hub.settings(B8)]) as feeds:
+                await _goes_on(logs, feeds)
+                os.kill(hub.pid(number), signal.SIGSTOP)
+                try:
+                    await _goes_on(logs, feeds, within=_LEFT_WITHIN_S)
+                finally:
+                    os.kill(hub.pid(number), signal.SIGCONT)
+
+
+async def _goes_on(
+    logs: TableLogs, feeds: Mapping[str, UplinkFeed], within: float | None = None
+) -> None:
+    """Wait until the hub has what each log gets from now on."""
+    wanted = {origin: logs.grow(origin) for origin in feeds}
+
+    def there() -> bool:
+        return all(feeds[each].state.position >= place for each, place in wanted.items())
+
+    await until(there, "the hub has it", within, every=0.05)
 
 
 @pytest.mark.soak

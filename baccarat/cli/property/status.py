@@ -17,6 +17,11 @@ from events.clock import SystemClock
 
 __all__ = ["status"]
 
+_COLUMNS = (
+    "table", "archived", "lag", "behind", "pulse", "uplink", "feed", "newest event", "link",
+    "cosigned", "stands",
+)  # fmt: skip
+
 
 @click.command()
 @click.argument("config", type=click.Path(path_type=Path))
@@ -24,7 +29,7 @@ __all__ = ["status"]
 def status(config: Path, *, as_json: bool) -> int:
     """Tell how far every table is archived, held by the hub and cosigned, and what stands.
 
-    Exit code 1: an alarm stands, or one of archive, hub and witness could not be asked.
+    Exit code 1: a part is not well, an alarm stands, or archive, hub or witness did not answer.
     """
     found = asyncio.run(property_status(load_property(config), SystemClock()))
     if as_json:
@@ -40,6 +45,7 @@ def _document(found: PropertyStatus) -> dict[str, Any]:
         "archive": found.archive or "ok",
         "hub": found.hub or "ok",
         "witness": found.witness or "ok",
+        "findings": [each._asdict() for each in found.health.findings],
         "tables": [
             msgspec.to_builtins(table, builtin_types=(datetime,)) | {"lag": table.lag}
             for table in found.tables
@@ -50,22 +56,31 @@ def _document(found: PropertyStatus) -> dict[str, Any]:
 def _print(found: PropertyStatus) -> None:
     for name in ("archive", "hub", "witness"):
         say(f"{name}: {getattr(found, name) or 'ok'}")
-    names = ("table", "archived", "lag", "uplink", "feed", "newest event", "link", "cosigned")
-    table = Table(*names, "stands")
+    for wrong in found.health.findings:
+        if wrong.kind != "table":
+            soon = "" if wrong.grave else "soon: "
+            say(f"{soon}{wrong.kind} {wrong.name}: {wrong.text}; {wrong.step}")
+    table = Table(*_COLUMNS)
     for each in found.tables:
         add_shown_row(table, *_row(each))
     print_whole(table)
     for each in found.tables:
         if each.uplink_reason:
             say(f"{each.table}: its uplink has stopped: {each.uplink_reason}")
+    for wrong in found.health.findings:
+        if wrong.kind == "table":
+            say(f"{wrong.name}: {wrong.text}; {wrong.step}")
 
 
 def _row(each: TableStatus) -> tuple[str, ...]:
-    newest = each.last_event_at
+    newest, pulse = each.last_event_at, each.pulse
+    age = None if pulse is None else pulse.age_s
     return (
         each.table,
         "" if each.position is None else f"{each.position:,}",
         "" if each.lag is None else f"{each.lag:,}",
+        f"{pulse.lag_s:.0f} s" if pulse and pulse.lag_events else "",
+        "" if age is None else f"{age:.0f} s",
         each.uplink or "",
         each.feed,
         newest.astimezone(UTC).isoformat(" ", "seconds") if newest else "",

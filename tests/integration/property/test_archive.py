@@ -7,6 +7,7 @@ import signal
 import string
 import time
 from collections.abc import AsyncIterator, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -89,8 +90,6 @@ async def test_what_the_hub_has_is_archived_byte_by_byte(
     site.worker()
     await site.say(*(carried_in(log) for log in logs))
     await site.until_archived(*logs)
-    months = site.ask("SELECT DISTINCT month FROM property.event")
-    assert [str(row["month"]) for row in months] == ["2026-11-01"]
     assert site.ask("SELECT * FROM property.feed_alarm") == []
 
 
@@ -321,6 +320,10 @@ async def test_what_a_restored_hub_has_before_the_place_is_asked_for(
     )
 
 
+def _there(site: ArchiveSite, events: list[ReplicatedEvent]) -> bool:
+    return archived(site.url, events[0].origin) == (events[-1].head, events)
+
+
 def _odd(
     events: list[ReplicatedEvent], data: bytes, at: bytes = b"2026", actor: bytes = b"shoe"
 ) -> list[ReplicatedEvent]:
@@ -338,13 +341,11 @@ async def test_what_a_database_cannot_hold_stops_one_table_alone(
 ) -> None:
     ages, long, nul, sound, named = (carried_in(log)[:30] for log in logs[:5])
     name = "".join(random.Random(7).choices(string.ascii_letters, k=9000))  # nothing to compress
-    odd = [
-        _odd(ages, b"{}", at=b"0000"),
-        _odd(long, b'{"coup":"%b"}' % name.encode()),
-    ]
+    odd = [_odd(ages, b"{}", at=b"0000")]
+    long = _odd(long, b'{"coup":"%b"}' % name.encode())
     nul = _odd(nul, b'{"x":"\\u0000"}', actor=b"a\\u0000")
     site.worker()
-    await site.say(*odd, nul, sound, named)
+    await site.say(*odd, long, nul, sound, named)
     # No event, honestly hashed; what is said of it holds the NUL.
     odd.append(_odd(named, b'{},"a\\u0000":1'))
     last = {POSITION: str(odd[-1][-1].position), HASH: odd[-1][-1].hash.hex()}
@@ -353,11 +354,8 @@ async def test_what_a_database_cannot_hold_stops_one_table_alone(
     await site.say_raw(subject, b"?", {**replication_headers(sound[0]), "Bac-Position": "first"})
     await site.say(carried_in(logs[3])[30:])
     await site.until_archived(logs[3])
-    asked = "SELECT data, actor, bytes FROM property.event WHERE hash = %s"
-    await site.until(lambda: site.ask(asked, nul[-1].hash), "what has a NUL")
-    (row,) = site.ask(asked, nul[-1].hash)
-    assert (row["data"], row["actor"]) == ({"x": r"\u0000"}, r"a\u0000")
-    assert bytes(row["bytes"]) == nul[-1].stored
+    for each in (long, nul):  # an event that this build cannot read is archived all the same
+        await site.until(partial(_there, site, each), "what no row follows from")
     for each in odd:
         alarm = await site.until_alarm(each[0].origin, "unreadable")
         assert alarm["reason"]

@@ -47,6 +47,7 @@ from tests.support.property.logs import (
     entries_in,
     into_archive,
     played,
+    well_for_an_hour,
     write_log,
 )
 from tests.support.property.nats_hub import Hub, made_streams, running_hub, signed_in
@@ -394,6 +395,7 @@ async def store(url: str, *events: ReplicatedEvent) -> None:
         assert not intake.faults
     finally:
         await connection.close()
+    well_for_an_hour(url)
 
 
 @contextmanager

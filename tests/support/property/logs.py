@@ -3,8 +3,9 @@
 import asyncio
 import random
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import psycopg
 
@@ -14,6 +15,7 @@ from events.log.store import EventLog
 from events.types.envelope import Entry, decode_entry
 from events.types.table import TableEvent
 from property.archive.database import connect_archive, migrate
+from property.archive.rows import read_events
 from property.archive.store import Archive
 from property.hub.replicated_event import Head, ReplicatedEvent
 from tests.support.log.logs import stored_bytes, to_append
@@ -28,11 +30,17 @@ __all__ = [
     "entries_in",
     "into_archive",
     "played",
+    "well_for_an_hour",
     "write_log",
 ]
 
 BEGIN_S: Final = 1_795_822_745  # some evening
 _COMMIT: Final = 500
+_WELL: Final = """
+INSERT INTO property.reading
+VALUES (%s, %s, '{"state": "running"}', '', clock_timestamp() + interval '1 hour')
+ON CONFLICT (kind, name) DO UPDATE SET value = excluded.value, read_at = excluded.read_at
+"""
 
 
 def played(seed: int, coups: int, book: str = "per_shoe") -> list[TableEvent]:
@@ -107,29 +115,33 @@ def into_archive(url: str, *logs: Path) -> None:
 
     migrate(url)
     asyncio.run(store())
+    well_for_an_hour(url)
 
 
-class _Stored(NamedTuple):
-    position: int
-    stored: bytes
-    hash: bytes
+def well_for_an_hour(url: str) -> None:
+    """As if a worker and the uplinks of all archived tables had spoken, and did for so long."""
+    with psycopg.connect(url) as db:
+        rows = db.execute("SELECT 'table', site || '/' || \"table\" FROM property.head").fetchall()
+        for kind, name in (*rows, ("worker", "there-1")):
+            db.execute(_WELL, (kind, name))
 
 
-def archived(url: str, origin: str) -> tuple[Head, list[_Stored]]:
-    """A table's head and events in the archive."""
-    key = origin.split("/")
-    with psycopg.connect(url) as connection:
-        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ  # of one moment
-        head = connection.execute(
-            'SELECT position, hash FROM property.head WHERE site = %s AND "table" = %s', key
-        ).fetchone()
-        rows = connection.execute(
-            'SELECT position, bytes, hash FROM property.event WHERE site = %s AND "table" = %s '
-            "ORDER BY position",
-            key,
-        ).fetchall()
-    found = Head(*head) if head else Head.beginning(origin)
-    return found, [_Stored(*row) for row in rows]
+def archived(url: str, origin: str) -> tuple[Head, list[ReplicatedEvent]]:
+    """A table's head and events in the archive, of one moment."""
+
+    async def read() -> tuple[Head, list[ReplicatedEvent]]:
+        async with await connect_archive(url) as db, db.transaction(), db.cursor() as cursor:
+            await cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            asked = 'SELECT id, position, hash FROM property.head WHERE site = %s AND "table" = %s'
+            await cursor.execute(asked, origin.split("/"))
+            row = await cursor.fetchone()
+            if row is None:
+                return Head.beginning(origin), []
+            parts = [part async for part in read_events(cursor, row[0], origin)]
+            return Head(row[1], row[2]), [each for part in parts for each in part]
+
+    with ThreadPoolExecutor(1) as apart:  # the caller may run in a loop of its own
+        return apart.submit(asyncio.run, read()).result()
 
 
 def differences(url: str, logs: Iterable[Path]) -> list[str]:
@@ -141,7 +153,6 @@ def differences(url: str, logs: Iterable[Path]) -> list[str]:
         head, rows = archived(url, origin)
         if head != wanted[-1].head:
             found.append(f"{origin}: head {head.position}, the log's {wanted[-1].position}")
-        ours = [(each.position, each.stored, each.hash) for each in wanted]
-        if rows != ours:
-            found.append(f"{origin}: {len(rows)} events, the log has {len(ours)}")
+        if rows != wanted:
+            found.append(f"{origin}: {len(rows)} events, the log has {len(wanted)}")
     return found

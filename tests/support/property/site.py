@@ -31,6 +31,7 @@ class PropertySite:
         hub: where everything goes through; None where there is none.
         logs: `<site>/<table>` to its log's file.
         keys: `<site>/<table>` to the keys that may sign it.
+        metrics: whether they are served.
     """
 
     def __init__(
@@ -40,15 +41,18 @@ class PropertySite:
         hub: Hub | None = None,
         logs: Mapping[str, Path] | None = None,
         keys: Mapping[str, Sequence[SigningKey]] | None = None,
+        *,
+        metrics: bool = False,
     ) -> None:
         self.folder = folder
-        self.page_port = free_port()
+        self.page_port, self.metrics_port = free_port(), free_port()
         self.witness = SigningKey("harbour/witness", bytes(range(32)))
         self.config = folder / "property.toml"
         text = f'[archive]\ndatabase = "{archive}"\nworkers = {int(hub is not None)}\n'
+        text += f"[metrics]\nport = {self.metrics_port}\n" if metrics else ""
         text += f"[page]\nport = {self.page_port}\n"
         if hub is not None:
-            text = text.replace("[page]", 'password_file = "secret.archive"\n[page]')
+            text = text.replace("workers = 1\n", 'workers = 1\npassword_file = "secret.archive"\n')
             text += self._behind(hub, logs or {}, keys or {})
         self.config.write_text(text, "utf-8")
 

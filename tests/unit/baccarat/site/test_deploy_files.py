@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 from prometheus_client.core import Metric
 
+from baccarat.property.metrics import property_metrics
 from baccarat.site.identities import identities_of
 from baccarat.site.metrics import TableHealth
 from events.clock import SystemClock
 from events.mqtt.presence import Presence
 from events.mqtt.topics import Topics
+from property.health.verdict import judge_property
 from tests.unit.baccarat.site.test_metrics import ACK, LINK, STATE
 
 _DEPLOY = Path("deploy")
@@ -32,7 +34,9 @@ def families() -> dict[str, Metric]:
     health.link, health.link_at, health.ack = dict(LINK), 0.0, dict(ACK)
     health.services["table"] = Presence()
     ends = {"counter": "_total"}
-    return {family.name + ends.get(family.type, ""): family for family in health.metrics()}
+    judged = judge_property({}, (), 0.0, "away")
+    every = (*health.metrics(), *property_metrics(judged, ()))
+    return {family.name + ends.get(family.type, ""): family for family in every}
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +47,8 @@ def metrics(families: dict[str, Metric]) -> set[str]:
 
 
 def test_every_metric_of_the_source_is_among_them(families: dict[str, Metric]) -> None:
-    files = ("metrics.py", "machine_metrics.py")
-    source = "".join(Path("baccarat/site", file).read_text("utf-8") for file in files)
+    files = ("site/metrics.py", "site/machine_metrics.py", "property/metrics.py")
+    source = "".join(Path("baccarat", file).read_text("utf-8") for file in files)
     named = set(re.findall(r'"(baccarat_[a-z_]+)"', source))
     assert len(named) > 10
     assert named <= {family.name for family in families.values()}
@@ -95,8 +99,9 @@ def test_a_page_has_the_alarms_name_and_says_what_to_do(name: str) -> None:
     assert [part.partition("\n")[0] for part in parts] == _PARTS
     assert all(part.partition("\n")[2].strip() for part in parts)
     folder = _PAGES[name].parent.name
-    index = _ALARMS / ("metrics/README.md" if folder == "metrics" else "README.md")
-    assert f"({name}.md)" in index.read_text("utf-8").replace(f"({folder}/", "(")
+    ways = {"README.md": f"({folder}/", "metrics/README.md": f"(../{folder}/"}
+    listed = [(_ALARMS / index).read_text("utf-8").replace(way, "(") for index, way in ways.items()]
+    assert any(f"({name}.md)" in index for index in listed)
 
 
 def test_every_alert_names_its_page() -> None:
@@ -111,7 +116,7 @@ def test_every_alert_names_its_page() -> None:
     index = (_ALARMS / "metrics/README.md").read_text("utf-8")
     for alert, _ in alerts:
         meaning = _PAGES[alert].read_text("utf-8").split("\n\n")[2]
-        assert f"({alert}.md) | {severity[alert]} | {meaning.split('. ')[0].rstrip('.')} |" in index
+        assert f"{alert}.md) | {severity[alert]} | {meaning.split('. ')[0].rstrip('.')} |" in index
 
 
 def test_what_leaves_for_the_property_is_what_a_cage_may_hear() -> None:
