@@ -67,16 +67,8 @@ function bankerRule(theirs, playerDraws, player) {
   return { draws, rule: BANKER_RULES[theirs][draws ? 0 : 1] };
 }
 
-/** The settlements of one phase: what stands, and commission accrued by payer. */
-class Phase {
-  constructor() {
-    this.revision = 0;
-    this.id = null;
-    /** The settlement in force. */
-    this.told = null;
-    this.lines = [];
-  }
-}
+/** What is in force of a phase that was never settled. */
+const UNSETTLED = { revision: 0, settlement_id: null, lines: [] };
 
 /** A coup as its events make it. Feed them in order to `take`, which throws a `Fault`. */
 export class Coup {
@@ -94,7 +86,8 @@ export class Coup {
     this.wagers = [];
     /** Cards by hand; null is a face that is not known. */
     this.hands = { player: [], banker: [] };
-    this.phases = { 1: new Phase(), 2: new Phase() };
+    /** The settlements in force. */
+    this.phases = { 1: UNSETTLED, 2: UNSETTLED };
     this.refunds = [];
     this.isVoid = false;
     this.report = null;
@@ -117,6 +110,8 @@ export class Coup {
     this.endTransaction(event.cause);
     const handler = HANDLERS[event.type];
     if (handler && !this.rulebook && event.type !== "betting_opened") refuse("comes before the coup began", event);
+    const { currency } = event.type.startsWith("commission_") ? event.data : {};
+    if (currency && this.rules && currency !== this.rules.currency) refuse(`in ${this.rules.currency} would be right`, event);
     handler?.(this, event.data, event);
     if (MONEY.includes(event.type)) this.moved = event;
     else if (this.moved?.cause === event.cause) this.moved = event;
@@ -184,20 +179,21 @@ export class Coup {
   /** @returns {object[]} stakes of wagers that no settlement has */
   openStakes() {
     const settled = new Set([1, 2].flatMap((phase) => this.phases[phase].lines.map((line) => line.wager)));
-    return this.wagers.filter((wager) => !settled.has(wager.id)).map(({ id, seat, stake }) => ({ wager: id, seat, stake }));
+    return stakes(this.wagers.filter(({ id }) => !settled.has(id)));
   }
 
   /** What is in force must fit the cards, wagers and rulebook on record: else half a correction is here. */
   checkStanding(last) {
     // What the first phase of a void coup paid stands, in logs of 0.1.0 by whatever cards it was paid.
     for (const phase of this.isVoid ? [2] : [1, 2]) {
-      const { told } = this.phases[phase];
-      const judged = told && this.judged(phase);
-      if (!judged) continue;
-      const fits = told.rulebook_hash === this.rulebook.hash && same([told.player, told.banker], [judged.hands.player, judged.hands.banker]);
+      const told = this.phases[phase];
+      const judged = this.judged(phase);
+      if (!judged || (!told.revision && this.isVoid)) continue;
       const lines = linesOf(this, phase);
+      const { rulebook_hash: hash, player, banker } = { rulebook_hash: this.rulebook.hash, ...judged.hands, ...told };
+      const fits = hash === this.rulebook.hash && same({ player, banker }, judged.hands);
       if (!fits || (lines.length && !lines.some((one) => same(one.lines, told.lines)))) {
-        throw new Fault("settlement", `the event at ${last.position}: its coup comes to another settlement than ${told.settlement_id}: half a correction`, last.position);
+        throw new Fault("settlement", `the event at ${last.position}: its coup comes to another settlement of phase ${phase}: half a correction`, last.position);
       }
     }
   }
@@ -215,6 +211,9 @@ export class Coup {
   }
 }
 
+/** @returns {object[]} the stakes of wagers, as they go back */
+const stakes = (wagers) => wagers.map(({ id, seat, stake }) => ({ wager: id, seat, stake }));
+
 /** Say that an event does not follow from those before it. */
 function refuse(reason, event) {
   throw new Fault(`event at ${event.position}`, `${event.type}: ${reason}`, event.position);
@@ -226,9 +225,9 @@ function unfit(reason, event) {
 }
 
 /** Lay a card, or change one. */
-function put(coup, data, card) {
+function put(coup, data, card, event) {
   const hand = coup.hands[data.hand];
-  while (hand.length < data.number) hand.push(null);
+  if (data.number < 1 || data.number > hand.length + 1) refuse("a place before it is empty", event);
   hand[data.number - 1] = card;
 }
 
@@ -257,13 +256,13 @@ function putReported(coup, data, event) {
     const elsewhere = ["hand", "number"].some((key) => report[key] != null && report[key] !== data[key]);
     if (elsewhere && !overdrawn) refuse("the shoe reported it to another place", event);
   }
-  put(coup, data, data.card ?? null);
+  put(coup, data, data.card ?? null, event);
 }
 
 /** Change a card that is on record. */
 function replace(coup, data, event, card) {
   if ((coup.hands[data.hand][data.number - 1] ?? null) !== data.was) refuse(`${data.was} did not lie there`, event);
-  put(coup, data, card);
+  put(coup, data, card, event);
 }
 
 /** Compare a completed deal with the cards. */
@@ -292,7 +291,7 @@ function checkSettlement(coup, data, event) {
     if (totals[key] !== told[key]) unfit(`${key} is ${totals[key]} by its lines, and ${told[key]} was written`, event);
   }
   checkDifference(told, phase.lines, event);
-  Object.assign(phase, { revision: told.revision, id: told.settlement_id, told, lines: told.lines });
+  coup.phases[told.phase] = told;
   coup.capped = (fitting?.capped ?? []).map((one) => ({ ...one, id: told.settlement_id }));
 }
 
@@ -307,8 +306,8 @@ function wrongLine(ours, told) {
 function checkIdentity(coup, told, phase, event) {
   const id = `${coup.table}/${coup.id}/${told.phase}/${told.revision}`;
   if (told.coup !== coup.id || told.settlement_id !== id) unfit(`its id would be ${id}`, event);
-  if (told.revision !== phase.revision + 1 || (told.reverses ?? null) !== phase.id) {
-    unfit(`revision ${phase.revision + 1} of ${phase.id ?? "none"} would be right`, event);
+  if (told.revision !== phase.revision + 1 || (told.reverses ?? null) !== phase.settlement_id) {
+    unfit(`revision ${phase.revision + 1} of ${phase.settlement_id ?? "none"} would be right`, event);
   }
   if (told.rulebook !== coup.rulebook?.name || told.rulebook_hash !== coup.rulebook.hash) {
     unfit("it is by another rulebook than its coup's", event);
@@ -353,20 +352,20 @@ function checkDifference(told, before, event) {
   add(before, -1);
   const rows = [...seats.values()].filter((row) => row.staked || row.paid || row.commission);
   rows.sort((one, other) => one.seat - other.seat);
-  if (!same(rows, told.difference ?? [])) unfit("the difference does not follow from its lines", event);
+  const said = (told.difference ?? []).map((row) => ({ staked: 0, paid: 0, commission: 0, ...row }));
+  if (!same(rows, said)) unfit("the difference does not follow from its lines", event);
 }
 
 /** Wagers that could not stand: their stakes go back. */
 function voidWagers(coup, data, event) {
-  for (const refund of data.refunds) {
-    const wager = coup.wagers.find(({ id }) => id === refund.wager);
-    if (wager?.seat !== refund.seat || wager.stake !== refund.stake) refuse(`no such stake: ${refund.wager}`, event);
-  }
-  coup.wagers = coup.wagers.filter(({ id }) => !data.refunds.some((refund) => refund.wager === id));
+  const goes = ({ id }) => data.refunds.some((refund) => refund.wager === id);
+  if (!same(stakes(coup.wagers.filter(goes)), data.refunds)) refuse("gives back other stakes than stand", event);
+  coup.wagers = coup.wagers.filter((wager) => !goes(wager));
 }
 
 /** The coup does not count: all stakes go back that no settlement has. */
 function voidCoup(coup, data, event) {
+  if (coup.isVoid) refuse("the coup is void already", event);
   if (!same(coup.openStakes(), data.refunds)) refuse("the refunds are not the stakes that are open", event);
   coup.refunds.push(...data.refunds);
   coup.isVoid = true;
@@ -405,8 +404,7 @@ function checkCap(coup, data, event) {
 }
 
 /** Count accrued commission by payer. */
-function accrue(coup, { data, v }, sign, event = null) {
-  if (event && data.currency && coup.rules && data.currency !== coup.rules.currency) refuse(`in ${coup.rules.currency} would be right`, event);
+function accrue(coup, { data, v }, sign) {
   if (v === 1 && !coup.accruedBySeat) {
     coup.accruedBySeat = true;
     const rows = [...coup.accrued].map(([payer, amount]) => ({ seat: payer.split("/")[0], amount }));
@@ -420,8 +418,7 @@ function accrue(coup, { data, v }, sign, event = null) {
 }
 
 /** Count commission that is laid beside the wagers, taken from there or given back. */
-function lay(coup, data, sign, event) {
-  if (data.currency && coup.rules && data.currency !== coup.rules.currency) refuse(`in ${coup.rules.currency} would be right`, event);
+function lay(coup, data, sign) {
   for (const { seat, amount } of data.amounts) coup.laid.set(seat, (coup.laid.get(seat) ?? 0) + sign * amount);
 }
 
@@ -432,7 +429,10 @@ const MONEY = [
 ];
 
 const HANDLERS = {
-  betting_opened: (coup, data, event) => coup.pin(data.rulebook, data.rulebook_hash, event),
+  betting_opened: (coup, data, event) => {
+    if (coup.rulebook) refuse("the coup began before", event);
+    coup.pin(data.rulebook, data.rulebook_hash, event);
+  },
   wagers_placed: (coup, data) => coup.wagers.push(...data.wagers),
   wagers_withdrawn: (coup, data, event) => {
     const kept = coup.wagers.filter(({ id }) => !data.wagers.includes(id));
@@ -442,8 +442,8 @@ const HANDLERS = {
   wagers_voided: voidWagers,
   card_dealt: dealCard,
   card_disclosed: putReported,
-  card_unread: (coup, data) => put(coup, data, null),
-  card_entered: (coup, data) => put(coup, data, data.card),
+  card_unread: (coup, data, event) => put(coup, data, null, event),
+  card_entered: (coup, data, event) => put(coup, data, data.card, event),
   card_corrected: (coup, data, event) => replace(coup, data, event, data.card),
   card_marked_unreadable: (coup, data, event) => replace(coup, data, event, null),
   hands_corrected: correctHands,
@@ -453,10 +453,9 @@ const HANDLERS = {
   coup_settled: checkSettlement,
   aggregate_capped: checkCap,
   coup_voided: voidCoup,
-  commission_prepaid: (coup, data, event) => lay(coup, data, 1, event),
-  commission_returned: (coup, data, event) => lay(coup, data, -1, event),
-  commission_collected: (coup, data, event) => data.method === "prepaid" && lay(coup, data, -1, event),
-  commission_refunded: (coup, data, event) => data.method === "laid" && lay(coup, data, 1, event),
-  commission_accrued: (coup, data, event) => accrue(coup, event, 1, event),
-  commission_reversed: (coup, data, event) => accrue(coup, event, -1, event),
+  commission_prepaid: (coup, data) => lay(coup, data, 1),
+  commission_returned: (coup, data) => lay(coup, data, -1),
+  commission_collected: (coup, data) => data.method === "prepaid" && lay(coup, data, -1),
+  commission_accrued: (coup, data, event) => accrue(coup, event, 1),
+  commission_reversed: (coup, data, event) => accrue(coup, event, -1),
 };
