@@ -92,16 +92,15 @@ export class Coup {
     this.isVoid = false;
     this.report = null;
     this.capped = [];
-    /** Commission accrued less reversed, by payer; the first versions of the events name seats alone. */
-    this.accrued = new Map();
+    /** Commission accrued, and reversed below nothing; the first versions of the events name seats alone. */
+    this.accrued = [];
     this.accruedBySeat = false;
-    /** Commission that lies beside the wagers, by seat. */
+    /** Commission that lies beside the wagers, by payer. */
     this.laid = new Map();
+    /** The parts of what is owed, within a whole log. */
+    this.debts = null;
     /** The newest event of a transaction that moved money, until that is over. */
     this.moved = null;
-    /** Settlements whose rulebook was not at hand. */
-    this.unjudged = 0;
-    this.judgedCount = 0;
   }
 
   /** @param {object} event an envelope that belongs to the coup, or a report of the shoe */
@@ -110,8 +109,7 @@ export class Coup {
     this.endTransaction(event.cause);
     const handler = HANDLERS[event.type];
     if (handler && !this.rulebook && event.type !== "betting_opened") refuse("comes before the coup began", event);
-    const { currency } = event.type.startsWith("commission_") ? event.data : {};
-    if (currency && this.rules && currency !== this.rules.currency) refuse(`in ${this.rules.currency} would be right`, event);
+    if (event.type.startsWith("commission_")) moveDebts(this, event);
     handler?.(this, event.data, event);
     if (MONEY.includes(event.type)) this.moved = event;
     else if (this.moved?.cause === event.cause) this.moved = event;
@@ -135,19 +133,12 @@ export class Coup {
     if (this.isOver) this.checkStanding(last);
     const missing = (reason) => new Fault("events", `${last.type}: ${reason}`, last.position);
     if (this.capped.length) throw missing("an aggregate maximum cut a settlement, and no event tells it");
-    const due = new Map();
-    const bySeat = this.accruedBySeat;
-    for (const line of [...this.phases[1].lines, ...this.phases[2].lines]) {
-      const payer = payerOf(bySeat ? { seat: line.seat } : line);
-      if (line.commission) due.set(payer, (due.get(payer) ?? 0) + line.commission);
-    }
-    for (const payer of new Set([...due.keys(), ...this.accrued.keys()])) {
-      const [owed, told] = [due.get(payer) ?? 0, this.accrued.get(payer) ?? 0];
-      if (owed !== told) throw missing(`commission of seat ${payer.split("/")[0]} is ${owed}, and ${told} was accrued`);
-    }
-    for (const [seat, amount] of this.isOver ? this.laid : []) {
-      if (amount) throw missing(`commission of ${amount} lies at seat ${seat} after the coup`);
-    }
+    const untold = new Map();
+    const add = ({ seat, patron }, amount) => addTo(untold, payerOf(this.accruedBySeat ? { seat } : { seat, patron }), amount);
+    for (const line of [...this.phases[1].lines, ...this.phases[2].lines]) add(line, line.commission);
+    for (const row of this.accrued) add(row, -row.amount);
+    for (const [payer, amount] of untold) throw missing(`${amount} of commission of seat ${payer.split("/")[0]} was never accrued`);
+    for (const [payer, amount] of this.isOver ? this.laid : []) throw missing(`commission of ${amount} lies at seat ${payer.split("/")[0]} after the coup`);
   }
 
   /** @returns {boolean} whether all cards are known, and a complete coup by the draw table */
@@ -169,11 +160,6 @@ export class Coup {
     this.rulebook = { name, hash };
     this.rules = this.rulebooks(hash);
     if (this.rules && this.rules.id !== name) throw new Fault("rulebook", `${hash} is of ${this.rules.id}, not of ${name}`, event.position);
-  }
-
-  /** @param {number} phase @returns {object[]} the wagers that are settled in it */
-  wagersOf(phase) {
-    return this.wagers.filter((wager) => (phaseOf(this.rules, wager.bet) ?? 2) === phase);
   }
 
   /** @returns {object[]} stakes of wagers that no settlement has */
@@ -213,6 +199,14 @@ export class Coup {
 
 /** @returns {object[]} the stakes of wagers, as they go back */
 const stakes = (wagers) => wagers.map(({ id, seat, stake }) => ({ wager: id, seat, stake }));
+
+/** Add to a sum; a sum of nothing is not there. @returns {number} the sum */
+function addTo(sums, key, amount) {
+  const sum = (sums.get(key) ?? 0) + amount;
+  if (sum) sums.set(key, sum);
+  else sums.delete(key);
+  return sum;
+}
 
 /** Say that an event does not follow from those before it. */
 function refuse(reason, event) {
@@ -285,7 +279,6 @@ function checkSettlement(coup, data, event) {
   const ours = linesOf(coup, told.phase, told.revision > 1);
   const fitting = ours.find(({ lines }) => same(lines, told.lines));
   if (ours.length && !fitting) unfit(wrongLine(ours[0].lines, told.lines), event);
-  coup[ours.length ? "judgedCount" : "unjudged"] += 1;
   const totals = sums(told.lines);
   for (const key of Object.keys(totals)) {
     if (totals[key] !== told[key]) unfit(`${key} is ${totals[key]} by its lines, and ${told[key]} was written`, event);
@@ -328,7 +321,7 @@ function checkCards(coup, told, event) {
 /** @returns {{lines: object[], capped?: object[]}[]} what may stand; nothing where the rulebook is not at hand */
 function linesOf(coup, phase, isRevision = false) {
   if (!coup.rules) return [];
-  const wagers = coup.wagersOf(phase);
+  const wagers = coup.wagers.filter(({ bet }) => (phaseOf(coup.rules, bet) ?? 2) === phase);
   const settled = () => settle(wagers, coup.rules, coup.judged(phase));
   // A void leaves the first phase paid, unless the rulebook or a person takes it back.
   if (phase === 1 && (coup.isVoid || (coup.rules.reversesAll && isRevision))) return [settled(), { lines: voidLines(wagers) }];
@@ -403,23 +396,44 @@ function checkCap(coup, data, event) {
   coup.capped = coup.capped.filter((one) => one !== told);
 }
 
-/** Count accrued commission by payer. */
+/** Count what is accrued or reversed. */
 function accrue(coup, { data, v }, sign) {
-  if (v === 1 && !coup.accruedBySeat) {
-    coup.accruedBySeat = true;
-    const rows = [...coup.accrued].map(([payer, amount]) => ({ seat: payer.split("/")[0], amount }));
-    coup.accrued = new Map();
-    accrue(coup, { data: { amounts: rows }, v }, 1);
-  }
-  for (const row of data.amounts) {
-    const payer = payerOf(coup.accruedBySeat ? { seat: row.seat } : row);
-    coup.accrued.set(payer, (coup.accrued.get(payer) ?? 0) + sign * row.amount);
-  }
+  coup.accruedBySeat ||= v === 1;
+  for (const row of data.amounts) coup.accrued.push({ ...row, amount: sign * row.amount });
 }
 
 /** Count commission that is laid beside the wagers, taken from there or given back. */
-function lay(coup, data, sign) {
-  for (const { seat, amount } of data.amounts) coup.laid.set(seat, (coup.laid.get(seat) ?? 0) + sign * amount);
+function lay(coup, data, sign, event) {
+  for (const row of data.amounts) {
+    const payer = sign > 0 || coup.laid.has(payerOf(row)) ? payerOf(row) : payerOf({ seat: row.seat });
+    if (addTo(coup.laid, payer, sign * row.amount) < 0 && data.currency && coup.debts) refuse(`less is laid at seat ${row.seat}`, event);
+  }
+}
+
+/** Out of which part of a debt an event moves its amounts, and into which. */
+const MOVES = {
+  commission_accrued: [null, "outstanding"],
+  commission_collected: ["outstanding", null],
+  commission_uncollected: ["outstanding", "uncollected"],
+  commission_recovered: ["uncollected", "recovered"],
+  commission_refunded: ["refundable", null],
+};
+
+/** Move debts: no part of one falls below nothing. The first versions told balances of seats, and are believed. */
+function moveDebts(coup, event) {
+  const { type, data } = event;
+  if (!data.currency) return;
+  if (coup.rules && data.currency !== coup.rules.currency) refuse(`in ${coup.rules.currency} would be right`, event);
+  const move = (row, [from, to], amount) => {
+    if (from && addTo(coup.debts, `${payerOf(row)}/${from}`, -amount) < 0) refuse(`${amount} of seat ${row.seat} is not ${from}`, event);
+    if (to) addTo(coup.debts, `${payerOf(row)}/${to}`, amount);
+  };
+  for (const row of coup.accruedBySeat || !coup.debts ? [] : data.amounts) {
+    if (type in MOVES) move(row, MOVES[type], row.amount);
+    if (type !== "commission_reversed") continue;
+    for (const part of ["outstanding", "uncollected", "recovered"]) move(row, [part, null], row[part] ?? 0);
+    move(row, [null, "refundable"], row.amount - (row.outstanding ?? 0) - (row.uncollected ?? 0));
+  }
 }
 
 /** Events with which money moves, or must. */
@@ -453,9 +467,9 @@ const HANDLERS = {
   coup_settled: checkSettlement,
   aggregate_capped: checkCap,
   coup_voided: voidCoup,
-  commission_prepaid: (coup, data) => lay(coup, data, 1),
-  commission_returned: (coup, data) => lay(coup, data, -1),
-  commission_collected: (coup, data) => data.method === "prepaid" && lay(coup, data, -1),
+  commission_prepaid: (coup, data, event) => lay(coup, data, 1, event),
+  commission_returned: (coup, data, event) => lay(coup, data, -1, event),
+  commission_collected: (coup, data, event) => data.method === "prepaid" && lay(coup, data, -1, event),
   commission_accrued: (coup, data, event) => accrue(coup, event, 1),
   commission_reversed: (coup, data, event) => accrue(coup, event, -1),
 };
