@@ -67,16 +67,8 @@ function bankerRule(theirs, playerDraws, player) {
   return { draws, rule: BANKER_RULES[theirs][draws ? 0 : 1] };
 }
 
-/** The settlements of one phase: what stands, and commission accrued by payer. */
-class Phase {
-  constructor() {
-    this.revision = 0;
-    this.id = null;
-    /** The settlement in force. */
-    this.told = null;
-    this.lines = [];
-  }
-}
+/** What is in force of a phase that was never settled. */
+const UNSETTLED = { revision: 0, settlement_id: null, lines: [] };
 
 /** A coup as its events make it. Feed them in order to `take`, which throws a `Fault`. */
 export class Coup {
@@ -94,21 +86,21 @@ export class Coup {
     this.wagers = [];
     /** Cards by hand; null is a face that is not known. */
     this.hands = { player: [], banker: [] };
-    this.phases = { 1: new Phase(), 2: new Phase() };
+    /** The settlements in force. */
+    this.phases = { 1: UNSETTLED, 2: UNSETTLED };
     this.refunds = [];
     this.isVoid = false;
     this.report = null;
     this.capped = [];
-    /** Commission accrued less reversed, by payer; the first versions of the events name seats alone. */
-    this.accrued = new Map();
+    /** Commission accrued, and reversed below nothing; the first versions of the events name seats alone. */
+    this.accrued = [];
     this.accruedBySeat = false;
-    /** Commission that lies beside the wagers, by seat. */
+    /** Commission that lies beside the wagers, by payer. */
     this.laid = new Map();
+    /** The parts of what is owed, within a whole log. */
+    this.debts = null;
     /** The newest event of a transaction that moved money, until that is over. */
     this.moved = null;
-    /** Settlements whose rulebook was not at hand. */
-    this.unjudged = 0;
-    this.judgedCount = 0;
   }
 
   /** @param {object} event an envelope that belongs to the coup, or a report of the shoe */
@@ -117,6 +109,7 @@ export class Coup {
     this.endTransaction(event.cause);
     const handler = HANDLERS[event.type];
     if (handler && !this.rulebook && event.type !== "betting_opened") refuse("comes before the coup began", event);
+    if (event.type.startsWith("commission_")) moveDebts(this, event);
     handler?.(this, event.data, event);
     if (MONEY.includes(event.type)) this.moved = event;
     else if (this.moved?.cause === event.cause) this.moved = event;
@@ -140,19 +133,12 @@ export class Coup {
     if (this.isOver) this.checkStanding(last);
     const missing = (reason) => new Fault("events", `${last.type}: ${reason}`, last.position);
     if (this.capped.length) throw missing("an aggregate maximum cut a settlement, and no event tells it");
-    const due = new Map();
-    const bySeat = this.accruedBySeat;
-    for (const line of [...this.phases[1].lines, ...this.phases[2].lines]) {
-      const payer = payerOf(bySeat ? { seat: line.seat } : line);
-      if (line.commission) due.set(payer, (due.get(payer) ?? 0) + line.commission);
-    }
-    for (const payer of new Set([...due.keys(), ...this.accrued.keys()])) {
-      const [owed, told] = [due.get(payer) ?? 0, this.accrued.get(payer) ?? 0];
-      if (owed !== told) throw missing(`commission of seat ${payer.split("/")[0]} is ${owed}, and ${told} was accrued`);
-    }
-    for (const [seat, amount] of this.isOver ? this.laid : []) {
-      if (amount) throw missing(`commission of ${amount} lies at seat ${seat} after the coup`);
-    }
+    const untold = new Map();
+    const add = ({ seat, patron }, amount) => addTo(untold, payerOf(this.accruedBySeat ? { seat } : { seat, patron }), amount);
+    for (const line of [...this.phases[1].lines, ...this.phases[2].lines]) add(line, line.commission);
+    for (const row of this.accrued) add(row, -row.amount);
+    for (const [payer, amount] of untold) throw missing(`${amount} of commission of seat ${payer.split("/")[0]} was never accrued`);
+    for (const [payer, amount] of this.isOver ? this.laid : []) throw missing(`commission of ${amount} lies at seat ${payer.split("/")[0]} after the coup`);
   }
 
   /** @returns {boolean} whether all cards are known, and a complete coup by the draw table */
@@ -176,28 +162,24 @@ export class Coup {
     if (this.rules && this.rules.id !== name) throw new Fault("rulebook", `${hash} is of ${this.rules.id}, not of ${name}`, event.position);
   }
 
-  /** @param {number} phase @returns {object[]} the wagers that are settled in it */
-  wagersOf(phase) {
-    return this.wagers.filter((wager) => (phaseOf(this.rules, wager.bet) ?? 2) === phase);
-  }
-
   /** @returns {object[]} stakes of wagers that no settlement has */
   openStakes() {
     const settled = new Set([1, 2].flatMap((phase) => this.phases[phase].lines.map((line) => line.wager)));
-    return this.wagers.filter((wager) => !settled.has(wager.id)).map(({ id, seat, stake }) => ({ wager: id, seat, stake }));
+    return stakes(this.wagers.filter(({ id }) => !settled.has(id)));
   }
 
   /** What is in force must fit the cards, wagers and rulebook on record: else half a correction is here. */
   checkStanding(last) {
     // What the first phase of a void coup paid stands, in logs of 0.1.0 by whatever cards it was paid.
     for (const phase of this.isVoid ? [2] : [1, 2]) {
-      const { told } = this.phases[phase];
-      const judged = told && this.judged(phase);
-      if (!judged) continue;
-      const fits = told.rulebook_hash === this.rulebook.hash && same([told.player, told.banker], [judged.hands.player, judged.hands.banker]);
+      const told = this.phases[phase];
+      const judged = this.judged(phase);
+      if (!judged || (!told.revision && this.isVoid)) continue;
       const lines = linesOf(this, phase);
+      const { rulebook_hash: hash, player, banker } = { rulebook_hash: this.rulebook.hash, ...judged.hands, ...told };
+      const fits = hash === this.rulebook.hash && same({ player, banker }, judged.hands);
       if (!fits || (lines.length && !lines.some((one) => same(one.lines, told.lines)))) {
-        throw new Fault("settlement", `the event at ${last.position}: its coup comes to another settlement than ${told.settlement_id}: half a correction`, last.position);
+        throw new Fault("settlement", `the event at ${last.position}: its coup comes to another settlement of phase ${phase}: half a correction`, last.position);
       }
     }
   }
@@ -215,6 +197,17 @@ export class Coup {
   }
 }
 
+/** @returns {object[]} the stakes of wagers, as they go back */
+const stakes = (wagers) => wagers.map(({ id, seat, stake }) => ({ wager: id, seat, stake }));
+
+/** Add to a sum; a sum of nothing is not there. @returns {number} the sum */
+function addTo(sums, key, amount) {
+  const sum = (sums.get(key) ?? 0) + amount;
+  if (sum) sums.set(key, sum);
+  else sums.delete(key);
+  return sum;
+}
+
 /** Say that an event does not follow from those before it. */
 function refuse(reason, event) {
   throw new Fault(`event at ${event.position}`, `${event.type}: ${reason}`, event.position);
@@ -226,9 +219,9 @@ function unfit(reason, event) {
 }
 
 /** Lay a card, or change one. */
-function put(coup, data, card) {
+function put(coup, data, card, event) {
   const hand = coup.hands[data.hand];
-  while (hand.length < data.number) hand.push(null);
+  if (data.number < 1 || data.number > hand.length + 1) refuse("a place before it is empty", event);
   hand[data.number - 1] = card;
 }
 
@@ -257,13 +250,13 @@ function putReported(coup, data, event) {
     const elsewhere = ["hand", "number"].some((key) => report[key] != null && report[key] !== data[key]);
     if (elsewhere && !overdrawn) refuse("the shoe reported it to another place", event);
   }
-  put(coup, data, data.card ?? null);
+  put(coup, data, data.card ?? null, event);
 }
 
 /** Change a card that is on record. */
 function replace(coup, data, event, card) {
   if ((coup.hands[data.hand][data.number - 1] ?? null) !== data.was) refuse(`${data.was} did not lie there`, event);
-  put(coup, data, card);
+  put(coup, data, card, event);
 }
 
 /** Compare a completed deal with the cards. */
@@ -286,13 +279,12 @@ function checkSettlement(coup, data, event) {
   const ours = linesOf(coup, told.phase, told.revision > 1);
   const fitting = ours.find(({ lines }) => same(lines, told.lines));
   if (ours.length && !fitting) unfit(wrongLine(ours[0].lines, told.lines), event);
-  coup[ours.length ? "judgedCount" : "unjudged"] += 1;
   const totals = sums(told.lines);
   for (const key of Object.keys(totals)) {
     if (totals[key] !== told[key]) unfit(`${key} is ${totals[key]} by its lines, and ${told[key]} was written`, event);
   }
   checkDifference(told, phase.lines, event);
-  Object.assign(phase, { revision: told.revision, id: told.settlement_id, told, lines: told.lines });
+  coup.phases[told.phase] = told;
   coup.capped = (fitting?.capped ?? []).map((one) => ({ ...one, id: told.settlement_id }));
 }
 
@@ -307,8 +299,8 @@ function wrongLine(ours, told) {
 function checkIdentity(coup, told, phase, event) {
   const id = `${coup.table}/${coup.id}/${told.phase}/${told.revision}`;
   if (told.coup !== coup.id || told.settlement_id !== id) unfit(`its id would be ${id}`, event);
-  if (told.revision !== phase.revision + 1 || (told.reverses ?? null) !== phase.id) {
-    unfit(`revision ${phase.revision + 1} of ${phase.id ?? "none"} would be right`, event);
+  if (told.revision !== phase.revision + 1 || (told.reverses ?? null) !== phase.settlement_id) {
+    unfit(`revision ${phase.revision + 1} of ${phase.settlement_id ?? "none"} would be right`, event);
   }
   if (told.rulebook !== coup.rulebook?.name || told.rulebook_hash !== coup.rulebook.hash) {
     unfit("it is by another rulebook than its coup's", event);
@@ -329,7 +321,7 @@ function checkCards(coup, told, event) {
 /** @returns {{lines: object[], capped?: object[]}[]} what may stand; nothing where the rulebook is not at hand */
 function linesOf(coup, phase, isRevision = false) {
   if (!coup.rules) return [];
-  const wagers = coup.wagersOf(phase);
+  const wagers = coup.wagers.filter(({ bet }) => (phaseOf(coup.rules, bet) ?? 2) === phase);
   const settled = () => settle(wagers, coup.rules, coup.judged(phase));
   // A void leaves the first phase paid, unless the rulebook or a person takes it back.
   if (phase === 1 && (coup.isVoid || (coup.rules.reversesAll && isRevision))) return [settled(), { lines: voidLines(wagers) }];
@@ -353,20 +345,20 @@ function checkDifference(told, before, event) {
   add(before, -1);
   const rows = [...seats.values()].filter((row) => row.staked || row.paid || row.commission);
   rows.sort((one, other) => one.seat - other.seat);
-  if (!same(rows, told.difference ?? [])) unfit("the difference does not follow from its lines", event);
+  const said = (told.difference ?? []).map((row) => ({ staked: 0, paid: 0, commission: 0, ...row }));
+  if (!same(rows, said)) unfit("the difference does not follow from its lines", event);
 }
 
 /** Wagers that could not stand: their stakes go back. */
 function voidWagers(coup, data, event) {
-  for (const refund of data.refunds) {
-    const wager = coup.wagers.find(({ id }) => id === refund.wager);
-    if (wager?.seat !== refund.seat || wager.stake !== refund.stake) refuse(`no such stake: ${refund.wager}`, event);
-  }
-  coup.wagers = coup.wagers.filter(({ id }) => !data.refunds.some((refund) => refund.wager === id));
+  const goes = ({ id }) => data.refunds.some((refund) => refund.wager === id);
+  if (!same(stakes(coup.wagers.filter(goes)), data.refunds)) refuse("gives back other stakes than stand", event);
+  coup.wagers = coup.wagers.filter((wager) => !goes(wager));
 }
 
 /** The coup does not count: all stakes go back that no settlement has. */
 function voidCoup(coup, data, event) {
+  if (coup.isVoid) refuse("the coup is void already", event);
   if (!same(coup.openStakes(), data.refunds)) refuse("the refunds are not the stakes that are open", event);
   coup.refunds.push(...data.refunds);
   coup.isVoid = true;
@@ -404,25 +396,44 @@ function checkCap(coup, data, event) {
   coup.capped = coup.capped.filter((one) => one !== told);
 }
 
-/** Count accrued commission by payer. */
-function accrue(coup, { data, v }, sign, event = null) {
-  if (event && data.currency && coup.rules && data.currency !== coup.rules.currency) refuse(`in ${coup.rules.currency} would be right`, event);
-  if (v === 1 && !coup.accruedBySeat) {
-    coup.accruedBySeat = true;
-    const rows = [...coup.accrued].map(([payer, amount]) => ({ seat: payer.split("/")[0], amount }));
-    coup.accrued = new Map();
-    accrue(coup, { data: { amounts: rows }, v }, 1);
-  }
-  for (const row of data.amounts) {
-    const payer = payerOf(coup.accruedBySeat ? { seat: row.seat } : row);
-    coup.accrued.set(payer, (coup.accrued.get(payer) ?? 0) + sign * row.amount);
-  }
+/** Count what is accrued or reversed. */
+function accrue(coup, { data, v }, sign) {
+  coup.accruedBySeat ||= v === 1;
+  for (const row of data.amounts) coup.accrued.push({ ...row, amount: sign * row.amount });
 }
 
 /** Count commission that is laid beside the wagers, taken from there or given back. */
 function lay(coup, data, sign, event) {
-  if (data.currency && coup.rules && data.currency !== coup.rules.currency) refuse(`in ${coup.rules.currency} would be right`, event);
-  for (const { seat, amount } of data.amounts) coup.laid.set(seat, (coup.laid.get(seat) ?? 0) + sign * amount);
+  for (const row of data.amounts) {
+    const payer = sign > 0 || coup.laid.has(payerOf(row)) ? payerOf(row) : payerOf({ seat: row.seat });
+    if (addTo(coup.laid, payer, sign * row.amount) < 0 && data.currency && coup.debts) refuse(`less is laid at seat ${row.seat}`, event);
+  }
+}
+
+/** Out of which part of a debt an event moves its amounts, and into which. */
+const MOVES = {
+  commission_accrued: [null, "outstanding"],
+  commission_collected: ["outstanding", null],
+  commission_uncollected: ["outstanding", "uncollected"],
+  commission_recovered: ["uncollected", "recovered"],
+  commission_refunded: ["refundable", null],
+};
+
+/** Move debts: no part of one falls below nothing. The first versions told balances of seats, and are believed. */
+function moveDebts(coup, event) {
+  const { type, data } = event;
+  if (!data.currency) return;
+  if (coup.rules && data.currency !== coup.rules.currency) refuse(`in ${coup.rules.currency} would be right`, event);
+  const move = (row, [from, to], amount) => {
+    if (from && addTo(coup.debts, `${payerOf(row)}/${from}`, -amount) < 0) refuse(`${amount} of seat ${row.seat} is not ${from}`, event);
+    if (to) addTo(coup.debts, `${payerOf(row)}/${to}`, amount);
+  };
+  for (const row of coup.accruedBySeat || !coup.debts ? [] : data.amounts) {
+    if (type in MOVES) move(row, MOVES[type], row.amount);
+    if (type !== "commission_reversed") continue;
+    for (const part of ["outstanding", "uncollected", "recovered"]) move(row, [part, null], row[part] ?? 0);
+    move(row, [null, "refundable"], row.amount - (row.outstanding ?? 0) - (row.uncollected ?? 0));
+  }
 }
 
 /** Events with which money moves, or must. */
@@ -432,7 +443,10 @@ const MONEY = [
 ];
 
 const HANDLERS = {
-  betting_opened: (coup, data, event) => coup.pin(data.rulebook, data.rulebook_hash, event),
+  betting_opened: (coup, data, event) => {
+    if (coup.rulebook) refuse("the coup began before", event);
+    coup.pin(data.rulebook, data.rulebook_hash, event);
+  },
   wagers_placed: (coup, data) => coup.wagers.push(...data.wagers),
   wagers_withdrawn: (coup, data, event) => {
     const kept = coup.wagers.filter(({ id }) => !data.wagers.includes(id));
@@ -442,8 +456,8 @@ const HANDLERS = {
   wagers_voided: voidWagers,
   card_dealt: dealCard,
   card_disclosed: putReported,
-  card_unread: (coup, data) => put(coup, data, null),
-  card_entered: (coup, data) => put(coup, data, data.card),
+  card_unread: (coup, data, event) => put(coup, data, null, event),
+  card_entered: (coup, data, event) => put(coup, data, data.card, event),
   card_corrected: (coup, data, event) => replace(coup, data, event, data.card),
   card_marked_unreadable: (coup, data, event) => replace(coup, data, event, null),
   hands_corrected: correctHands,
@@ -456,7 +470,6 @@ const HANDLERS = {
   commission_prepaid: (coup, data, event) => lay(coup, data, 1, event),
   commission_returned: (coup, data, event) => lay(coup, data, -1, event),
   commission_collected: (coup, data, event) => data.method === "prepaid" && lay(coup, data, -1, event),
-  commission_refunded: (coup, data, event) => data.method === "laid" && lay(coup, data, 1, event),
-  commission_accrued: (coup, data, event) => accrue(coup, event, 1, event),
-  commission_reversed: (coup, data, event) => accrue(coup, event, -1, event),
+  commission_accrued: (coup, data, event) => accrue(coup, event, 1),
+  commission_reversed: (coup, data, event) => accrue(coup, event, -1),
 };

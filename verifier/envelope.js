@@ -100,7 +100,9 @@ export function readEvent(stored, { stream, position }) {
   if (!type) throw new Error(`unknown event type ${event.type}, version ${event.v}`);
   const within = isTable(event.data) ? fault(event.data, PARTS[type]) : "no fields";
   if (within) throw new Error(`${event.type}: ${within}`);
-  if (event.data.coup != null && event.data.coup !== event.correlation) throw new Error(`${event.type}: it is correlated with another coup`);
+  // Old commission may name no coup, and then has none.
+  const { coup = event.type.startsWith("commission_") ? "" : null } = event.data;
+  if (coup !== null && coup !== event.correlation) throw new Error(`${event.type}: it is correlated with another coup`);
   if (event.stream !== stream) throw new Error(`of another log: ${event.stream}`);
   if (event.position !== position) throw new Error(`says that it stands at ${event.position}`);
   return event;

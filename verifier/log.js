@@ -50,7 +50,7 @@ export class LogVerifier {
     this.cause = { text: null, index: 0 };
     this.report = null;
     this.settled = [];
-    this.counts = { commissions: 0, decoded: 0, undecoded: 0 };
+    this.counts = { settlements: 0, commissions: 0, decoded: 0, not_decoded: 0, not_judged: 0, known_faults: {} };
     this.pendingKept = [...kept].sort((one, other) => one.checkpoint.size - other.checkpoint.size);
   }
 
@@ -134,11 +134,14 @@ export class LogVerifier {
     coup.report = this.report;
     coup.take(event);
     this.onCoup?.(id, event, this.report);
-    if (type === "coup_settled") this.settled.push({ position, at: event.at });
+    if (type !== "coup_settled") return;
+    this.counts[coup.rules ? "settlements" : "not_judged"] += 1;
+    this.settled.push({ position, at: event.at });
   }
 
   newCoup(id) {
     const coup = new Coup(id, this.header.origin.split("/")[1], (hash) => this.editions.rulebook.get(hash) ?? null);
+    coup.debts = new Map();
     this.coups.set(id, coup);
     return coup;
   }
@@ -148,7 +151,7 @@ export class LogVerifier {
     if (!source.raw) return;
     const profile = this.editions.profile.get(source.profile_hash);
     if (!profile) {
-      this.counts.undecoded += 1;
+      this.counts.not_decoded += 1;
       return;
     }
     this.counts.decoded += 1;
@@ -276,7 +279,7 @@ export class LogVerifier {
     this.checkUnsigned(unsigned, signedTo);
     return {
       ok: true, events: this.tree.size, root: hex(this.tree.root()), first_bad: null, reason: null,
-      signed_to: signedTo, keys, unsigned_settlements: unsigned.length, judged: this.judged(),
+      signed_to: signedTo, keys, unsigned_settlements: unsigned.length, judged: this.counts,
     };
   }
 
@@ -287,14 +290,6 @@ export class LogVerifier {
     if (Date.parse(last.at) - Date.parse(first.at) > UNSIGNED_MS) {
       wrong(`unsigned: the signatures reach ${signedTo} events, and ${unsigned.length} settlements are behind them; a kill leaves few`, first.position);
     }
-  }
-
-  /** @returns {object} how much was judged again, and how much could not be */
-  judged() {
-    const sum = (key) => [...this.coups.values()].reduce((all, coup) => all + coup[key], 0);
-    const { commissions, decoded, undecoded } = this.counts;
-    const judged = { settlements: sum("judgedCount"), commissions, decoded };
-    return { ...judged, not_decoded: undecoded, not_judged: sum("unjudged"), known_faults: {} };
   }
 }
 

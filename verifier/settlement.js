@@ -48,15 +48,9 @@ export function phaseOf(rules, bet) {
 }
 
 /** Lay out a line before money: fields in the order of the log. */
-function lineOf(wager, result, category, odds) {
-  const line = { wager: wager.id, seat: wager.seat, bet: wager.bet };
-  if (wager.patron != null) line.patron = wager.patron;
-  if (wager.kind && wager.kind !== "chips") line.kind = wager.kind;
-  line.result = result;
-  line.category = category;
-  if (odds) line.odds = `${odds.num}/${odds.den}`;
-  line.stake = wager.stake;
-  return line;
+function lineOf({ id, seat, bet, patron, kind, stake }, result, category, odds) {
+  const whose = { wager: id, seat, bet, ...(patron != null && { patron }), ...(kind && kind !== "chips" && { kind }) };
+  return { ...whose, result, category, ...(odds && { odds: `${odds.num}/${odds.den}` }), stake };
 }
 
 /** @param {Wager} wager @param {Rulebook} rules @param {object} coup @returns {{line: Line, winnings: bigint}} */

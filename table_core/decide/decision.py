@@ -21,7 +21,7 @@ from events.types.table import (
     TableEvent,
     Wager,
 )
-from events.types.wagers import AggregateCapped, CappedWager, WagersVoided
+from events.types.wagers import WagersVoided
 from table_core.decide.shoe_doubts import hold_by_cards, question_order
 from table_core.fold.dispatch import FoldedEvents, fold
 from table_core.refusals import Decision
@@ -36,6 +36,7 @@ from table_core.rules.wager_checks import (
     unsupported_side_bets,
 )
 from table_core.state.corrected_coup import (
+    capped_event,
     first_phase_revision,
     known_faces,
     next_settlement,
@@ -190,7 +191,7 @@ class DecisionBuilder:
     def emit_caps(self, settlement: Settlement, cuts: Sequence[CapApplied]) -> None:
         """Emit which aggregate maxima reduced which winnings of a settlement."""
         for cut in cuts:
-            self.emit(_capped(settlement, cut))
+            self.emit(capped_event(settlement, cut))
 
     def _issue(self, context: DecisionContext, settlement: Settlement, *, reason: str = "") -> None:
         before = self.coup.settlement(settlement.phase)
@@ -291,16 +292,3 @@ class DecisionBuilder:
 
 def _refund(wager: Wager) -> Refund:
     return Refund(wager=wager.id, seat=wager.seat, stake=wager.stake)
-
-
-def _capped(settlement: Settlement, cut: CapApplied) -> AggregateCapped:
-    return AggregateCapped(
-        coup=settlement.coup,
-        settlement_id=settlement.settlement_id,
-        maximum=cut.cap.maximum,
-        scope=cut.cap.scope,
-        wagers=tuple(
-            CappedWager(wager=wager, winnings=before, paid=after)
-            for wager, before, after in cut.shares
-        ),
-    )

@@ -25,7 +25,13 @@ from events.proof.note import VerifierKey, signed_by
 from events.types.corrections import HandsCorrected, RulebookCorrected, WagerCorrected
 from events.types.envelope import decode_data, decode_envelope, event_id
 from events.types.table import CoupSettled, CoupVoided
-from table_core.evidence.judge import EvidenceEvent, EvidenceFault, JudgedCoup, judge_again
+from table_core.evidence.judge import (
+    EvidenceEvent,
+    EvidenceFault,
+    JudgedCoup,
+    is_correlated,
+    judge_again,
+)
 from table_core.rules.rulebook import LAST_PHASE, Rulebook
 from table_core.rules.rulebook_file import parse_rulebook
 
@@ -274,7 +280,10 @@ def _proved(evidence: Evidence, checkpoint: Checkpoint) -> Iterator[EvidenceEven
             raise EvidenceFault(part, str(error)) from error
         if (envelope.stream, envelope.position) != (evidence.origin, item.position):
             raise EvidenceFault(part, f"says that it is {envelope.stream} {envelope.position}")
-        yield EvidenceEvent(item.position, envelope, event)
+        record = EvidenceEvent(item.position, envelope, event)
+        if not is_correlated(record):
+            raise EvidenceFault(part, f"{envelope.type}: it is correlated with another coup")
+        yield record
 
 
 def _as_it_says(evidence: Evidence, records: Sequence[EvidenceEvent]) -> None:

@@ -4,15 +4,17 @@ It is independent of the fold, which needs the state of the table before the cou
 events of one coup, derives again whatever they conclude, and compares.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from events.cards import Card, Hand, Winner
-from events.types.corrections import RulebookCorrected, WagerCorrected
+from events.types.commission import CommissionEvent
+from events.types.corrections import HandsCorrected, RulebookCorrected, WagerCorrected
 from events.types.envelope import Envelope
+from events.types.irregularities import CardCorrected, CardEntered, CardMarkedUnreadable
 from events.types.shoe_reports import ShoeEvent
 from events.types.table import (
     BettingOpened,
@@ -26,14 +28,18 @@ from events.types.table import (
     SettlementLine,
     ShoeReported,
     TableEvent,
+    Wager,
     WagersWithdrawn,
 )
-from events.types.wagers import WagersVoided
+from events.types.wagers import AggregateCapped, WagersVoided
+from table_core.evidence.coup_commission import ToldCommission, commission_fault, told_after
 from table_core.rules.draw import Outcome, judge_hands
 from table_core.rules.rulebook import INITIAL_PHASE, LAST_PHASE, Rulebook
-from table_core.rules.settlement import Result, settle_with_caps
+from table_core.rules.settlement import CapApplied, Result, settle_with_caps
 from table_core.state.corrected_coup import (
+    capped_event,
     first_phase_revision,
+    known_faces,
     next_settlement,
     phase_outcome,
     revised_settlements,
@@ -42,7 +48,8 @@ from table_core.state.corrected_coup import (
 )
 from table_core.state.coup import Phase
 from table_core.state.coup_projection import coup_after
-from table_core.state.table import Coup
+from table_core.state.dealing import completion, due_places
+from table_core.state.table import Coup, DealtCard
 
 __all__ = [
     "CoupJudge",
@@ -50,11 +57,13 @@ __all__ = [
     "EvidenceEvent",
     "EvidenceFault",
     "JudgedCoup",
+    "is_correlated",
     "judge_again",
 ]
 
+_Settled = tuple[Settlement, tuple[CapApplied, ...]]
 _INITIAL_CARDS: Final = 2
-_FROM_SHOE: Final = "shoe"
+_BY_HAND: Final = "manual"
 # The shoe gives Player a card that is due to Banker: the one place that the table corrects itself.
 _DRAWN_IN_ERROR: Final = ((Hand.PLAYER, 3), (Hand.BANKER, 3))
 
@@ -113,6 +122,12 @@ class JudgedCoup(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     commission: int
 
 
+def is_correlated(record: EvidenceEvent) -> bool:
+    """Return whether an event that names a coup is correlated with that one."""
+    coup = getattr(record.event, "coup", None)
+    return coup is None or coup == record.envelope.correlation
+
+
 def judge_again(
     origin: str, coup: str, records: Sequence[EvidenceEvent], rulebooks: Mapping[str, Rulebook]
 ) -> JudgedCoup:
@@ -129,8 +144,12 @@ def judge_again(
     """
     replay = CoupJudge(origin.rpartition("/")[2], coup, rulebooks)
     replay.prepare(records)
+    cause = ""
     for record in records:
         if getattr(record.event, "coup", None) == coup:
+            if record.envelope.cause != cause:
+                replay.require_fitting()
+            cause = record.envelope.cause
             replay.take(record)
     return replay.result()
 
@@ -141,10 +160,12 @@ class CoupMemory(Struct, frozen=True, kw_only=True):
     Args:
         coup: by its record.
         refunds: stakes that went back unsettled.
+        told: what its events say of its commission.
     """
 
     coup: Coup | None = None
     refunds: tuple[Refund, ...] = ()
+    told: ToldCommission = ToldCommission()
 
 
 class CoupJudge:
@@ -155,6 +176,7 @@ class CoupJudge:
         coup: the coup's id.
         rulebooks: by the SHA-256 of their files.
         memory: of the coup's record so far.
+        lenient: whether a rulebook may be missing; the lines of its settlements are believed then.
     """
 
     def __init__(
@@ -163,18 +185,22 @@ class CoupJudge:
         coup: str,
         rulebooks: Mapping[str, Rulebook],
         memory: CoupMemory = CoupMemory(),  # noqa: B008 - frozen
+        *,
+        lenient: bool = False,
     ) -> None:
+        self._lenient = lenient
         self._table = table
         self._id = coup
         self._rulebooks = rulebooks
         self._said: dict[str, ShoeEvent] = {}
         self._voiding: set[str] = set()
-        self._coup, self._refunds = memory.coup, memory.refunds
+        self._coup, self._refunds, self._told = memory.coup, memory.refunds, memory.told
+        self._untold: list[AggregateCapped] = []
 
     @property
     def memory(self) -> CoupMemory:
         """What to continue from."""
-        return CoupMemory(coup=self._coup, refunds=self._refunds)
+        return CoupMemory(coup=self._coup, refunds=self._refunds, told=self._told)
 
     @property
     def coup(self) -> Coup | None:
@@ -204,21 +230,35 @@ class CoupJudge:
         check = self._CHECKS.get(type(record.event))
         if check is not None:
             check(self, record, record.event)
+        if isinstance(record.event, CommissionEvent):
+            self._require_currency(record, record.event)
+            self._told = told_after(self._told, record.event)
         self._coup = coup_after(self._coup, record.event)
         if isinstance(record.event, BettingOpened | RulebookCorrected):
             self._rulebook(record)
 
-    def believe(self, event: TableEvent) -> None:
-        """Take an event of the coup without judging it: its rulebook is not at hand."""
-        if self._coup is not None or isinstance(event, BettingOpened):
-            self._coup = coup_after(self._coup, event)
+    def require_fitting(self, *, commission: bool = True) -> None:
+        """Check, after whole commits, that settlements and commission in force fit the record.
 
-    def require_fitting(self) -> None:
-        """Check, after whole commits, that the settlements in force fit the cards on record.
+        Args:
+            commission: whether that is checked.
 
         Raises:
-            EvidenceFault: a correction or a void stands without its settlement.
+            EvidenceFault: a correction or a void stands without its settlement, a settlement
+                without its commission, or a cut without its aggregate maximum.
         """
+        if self._coup is None:
+            return
+        self._require_settled()
+        if self._untold:
+            told = "an aggregate maximum cut a settlement, and no event tells it"
+            raise EvidenceFault("events", told)
+        over = self._void or self._coup.settlement(LAST_PHASE) is not None
+        fault = commission_fault(self._told, self._coup.settlements, over=over)
+        if commission and fault is not None:
+            raise EvidenceFault("events", f"coup {self._id}: {fault}")
+
+    def _require_settled(self) -> None:
         coup = self._coup
         last = coup.settlement(LAST_PHASE) if coup else None
         if coup is None or last is None:
@@ -271,73 +311,86 @@ class CoupJudge:
         if self._coup is not None:
             raise self._fault(record, "the coup began before")
 
-    def _withdrawn(self, record: EvidenceEvent, event: WagersWithdrawn | WagersVoided) -> None:
-        gone = (
-            set(event.wagers)
-            if isinstance(event, WagersWithdrawn)
-            else {refund.wager for refund in event.refunds}
-        )
-        if gone - {wager.id for wager in self._known.wagers}:
+    def _withdrawn(self, record: EvidenceEvent, event: WagersWithdrawn) -> None:
+        gone = set(event.wagers)
+        if sum(wager.id in gone for wager in self._known.wagers) != len(event.wagers):
             raise self._fault(record, "takes back a wager that does not stand")
+
+    def _wagers_voided(self, record: EvidenceEvent, event: WagersVoided) -> None:
+        gone = {refund.wager for refund in event.refunds}
+        if event.refunds != _stakes(each for each in self._known.wagers if each.id in gone):
+            raise self._fault(record, "gives back other stakes than stand")
 
     def _wager_corrected(self, record: EvidenceEvent, event: WagerCorrected) -> None:
         if event.was is not None and event.was not in self._known.wagers:
             raise self._fault(record, "corrects a wager that does not stand so")
 
+    def _rulebook_corrected(self, record: EvidenceEvent, event: RulebookCorrected) -> None:
+        if (event.was, event.was_hash) != (self._known.rulebook, self._known.rulebook_hash):
+            raise self._fault(record, "it was not played by that rulebook")
+
     def _dealt(self, record: EvidenceEvent, event: CardDealt) -> None:
-        place = (event.hand, event.number)
-        if any((each.hand, each.number) == place for each in self._known.cards):
+        if self._lying(event) is not None:
             raise self._fault(record, "deals a card to a place where one lies")
-        if event.source == _FROM_SHOE:
-            self._as_the_shoe_said(record, event.card, place)
+        rules = [place.rule for place in due_places(self._known) if place.hand is event.hand]
+        if event.rule is not None and event.rule not in rules:
+            raise self._fault(record, f"{next(iter(rules), None) or 'no rule'} deals a card here")
+        self._in_order(record, event)
+        if event.source != _BY_HAND:
+            self._as_the_shoe_said(record, event.card, (event.hand, event.number))
+
+    def _in_order(self, record: EvidenceEvent, event: CardDealt | CardEntered) -> None:
+        if not 1 <= event.number <= len(self._known.hand(event.hand)) + 1:
+            raise self._fault(record, "a place before it is empty")
 
     def _disclosed(self, record: EvidenceEvent, event: CardDisclosed) -> None:
         self._as_the_shoe_said(record, event.card, (event.hand, event.number))
 
+    def _face_corrected(
+        self, record: EvidenceEvent, event: CardCorrected | CardMarkedUnreadable
+    ) -> None:
+        lying = self._lying(event)
+        if lying is None or lying.card is not event.was:
+            raise self._fault(record, f"{event.was} did not lie there")
+
+    def _hands_corrected(self, record: EvidenceEvent, event: HandsCorrected) -> None:
+        if (event.was_player, event.was_banker) != tuple(
+            known_faces(self._known, hand) for hand in (Hand.PLAYER, Hand.BANKER)
+        ):
+            raise self._fault(record, "the hands did not lie so before")
+
     def _completed(self, record: EvidenceEvent, event: DealCompleted) -> None:
-        outcome = self._outcome()
-        ours = outcome and (
-            outcome.complete,
-            outcome.player,
-            outcome.banker,
-            outcome.player_total,
-            outcome.banker_total,
-            outcome.natural,
-            outcome.winner,
-        )
-        said = (
-            True,
-            event.player,
-            event.banker,
-            event.player_total,
-            event.banker_total,
-            event.natural,
-            event.winner,
-        )
-        if ours != said:
+        if completion(self._known) != event:
             raise self._fault(record, "the cards do not come to that")
 
     def _settled(self, record: EvidenceEvent, event: CoupSettled) -> None:
         said, ours = event.settlement, None
-        for ours in self._settlements(record, said):
+        for ours, cuts in self._settlements(record, said):
             if said == ours:
+                self._untold += (capped_event(ours, cut) for cut in cuts)
                 return
         if ours is None:
-            raise self._fault(record, "settles a coup that is void")
-        raise EvidenceFault("settlement", self._differs(record, ours, said))
+            raise self._unfit(record, "settles a coup that is void")
+        raise self._unfit(record, self._differs(ours, said))
 
     def _voided(self, record: EvidenceEvent, event: CoupVoided) -> None:
-        rulebook, settled = self._rulebook(record), self._known.settled
         if self._void:
             raise self._fault(record, "the coup is void already")
-        due = {
-            wager.id: wager.stake
-            for wager in self._known.wagers
-            if rulebook.phase_of(wager.bet) not in settled
-        }
-        if {refund.wager: refund.stake for refund in event.refunds} != due:
+        settled = {line.wager for each in self._known.settlements for line in each.lines}
+        if event.refunds != _stakes(each for each in self._known.wagers if each.id not in settled):
             raise self._fault(record, "the stakes that go back are not those that are due")
         self._refunds = event.refunds
+
+    def _capped(self, record: EvidenceEvent, event: AggregateCapped) -> None:
+        if event in self._untold:
+            self._untold.remove(event)
+        elif self._rulebook(record) is not None:
+            raise self._fault(record, "no aggregate maximum cut so")
+
+    def _require_currency(self, record: EvidenceEvent, event: CommissionEvent) -> None:
+        rulebook = self._rulebook(record)
+        if rulebook is not None and event.currency not in ("", rulebook.currency):
+            raise self._fault(record, f"in {rulebook.currency} would be right")
 
     # ---- the coup so far ----
 
@@ -350,6 +403,11 @@ class CoupJudge:
     def _void(self) -> bool:
         return self._known.phase is Phase.VOIDED
 
+    def _lying(self, event: CardDealt | CardCorrected | CardMarkedUnreadable) -> DealtCard | None:
+        """Return the card at the place that an event names; None where none lies."""
+        hand = self._known.hand(event.hand)
+        return next((each for each in hand if each.number == event.number), None)
+
     def _hand(self, hand: Hand) -> tuple[Card, ...]:
         dealt = sorted(self._known.hand(hand), key=lambda each: each.number)
         return tuple(each.card for each in dealt if each.card is not None)
@@ -360,8 +418,10 @@ class CoupJudge:
             return None
         return judge_hands(player, banker)
 
-    def _rulebook(self, record: EvidenceEvent) -> Rulebook:
+    def _rulebook(self, record: EvidenceEvent) -> Rulebook | None:
         rulebook = self._rulebooks.get(self._known.rulebook_hash)
+        if rulebook is None and self._lenient:
+            return None
         if rulebook is None or rulebook.id != self._known.rulebook:
             told = f"{self._known.rulebook}, SHA-256 {self._known.rulebook_hash}, is not there"
             raise EvidenceFault("rulebook", f"the event at {record.position} is by {told}")
@@ -376,17 +436,21 @@ class CoupJudge:
         if getattr(source.report, "face", None) is not card:
             raise self._fault(record, "the shoe reported another face")
         said = (getattr(source.report, "hand", None), getattr(source.report, "number", None))
-        if None not in said and said != place and (said, place) != _DRAWN_IN_ERROR:
+        elsewhere = any(each not in (None, lies) for each, lies in zip(said, place, strict=True))
+        if elsewhere and (said, place) != _DRAWN_IN_ERROR:
             raise self._fault(record, "the shoe reported it to another place")
 
-    def _settlements(self, record: EvidenceEvent, said: Settlement) -> Iterator[Settlement]:
+    def _settlements(self, record: EvidenceEvent, said: Settlement) -> Iterator[_Settled]:
         """Yield the settlements that the record may hold here: one, or another with a void."""
+        rulebook = self._rulebook(record)
         if self._void or record.envelope.cause in self._voiding:
-            yield from self._with_a_void(record, said.phase)
+            if rulebook is None:
+                yield said, ()
+            yield from self._with_a_void(rulebook, said.phase)
         if not self._void:
             yield self._by_the_cards(record, said)
 
-    def _with_a_void(self, record: EvidenceEvent, phase: int) -> Iterator[Settlement]:
+    def _with_a_void(self, rulebook: Rulebook | None, phase: int) -> Iterator[_Settled]:
         """Yield what a phase of a void coup may come to: as its record says, or taken back."""
         gone = {refund.wager for refund in self._refunds}
         last = self._known.settlement(LAST_PHASE)
@@ -394,14 +458,14 @@ class CoupJudge:
         coup = self._known if self._void else taken_by_first_phase(self._known)
         kept = tuple(wager for wager in coup.wagers if wager.id not in gone)
         coup = replace(coup, wagers=kept)
-        first = first_phase_revision(self._table, coup, self._rulebook(record))
+        first = None if rulebook is None else first_phase_revision(self._table, coup, rulebook)
         if first is not None and phase == INITIAL_PHASE:
-            yield first[0]
+            yield first
         back = void_revision(self._table, self._known, phase)
         if back is not None:
-            yield back
+            yield back, ()
 
-    def _by_the_cards(self, record: EvidenceEvent, said: Settlement) -> Settlement:
+    def _by_the_cards(self, record: EvidenceEvent, said: Settlement) -> _Settled:
         """Return the settlement of a coup that counts."""
         coup, rulebook = self._known, self._rulebook(record)
         player, banker = self._hand(Hand.PLAYER), self._hand(Hand.BANKER)
@@ -410,20 +474,26 @@ class CoupJudge:
         if before and said.phase == INITIAL_PHASE and paid_on_these:
             player, banker = before.player, before.banker  # even where a face was distrusted since
         if said.phase not in {INITIAL_PHASE, LAST_PHASE}:
-            raise self._fault(record, f"there is no phase {said.phase}")
+            raise self._unfit(record, f"there is no phase {said.phase}")
         if min(len(player), len(banker)) < _INITIAL_CARDS:
-            raise self._fault(record, "settles a coup whose cards are not known")
+            raise self._unfit(record, "settles a coup whose cards are not known")
         outcome = phase_outcome(said.phase, player, banker)
         if said.phase == LAST_PHASE and not outcome.complete:
-            raise self._fault(record, "settles a deal that is not complete")
-        lines, _ = settle_with_caps(rulebook, outcome, coup.wagers, phase=said.phase)
-        return next_settlement(self._table, coup, said.phase, outcome, lines)
+            raise self._unfit(record, "settles a deal that is not complete")
+        lines, cuts = said.lines, tuple[CapApplied, ...]()
+        if rulebook is not None:
+            lines, cuts = settle_with_caps(rulebook, outcome, coup.wagers, phase=said.phase)
+        return next_settlement(self._table, coup, said.phase, outcome, lines), cuts
 
-    def _differs(self, record: EvidenceEvent, ours: Settlement, said: Settlement) -> str:
+    def _differs(self, ours: Settlement, said: Settlement) -> str:
         names = [
             name for name in ours.__struct_fields__ if getattr(ours, name) != getattr(said, name)
         ]
-        return f"the event at {record.position} has other {', '.join(names)} than its coup comes to"
+        return f"has other {', '.join(names)} than its coup comes to"
+
+    @staticmethod
+    def _unfit(record: EvidenceEvent, reason: str) -> EvidenceFault:
+        return EvidenceFault("settlement", f"the event at {record.position} {reason}")
 
     @staticmethod
     def _fault(record: EvidenceEvent, reason: str) -> EvidenceFault:
@@ -432,11 +502,21 @@ class CoupJudge:
     _CHECKS: ClassVar[Mapping[type[TableEvent], Callable[[Any, EvidenceEvent, Any], None]]] = {
         BettingOpened: _began,
         WagersWithdrawn: _withdrawn,
-        WagersVoided: _withdrawn,
+        WagersVoided: _wagers_voided,
         WagerCorrected: _wager_corrected,
+        RulebookCorrected: _rulebook_corrected,
         CardDealt: _dealt,
         CardDisclosed: _disclosed,
+        CardEntered: _in_order,
+        CardCorrected: _face_corrected,
+        CardMarkedUnreadable: _face_corrected,
+        HandsCorrected: _hands_corrected,
         DealCompleted: _completed,
         CoupSettled: _settled,
+        AggregateCapped: _capped,
         CoupVoided: _voided,
     }
+
+
+def _stakes(wagers: Iterable[Wager]) -> tuple[Refund, ...]:
+    return tuple(Refund(wager=each.id, seat=each.seat, stake=each.stake) for each in wagers)

@@ -6,14 +6,13 @@ from the raw bytes that it sent. It keeps the coups of the newest commits, and p
 since a correction may come for a coup of any age.
 """
 
-from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
 from typing import Final, NamedTuple
 
 import msgspec
-from msgspec import Struct
 
 from events.errors import OurBug
-from events.types.commission import CommissionAccrued, CommissionEvent, CommissionReversed
+from events.types.commission import CommissionEvent, CommissionReversed
 from events.types.corrections import RulebookCorrected
 from events.types.envelope import Envelope
 from events.types.shoe_reports import ShoeEvent
@@ -23,7 +22,13 @@ from events.types.table import (
     ShoeReported,
     TableEvent,
 )
-from table_core.evidence.judge import CoupJudge, CoupMemory, EvidenceEvent, EvidenceFault
+from table_core.evidence.judge import (
+    CoupJudge,
+    CoupMemory,
+    EvidenceEvent,
+    EvidenceFault,
+    is_correlated,
+)
 from table_core.replay.commission_in_doubt import CommissionInDoubt
 from table_core.rules.commission_owed import (
     CommissionBook,
@@ -36,8 +41,6 @@ __all__ = ["JudgedCounts", "LogJudge", "RawSays"]
 
 RawSays = Callable[[ShoeEvent], bool | None]
 """Return whether a shoe event's raw bytes can mean its report; None without their profile."""
-
-_Payer = tuple[int, str | None]
 
 
 class JudgedCounts(NamedTuple):
@@ -60,30 +63,7 @@ class JudgedCounts(NamedTuple):
     known_faults: Mapping[str, int] = {}
 
 
-class _Packed(Struct, frozen=True, array_like=True):
-    memory: CoupMemory
-    accrued: tuple[tuple[int, str | None, int], ...]
-    by_seat: bool
-
-
-class _Open:
-    """A coup that is being judged.
-
-    Args:
-        judge: of its cards and settlements.
-        accrued: by payer, the commission that its events say it owes.
-        by_seat: an old build wrote them, which named seats alone.
-    """
-
-    def __init__(
-        self, judge: CoupJudge, accrued: dict[_Payer, int], *, by_seat: bool = False
-    ) -> None:
-        self.judge = judge
-        self.accrued = accrued
-        self.by_seat = by_seat
-
-
-_unpack: Final = msgspec.msgpack.Decoder(_Packed)
+_unpack: Final = msgspec.msgpack.Decoder(CoupMemory)
 _OPEN_COUPS: Final = 8
 
 
@@ -112,7 +92,7 @@ class LogJudge:
         self._raw_says = raw_says
         self._packed: MutableMapping[str, bytes] = {} if packed is None else packed
         self._whole = whole
-        self._open: dict[str, _Open] = {}
+        self._open: dict[str, CoupJudge] = {}
         self._commit: list[EvidenceEvent] = []
         self._book = CommissionBook()
         self._doubt = CommissionInDoubt()
@@ -140,7 +120,9 @@ class LogJudge:
         """
         if self._commit and self._commit[-1].envelope.cause != envelope.cause:
             self.finish()
-        self._commit.append(EvidenceEvent(position, envelope, event))
+        self._commit.append(record := EvidenceEvent(position, envelope, event))
+        if not is_correlated(record):
+            raise _fault(record, "it is correlated with another coup")
 
     def finish(self) -> None:
         """Judge the commit whose events were taken; also call it after the last event.
@@ -149,7 +131,7 @@ class LogJudge:
             EvidenceFault: an event does not follow from the record; `part` names its position.
         """
         commit, self._commit = self._commit, []
-        touched: dict[str, _Open] = {}
+        touched: dict[str, CoupJudge] = {}
         for record in commit:
             if isinstance(record.event, ShoeReported):
                 self._judge_report(record, record.event.source)
@@ -163,25 +145,22 @@ class LogJudge:
                 continue
             if coup not in touched:
                 touched[coup] = found
-                found.judge.prepare(commit)
+                found.prepare(commit)
             self._judge_coup(found, record)
         for each in touched.values():
             if commit:
                 self._require_fitting(each, commit[-1])
 
-    def _find(self, coup: str, record: EvidenceEvent) -> _Open | None:
+    def _find(self, coup: str, record: EvidenceEvent) -> CoupJudge | None:
         """Return a coup of any age; None where it began before the first event that was taken."""
         found = self._open.get(coup)
         if found is not None:
             return found
         stored = self._packed.get(coup)
         if stored is not None:
-            packed = _unpack.decode(stored)
-            owed = {(seat, patron): amount for seat, patron, amount in packed.accrued}
-            judge = CoupJudge(self._table, coup, self._rulebooks, packed.memory)
-            found = _Open(judge, owed, by_seat=packed.by_seat)
+            found = self._judge_of(coup, _unpack.decode(stored))
         elif isinstance(record.event, BettingOpened) or self._whole:
-            found = _Open(CoupJudge(self._table, coup, self._rulebooks), {})
+            found = self._judge_of(coup, CoupMemory())
         else:
             return None
         if len(self._open) >= _OPEN_COUPS:
@@ -189,11 +168,11 @@ class LogJudge:
         self._open[coup] = found
         return found
 
+    def _judge_of(self, coup: str, memory: CoupMemory) -> CoupJudge:
+        return CoupJudge(self._table, coup, self._rulebooks, memory, lenient=True)
+
     def _pack(self, coup: str) -> None:
-        gone = self._open.pop(coup)
-        owed = tuple((seat, patron, amount) for (seat, patron), amount in gone.accrued.items())
-        packed = _Packed(gone.judge.memory, owed, gone.by_seat)
-        self._packed[coup] = msgspec.msgpack.encode(packed)
+        self._packed[coup] = msgspec.msgpack.encode(self._open.pop(coup).memory)
 
     def _judge_report(self, record: EvidenceEvent, source: ShoeEvent) -> None:
         if not source.raw or self._raw_says is None:
@@ -207,17 +186,14 @@ class LogJudge:
             said = type(source.report).__struct_config__.tag
             raise _fault(record, f"the shoe's raw bytes {source.raw[:40]} say no such {said}")
 
-    def _judge_coup(self, found: _Open, record: EvidenceEvent) -> None:
-        event, judge = record.event, found.judge
+    def _judge_coup(self, judge: CoupJudge, record: EvidenceEvent) -> None:
+        event = record.event
         known = judge.coup
-        digest = known.rulebook_hash if known else getattr(event, "rulebook_hash", "")
-        if digest not in self._rulebooks or (
-            getattr(event, "rulebook_hash", digest) not in self._rulebooks
-        ):
-            self._not_judged += isinstance(event, CoupSettled)
-            judge.believe(event)
-            return
-        self._settlements += isinstance(event, CoupSettled)
+        digest = known.rulebook_hash if known else ""
+        if isinstance(event, CoupSettled):
+            at_hand = digest in self._rulebooks
+            self._settlements += at_hand
+            self._not_judged += not at_hand
         try:
             judge.take(record)
         except EvidenceFault as fault:
@@ -236,15 +212,6 @@ class LogJudge:
             self._book = fold_commission(self._book, event)
         except OurBug as error:
             raise _fault(record, str(error)) from error
-        found = self._find(event.coup, record) if event.coup else None
-        if found is None:
-            return
-        found.by_seat |= not event.currency
-        sign = 1 if isinstance(event, CommissionAccrued) else -1
-        if isinstance(event, CommissionAccrued | CommissionReversed):
-            for each in event.amounts:
-                payer = each.seat, each.patron
-                found.accrued[payer] = found.accrued.get(payer, 0) + sign * each.amount
 
     def _require_owed(
         self, record: EvidenceEvent, event: CommissionEvent, commit: list[EvidenceEvent]
@@ -268,26 +235,13 @@ class LogJudge:
         if list(due) != of_commit:
             raise _fault(record, "its settlement charges another commission")
 
-    def _require_fitting(self, found: _Open, last: EvidenceEvent) -> None:
+    def _require_fitting(self, judge: CoupJudge, last: EvidenceEvent) -> None:
+        coup = judge.coup
+        sure = self._whole and coup is not None and coup.id not in self._doubt.coups
         try:
-            found.judge.require_fitting()
+            judge.require_fitting(commission=sure)
         except EvidenceFault as fault:
             raise _fault(last, fault.reason) from fault
-        coup = found.judge.coup
-        if not self._whole or coup is None or coup.id in self._doubt.coups:
-            return
-        lines = (line for each in coup.settlements for line in each.lines)
-        due = _sums(((line.seat, line.patron, line.commission) for line in lines), found)
-        if due != _sums(((*payer, amount) for payer, amount in found.accrued.items()), found):
-            raise _fault(last, f"coup {coup.id}: its settlements charge another commission")
-
-
-def _sums(rows: Iterable[tuple[int, str | None, int]], found: _Open) -> dict[_Payer, int]:
-    sums: dict[_Payer, int] = {}
-    for seat, patron, amount in rows:
-        payer = seat, None if found.by_seat else patron
-        sums[payer] = sums.get(payer, 0) + amount
-    return {payer: amount for payer, amount in sums.items() if amount}
 
 
 def _fault(record: EvidenceEvent, reason: str) -> EvidenceFault:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from events.cards import Card, Hand
 from events.types.table import SeatDifference, Settlement, SettlementLine, Wager
+from events.types.wagers import AggregateCapped, CappedWager
 from table_core.rules.draw import DealError, Outcome, hand_due, judge_hands
 from table_core.rules.rulebook import INITIAL_PHASE, LAST_PHASE, Rulebook
 from table_core.rules.settlement import CapApplied, Result, settle_with_caps
@@ -18,6 +19,7 @@ from table_core.state.table import Coup
 
 __all__ = [
     "TAKEN_BACK",
+    "capped_event",
     "first_phase_revision",
     "hands_error",
     "in_dealing_order",
@@ -104,6 +106,20 @@ def next_settlement(
         paid=sum(line.paid for line in lines),
         commission=sum(line.commission for line in lines),
         difference=_differences(before.lines if before else (), lines) if late else (),
+    )
+
+
+def capped_event(settlement: Settlement, cut: CapApplied) -> AggregateCapped:
+    """Return the event that tells what an aggregate maximum cut from a settlement."""
+    return AggregateCapped(
+        coup=settlement.coup,
+        settlement_id=settlement.settlement_id,
+        maximum=cut.cap.maximum,
+        scope=cut.cap.scope,
+        wagers=tuple(
+            CappedWager(wager=wager, winnings=before, paid=after)
+            for wager, before, after in cut.shares
+        ),
     )
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 import time
 from base64 import b64decode, b64encode
 from collections.abc import Callable
@@ -15,11 +16,13 @@ from table_core.roads.columns import project_roads, read_results
 from tests.support.kept.stories import kept_stories
 from tests.support.log.logs import json_bytes
 from tests.support.machine.commands import here
-from tests.support.verifier.ours import agrees, as_json, paid_otherwise, random_coups
+from tests.support.verifier.ours import as_json, ours, paid_otherwise, random_coups, theirs
 from tests.support.verifier.second import (
     VERIFIER,
     answers,
     evidence_question,
+    forge_log,
+    forged_evidence,
     kept_evidence,
     mutated,
     node,
@@ -28,6 +31,7 @@ from tests.support.verifier.second import (
 )
 
 MUTATIONS, COUPS, SHOES, EVENTS = 20_000, 200_000, 2_000, 1_000_000
+LOGS = 200
 SECONDS = 60.0
 
 pytestmark = pytest.mark.soak(computes=True)
@@ -36,9 +40,42 @@ pytestmark = pytest.mark.soak(computes=True)
 def test_mutated_evidence_has_one_verdict(tmp_path: Path) -> None:
     random, kept = Random("soak/mutations"), kept_evidence()
     cases = [(mutated(random, one.data), one.key) for one in random.choices(kept, k=MUTATIONS)]
-    answered = answers([evidence_question(*case) for case in cases], tmp_path)
+    require_one_verdict(cases, tmp_path)
+
+
+def test_evidence_that_a_forger_signs_has_one_verdict(tmp_path: Path) -> None:
+    require_one_verdict(forged_evidence(Random("soak/forgeries"), MUTATIONS // 2)[0], tmp_path)
+
+
+def require_one_verdict(cases: list[tuple[bytes, str]], folder: Path) -> None:
+    answered = answers((evidence_question(*case) for case in cases), folder)
     for case, answer in zip(cases, answered, strict=True):
-        assert agrees(answer, *case), case[0].decode("utf-8", "replace")
+        assert theirs(answer) == ours(*case), case[0].decode("utf-8", "replace")
+
+
+def test_a_forged_log_is_refused_at_the_same_position(tmp_path: Path) -> None:
+    random, other = Random("soak/forged logs"), []
+    for number in range(LOGS):
+        folder = tmp_path / str(number)
+        log = unpacked_log(random.choice(whole_stories()), folder)
+        place, target = forge_log(random, log), folder / "log.jsonl"
+        assert here("log", "export", log, "-o", target).code == 0
+        (found,) = answers([{"ask": "log", "path": str(target), "keys": []}], tmp_path)
+        said = json.loads(here("log", "verify", log, "--json").out)
+        if [found[key] for key in ("ok", "first_bad")] != [
+            said[key] for key in ("ok", "first_bad")
+        ]:
+            other.append((place, found, said))
+        shutil.rmtree(folder)
+    assert other == []
+
+
+def whole_stories() -> list[Path]:
+    return [
+        story
+        for story in kept_stories()
+        if (story / "table.sqlite.xz").exists() and not (story / "archive").exists()
+    ]
 
 
 @pytest.mark.parametrize("name", rulebook_texts())
@@ -56,11 +93,9 @@ def test_shoes_have_the_same_roads(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "story", kept_stories(), ids=lambda story: f"{story.parts[-3]}-{story.name}"
+    "story", whole_stories(), ids=lambda story: f"{story.parts[-3]}-{story.name}"
 )
 def test_a_kept_log_is_judged_the_same(story: Path, tmp_path: Path) -> None:
-    if not (story / "table.sqlite.xz").exists() or (story / "archive").exists():
-        return
     log = unpacked_log(story, tmp_path / "log")
     target = log.with_name("log.jsonl")
     assert here("log", "export", log, "-o", target).code == 0

@@ -4,7 +4,8 @@
  */
 
 import { createHash, webcrypto } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { createReadStream, readFileSync } from "node:fs";
+import { createInterface } from "node:readline";
 
 import { deal, outcome, parseCard } from "../../../verifier/cards.js";
 import { isEvidence, verifyEvidence } from "../../../verifier/evidence.js";
@@ -59,7 +60,7 @@ const ANSWERS = {
   },
 };
 
-for (const line of readFileSync(process.argv[2], "utf8").split("\n")) {
+for await (const line of createInterface({ input: createReadStream(process.argv[2]) })) {
   if (!line) continue;
   const question = JSON.parse(line);
   console.log(JSON.stringify(await ANSWERS[question.ask](question)));

@@ -33,16 +33,6 @@ def theirs(answer: dict[str, Any]) -> tuple[int, str | None]:
     return answer["code"], answer.get("part")
 
 
-def agrees(answer: dict[str, Any], data: bytes, key: str) -> bool:
-    """Report whether both verifiers say the same of a file of evidence.
-
-    The second one also refuses a file from which a settlement's commission was left out; ours takes
-    payments of commission for whole when they are not, because one can be for several coups.
-    """
-    said, found = ours(data, key), theirs(answer)
-    return found == said or (said == (0, None) and found == (1, "events"))
-
-
 def as_json(value: object) -> Any:
     """Return a value as JSON has it."""
     return msgspec.json.decode(msgspec.json.encode(value))

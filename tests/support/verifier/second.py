@@ -33,6 +33,13 @@ _JUDGED = (
     "card_corrected",
     "card_dealt",
     "commission_accrued",
+    "commission_collected",
+    "commission_prepaid",
+    "commission_recovered",
+    "commission_refunded",
+    "commission_returned",
+    "commission_reversed",
+    "commission_uncollected",
     "coup_settled",
     "coup_voided",
     "deal_completed",
@@ -155,6 +162,13 @@ def forged(random: Random, file: dict[str, Any]) -> tuple[dict[str, Any], str]:
             break
     proved["stored"] = json_bytes(event).decode()
     return file, f"{event['type']}: {changed}"
+
+
+def forged_evidence(random: Random, count: int) -> tuple[list[tuple[bytes, str]], list[str]]:
+    """Draw so many forgeries of kept evidence, each with its forger's key; and say where."""
+    kept = [json.loads(one.data) for one in kept_evidence()]
+    made = [forged(random, random.choice(kept)) for _ in range(count)]
+    return [signed_anew(file) for file, _ in made], [place for _, place in made]
 
 
 def forge_log(random: Random, log: Path) -> str:
