@@ -182,7 +182,7 @@ KINDS: Final = {**REFUSED, "a little too long": "x" * 5_000}
 _TEXT: Final = re.compile(
     r'(?m)^(?!prefix|suffix|boot|cycle)[^#\n]*?(?<=[=\[,{] )"[^"\n]*(?="(?! =))'
 )
-EVERY: Final = [
+EVERY: Final[list[tuple[Callable[[Path], object], str, str, str]]] = [
     (reader, text[: place.end()], more, text[place.end() :])
     for reader, text in FILES
     for place in _TEXT.finditer(text)
