@@ -81,6 +81,12 @@ an alarm is acknowledged unless only its cause can clear it
     close
     shoe card_unreadable P1
     acknowledge_alarm alarm=unreadable_card -> refused stands_until_resolved
+a dealer calls a supervisor once, until somebody has come
+    in betting
+    call_supervisor reason="a chip fell"        -> alarms()=supervisor_called phase=betting
+    call_supervisor                             -> refused already_called
+    acknowledge_alarm alarm=supervisor_called   -> alarms()=none
+    call_supervisor                             -> alarms()=supervisor_called
 who answers for a coup is known
     in none
     assign_dealer dealer=d-17 supervisor=s-4 -> dealer=d-17 supervisor=s-4
