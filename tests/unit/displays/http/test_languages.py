@@ -102,7 +102,7 @@ RECORD = {
     language: json.loads(
         (ROOM / "static" / "words" / "record" / f"{language}.json").read_text("utf-8")
     )
-    for language in LANGUAGES.keys() - {DEFAULT_LANGUAGE}
+    for language in sorted(LANGUAGES.keys() - {DEFAULT_LANGUAGE})
 }
 _NOT_SAID = {"no card became known in it", Phase.NONE.value}
 """Texts of the modules of the record that are in no record."""
