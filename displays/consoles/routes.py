@@ -126,6 +126,7 @@ _PRINTED: Final = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestor
 _COMMANDS_BURST: Final = 30
 _COMMANDS_PER_S: Final = 10.0
 _NONCE_S: Final = 3600
+_FAILED: Final = 500
 _WHOLE: Final = re.compile(r"[0-9]{1,15}\Z")
 _NAME_MOST: Final = 64
 # Seconds after which the server forgets that a browser is a person's.
@@ -439,10 +440,13 @@ class ConsoleRoutes:
         if isinstance(asked, Response):
             return asked
         if self._printer is None:
-            return text_response("this server prints no coups", 404)
+            return text_or_page(self._pages, request, "this server prints no coups", 404)
         save = "save" in request.query_params
         language = self._pages.language(request)
-        return await printed_coup(self._desk, *asked, self._printer, language=language, save=save)
+        page = await printed_coup(self._desk, *asked, self._printer, language=language, save=save)
+        if page.status_code < _FAILED:
+            return page
+        return text_or_page(self._pages, request, bytes(page.body).decode(), page.status_code)
 
     def _asks_for_coup(self, request: Request) -> tuple[str, str] | Response:
         """Return the person and the coup, or why that person may not have it."""
@@ -450,9 +454,9 @@ class ConsoleRoutes:
         if person is None:
             return text_response("log in", 401)
         if not CONSOLE_PAGES["/replay"].roles & person.roles:
-            return text_response("this is not for your role", 403)
+            return text_or_page(self._pages, request, "this is not for your role", 403)
         if not self._commands.allows(person.name):
-            return text_response("too many commands", 429)
+            return text_or_page(self._pages, request, "too many commands", 429)
         return person.name, f"{request.path_params['shoe']}/{request.path_params['number']}"
 
     async def _command(self, request: Request) -> Response:
