@@ -48,6 +48,10 @@ def unshown(source: Source) -> Iterator[str]:
                 )
 
 
+_LIBRARY = "baccarat.library"
+"""The module that other programs import from."""
+
+
 def inexact_all(source: Source) -> Iterator[str]:
     """`__all__` names every public thing the module defines, and nothing else. (ruff sorts it.)"""
     if not source.is_product:
@@ -58,12 +62,12 @@ def inexact_all(source: Source) -> Iterator[str]:
         return
     defined = set(_defined(source.tree.body))
     public = {name for name in defined if not name.startswith("_")}
-    # A package's own file may pass on what its modules define.
-    passed_on = (
-        {name for _, module, name in source.imports() if module.startswith(source.module)}
-        if source.is_package
-        else set()
-    )
+    # A package's own file may pass on what its modules define, and the library what all define.
+    passed_on = {
+        name
+        for _, module, name in source.imports()
+        if source.module == _LIBRARY or (source.is_package and module.startswith(source.module))
+    }
     yield from (source.at(1, f"{n} is public and not in __all__") for n in public - set(listed))
     yield from (
         source.at(1, f"__all__ names {n}, which is not defined here")

@@ -9,6 +9,7 @@ from tests.house.sources import MAY_IMPORT, Source
 # Product modules that something outside the product calls.
 ENTRY_POINTS = {
     "baccarat.__main__": "python -m baccarat, and the console command through it",
+    "baccarat.library": "what other programs may import",
     "baccarat.processes.tether": "a script that every child process of ours begins as",
     "benchmarks.casino.command": "`baccarat sim casino`, by an entry point of pyproject.toml",
     "benchmarks.command": "`baccarat bench`, by an entry point of pyproject.toml",
