@@ -4,12 +4,14 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
+import structlog
 
 from benchmarks.instruments.postgres import Postgres, postgres_cluster
 from tests.support.brokers.brokers import BROKERS, Broker, running
@@ -40,16 +42,26 @@ def pytest_configure(config: pytest.Config) -> None:
     config.option.loadscopereorder = False
     # A thousand children would compile the product, each for itself, in 0.15 s.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    # How a command sets up this process's logs, no logger may keep.
+    structlog.configure = partial(_configure_uncached, structlog.configure)
     if SEED not in os.environ:  # `make late` has each process patch itself when it starts
         stack = ExitStack()
         stack.enter_context(warm_starts())
         config.add_cleanup(stack.close)
 
 
+def _configure_uncached(configure: Callable[..., None], **settings: Any) -> None:
+    configure(**settings | {"cache_logger_on_first_use": False})
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Start children as a test's marks and folder say; those of its fixtures, too."""
+    """Start children as a test's marks and folder say; those of its fixtures, too.
+
+    How the test's commands set up the process's logs is taken back.
+    """
     with ExitStack() as stack:
+        stack.callback(structlog.configure, **structlog.get_config())
         if item.get_closest_marker("cold_start"):
             stack.enter_context(cold_starts())
         if _UNIT in item.path.parents and not item.get_closest_marker("process"):

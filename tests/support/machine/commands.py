@@ -4,13 +4,9 @@ import io
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from functools import partial
 from typing import Any, Final, NamedTuple
-from unittest.mock import patch
-
-import structlog
 
 from baccarat.cli.main import main
 from tests.support.machine.processes import environment
@@ -42,27 +38,16 @@ class Done(NamedTuple):
 def here(*words: object, stdin: bytes = b"") -> Done:
     """Run the command in this process: the interpreter's start would be most of the time.
 
-    How it sets up the process's logs is taken back, for the tests that come after: so no logger
-    keeps it.
+    How it sets up the process's logs, `tests/conftest.py` takes back.
     """
-    out, err, before, logs = _stream(), _stream(), sys.stdin, structlog.get_config()
+    out, err, before = _stream(), _stream(), sys.stdin
     sys.stdin = _stream(stdin)
-    uncached = partial(_configure_uncached, structlog.configure)
     try:
-        with (
-            redirect_stdout(out),
-            redirect_stderr(err),
-            patch.object(structlog, "configure", uncached),
-        ):
+        with redirect_stdout(out), redirect_stderr(err):
             code = main(list(map(str, words)))
     finally:
         sys.stdin = before
-        structlog.configure(**logs)
     return Done(code, _text(out), _text(err))
-
-
-def _configure_uncached(configure: Callable[..., None], **settings: Any) -> None:
-    configure(**settings | {"cache_logger_on_first_use": False})
 
 
 def _stream(data: bytes = b"") -> io.TextIOWrapper:
