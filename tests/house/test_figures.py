@@ -27,7 +27,6 @@ message_forged|more than ten seconds late|table_core.trust.bus_guard.FRESH_S|10
 message_forged|Ten minutes after|table_core.trust.bus_guard.FORGERY_SHOWN_S|600
 clock_difference|two seconds|events.mqtt.presence.CLOCK_DIFFERENCE_SECONDS|2
 driver_not_trusted|Ten seconds after|events.mqtt.presence.STALE_SECONDS|10
-uplink_silent|for 90 seconds|property.hub.uplink_status.SILENT_S|90
 """
 _ROW: Final = re.compile(r"^(.+?)\|(.+)\|(.+)\|(.+)$", re.MULTILINE)
 
