@@ -21,6 +21,7 @@ from tests.unit.baccarat.site.test_metrics import ACK, LINK, STATE
 _DEPLOY = Path("deploy")
 _ALARMS = Path("docs/alarms")
 _PAGES = {page.stem: page for page in _ALARMS.glob("*/*.md") if page.name != "README.md"}
+_INDEXES = ("README.md", "metrics/README.md")
 _PARTS = ["Meaning", "Impact", "Diagnosis", "Mitigation", "Clears when"]
 _WORDS = json.loads(Path("displays/static/words/en.json").read_text("utf-8"))
 _METRIC = re.compile(r"\bbaccarat_[a-z_]+")
@@ -113,7 +114,7 @@ def test_every_alert_names_its_page() -> None:
     severity = dict(
         re.findall(r"- alert: (\w+)\n(?: +(?:expr|for): .+\n)+ +labels: .*: (\w+)", text)
     )
-    index = (_ALARMS / "metrics/README.md").read_text("utf-8")
+    index = "".join((_ALARMS / page).read_text("utf-8") for page in _INDEXES)
     for alert, _ in alerts:
         meaning = _PAGES[alert].read_text("utf-8").split("\n\n")[2]
         assert f"{alert}.md) | {severity[alert]} | {meaning.split('. ')[0].rstrip('.')} |" in index
