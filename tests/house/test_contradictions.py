@@ -41,9 +41,7 @@ FOLDERS: Final = tuple(
     f"docs/{name}"
     for name in ("integrate", "money", "reference", "security", "property", "develop")
 )
-_PROFILES: Final = {f"`limits.{key}_ms`" for key in ("partial", "silence")} | {
-    "`limits.data_bytes`"
-}
+_OTHERS: Final = {f"`limits.{key}`" for key in ("partial_ms", "silence_ms", "data_bytes", "js")}
 SUFFIXES: Final = {"_MS": 0.001, "_US": 0.000_001, "_NS": 0.000_000_001}
 
 
@@ -105,8 +103,8 @@ WORDS: Final = {
         ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
     )
 }
-BROKER: Final = {each.name: each.default for each in broker.params}
-STREAMS: Final = {each.name: each.default for each in streams.params}
+BROKER: Final[dict[str | None, Any]] = {each.name: each.default for each in broker.params}
+STREAMS: Final[dict[str | None, Any]] = {each.name: each.default for each in streams.params}
 # Wherever these words stand in a document, the number in them is this one.
 FACTS: Final[tuple[tuple[str, float], ...]] = (
     (r"(\w+) faults by name", len(FAULTS)),
