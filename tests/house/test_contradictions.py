@@ -20,7 +20,6 @@ from displays.live import SILENCE_SECONDS
 from events.log.vouching import SIGNING_INTERVAL_S
 from events.mqtt.presence import CLOCK_DIFFERENCE_SECONDS, STALE_SECONDS
 from property.archive.partition_consumer import _GAP_MOST_S
-from property.hub.uplink_status import SILENT_S
 from shoe_driver.profiles.catalogue import profile_names
 from simulators.faults.registry import FAULTS
 from table_core.process.consumer_health import ACK_OVERDUE_S, CONSUMERS_MOST
@@ -126,7 +125,6 @@ FACTS: Final[tuple[tuple[str, float], ...]] = (
     (r"more than (\w+) minutes of (?:unsigned )?settlements", SIGNING_INTERVAL_S / 60),
     (r"leaves up to (\w+) minutes of them", SIGNING_INTERVAL_S / 60),
     (r"after pauses of up to (\w+) minutes", _GAP_MOST_S / 60),
-    (r"(?:status for|reported within|no report for) (\d+) seconds", SILENT_S),
     (r"[Tt]ell the verifier with (\w+) options", 3),
 )
 
