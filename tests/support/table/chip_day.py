@@ -1,4 +1,4 @@
-"""A day at one table whose figures were worked by hand, as docs/money/drop-and-hold.md has it.
+"""A day at one table whose figures were worked by hand; docs/money/drop-and-hold.md has it too.
 
 AUD; 5 per cent of what Banker wagers win is kept back. Amounts below are dollars.
 
