@@ -21,6 +21,7 @@ from tests.support.table.coups import World
 from tests.support.table.money_game import BOOKS, Game, random_coup
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", BOOKS)
 def test_money_is_conserved_over_a_whole_shoe(name: str) -> None:
     game = Game(BOOKS[name](), seed=sum(map(ord, name)))
