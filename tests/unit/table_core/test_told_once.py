@@ -267,7 +267,6 @@ def test_a_void_coup_of_an_earlier_build_is_named_and_put_right() -> None:
     assert listed(kept)[COUP].troubles[-1] == "corrected after the void"
 
 
-@pytest.mark.sweep
 @pytest.mark.parametrize("name", BOOKS)
 def test_every_coup_of_a_random_game_is_told_alike_by_all(name: str) -> None:
     """State, replay, list and evidence agree on every coup, whatever was corrected and voided."""
