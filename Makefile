@@ -37,7 +37,7 @@ demo: $(STAMP) ## a whole table on this machine; ROUNDS=20 stops by itself; SEED
 	@exec $(BIN)/baccarat demo $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SEED),--seed $(SEED)) \
 	    $(if $(SPEED),--speed $(SPEED)) $(ARGS)
 
-quick: $(STAMP) ## lint, types and the tests that start no process; a minute or two
+quick: $(STAMP) ## lint, types and the tests that start no process and sweep nothing; a minute
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --quiet --check .
 	@$(BIN)/mypy & types=$$!; \
@@ -45,7 +45,7 @@ quick: $(STAMP) ## lint, types and the tests that start no process; a minute or 
 	    wait $$types && exit $${tests:-0}
 
 # pytest fails where this selects nothing, and tests/house where it selects little.
-PURE := -m "not soak and not process" tests/unit
+PURE := -m "not soak and not process and not sweep" tests/unit
 
 test: $(STAMP) ## the whole suite, against nats-server and mosquitto; ARGS="-k settle"
 	@$(NEED_PARTS)

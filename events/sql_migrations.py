@@ -1,22 +1,20 @@
 """Migrate a database by a folder of alembic's steps; check its server and its version.
 
-Alembic takes 0.15 s to import, so it is imported by the functions that use it.
+Alembic takes 0.15 s to import, so only what takes a step imports it. A version is the number in
+the name of its step's file: `versions/v0003_currency.py` makes version `0003`.
 """
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, String, column, inspect, select, table, text
 
 from events.errors import TableError
 
-if TYPE_CHECKING:
-    from alembic.config import Config
-    from alembic.script import ScriptDirectory
-
 __all__ = ["Migrations", "current_revision"]
 
+_VERSIONS: Final = "alembic_version"
 _OLDEST_POSTGRES: Final = 14
 # `to_jsonb` because the column is missing before version 15; a collation like C has no version.
 _DATABASE: Final = text(
@@ -65,8 +63,7 @@ class Migrations(NamedTuple):
             TableError: as `error`: a newer build has migrated it.
         """
         found = current_revision(connection, self.schema)
-        steps = self._steps().walk_revisions()
-        if found is not None and found not in {each.revision for each in steps}:
+        if found is not None and found not in self._known():
             raise self.error(
                 f"{shown} is at version {found}, which is newer than this build; it was left alone"
             )
@@ -96,8 +93,10 @@ class Migrations(NamedTuple):
     def upgrade(self, connection: Connection, to: str = "head") -> None:
         """Take the steps up to a version, in the connection's transaction."""
         from alembic import command  # noqa: PLC0415 - see the head
+        from alembic.config import Config  # noqa: PLC0415 - the same
 
-        config = self._config()
+        config = Config()
+        config.set_main_option("script_location", str(self.folder).replace("%", "%%"))
         config.attributes["connection"] = connection
         command.upgrade(config, to)
 
@@ -117,21 +116,13 @@ class Migrations(NamedTuple):
             )
 
     @property
-    def newest(self) -> str | None:
+    def newest(self) -> str:
         """This build's version."""
-        return self._steps().get_current_head()
+        return max(self._known())
 
-    def _steps(self) -> "ScriptDirectory":
-        from alembic.script import ScriptDirectory  # noqa: PLC0415 - see the head
-
-        return ScriptDirectory.from_config(self._config())
-
-    def _config(self) -> "Config":
-        from alembic.config import Config  # noqa: PLC0415 - see the head
-
-        config = Config()
-        config.set_main_option("script_location", str(self.folder).replace("%", "%%"))
-        return config
+    def _known(self) -> set[str]:
+        steps = self.folder.glob("versions/v*.py")
+        return {path.name.partition("_")[0].removeprefix("v") for path in steps}
 
 
 def current_revision(connection: Connection, schema: str | None = None) -> str | None:
@@ -141,10 +132,12 @@ def current_revision(connection: Connection, schema: str | None = None) -> str |
         connection: to the database.
         schema: of PostgreSQL, with the table of versions; None for the default one.
     """
-    from alembic.runtime.migration import MigrationContext  # noqa: PLC0415 - see the head
-
-    options = {"version_table_schema": schema}
-    return MigrationContext.configure(connection, opts=options).get_current_revision()
+    if not inspect(connection).has_table(_VERSIONS, schema):
+        return None
+    number = column("version_num", String)
+    return connection.execute(
+        select(number).select_from(table(_VERSIONS, number, schema=schema))
+    ).scalar_one_or_none()
 
 
 def _server_faults(connection: Connection) -> Iterator[str]:

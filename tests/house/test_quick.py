@@ -1,4 +1,4 @@
-"""What `make quick` runs: nearly all tests of every room, and none that starts a process."""
+"""What `make quick` runs: nearly all tests of every room, and none that takes long."""
 
 import ast
 import re
@@ -11,16 +11,17 @@ from tests.house.sources import MAY_IMPORT, ROOT
 
 _UNIT = ROOT / "tests/unit"
 _ROOMS = sorted(set(MAY_IMPORT) - {"benchmarks"})
+_LEFT_OUT = {"pytest.mark.process", "pytest.mark.sweep"}
 
 
 def _tests(room: str) -> Counter[bool]:
-    """How many tests of a room start no process, and how many do."""
+    """How many tests of a room are run, and how many are left out."""
     found: Counter[bool] = Counter()
     for path in (_UNIT / room).rglob("test_*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 marks = {ast.unparse(each) for each in node.decorator_list}
-                found["pytest.mark.process" in marks] += node.name.startswith("test_")
+                found[bool(marks & _LEFT_OUT)] += node.name.startswith("test_")
     return found
 
 
@@ -35,7 +36,7 @@ def test_it_checks_lint_format_and_types_and_runs_the_unit_tests() -> None:
     recipe = _recipe()
     for part in ("ruff check", "ruff format", "mypy", "wait $$types"):
         assert part in recipe
-    assert re.search(r'pytest .*-m "not soak and not process" tests/unit', recipe)
+    assert re.search(r'pytest .*-m "not soak and not process and not sweep" tests/unit', recipe)
 
 
 @pytest.mark.parametrize("room", _ROOMS)

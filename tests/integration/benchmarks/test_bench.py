@@ -250,8 +250,17 @@ def test_the_cages_figure_stands_beside_both_floors_and_cleans_up(postgres: Post
         assert left.fetchall() == []
 
 
+@pytest.fixture
+def few_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short ones are enough for the form of the figures."""
+    for name, number in (("_PASSES", 2), ("_PEER_PASSES", 1), ("_COUPS", 6)):
+        monkeypatch.setattr(bench_replay, name, number)
+
+
+@pytest.mark.usefixtures("few_passes")
 def test_the_figure_comes_as_a_line_with_its_floor(tmp_path: Path) -> None:
-    line, peer = lines_of("replay", "--events", "2000", "--data", tmp_path)
+    done = here("bench", "replay", "--events", "2000", "--data", tmp_path, "--json")
+    line, peer = documents(done)
     assert (line["name"], line["unit"], line["detail"]["events"]) == ("replay", "us", 2000.0)
     assert 0 < line["p50"] <= line["p99"]
     assert line["ratio_p50"] == pytest.approx(line["p50"] / line["floor_p50"], rel=0.05)
@@ -291,6 +300,7 @@ def test_a_log_without_a_shoe_cannot_be_made_long(tmp_path: Path) -> None:
         stretch(path, tmp_path / "long.sqlite", 10)
 
 
+@pytest.mark.usefixtures("few_passes")
 def test_floor_and_product_pass_over_the_same_events(tmp_path: Path) -> None:
     world = KeptWorld()
     world.ready()

@@ -171,7 +171,7 @@ async def test_a_cage_killed_again_and_again_books_everything_once(
 ) -> None:
     broker, ledger = pair
     log, rng = tmp_path / "table.sqlite", seeded()
-    play_log(log, seed=rng.randrange(1000), coups=60)
+    play_log(log, seed=rng.randrange(1000), coups=24)
     messages = messages_of(log)
     url = f"mqtt://{HOST}:{broker.port}/{TOPICS.site}/{TOPICS.table}"
     command = [sys.executable, "-m", "baccarat", "cage", "run", "--url", url, "--ledger", ledger]

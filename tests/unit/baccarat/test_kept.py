@@ -61,6 +61,7 @@ TOLD_WRONG = dict.fromkeys([f"money-{each}" for each in _TIMINGS], _PATRONS) | {
 }
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("story", kept_stories(), ids=lambda path: path.name)
 def test_this_build_says_what_the_build_of_its_time_said(story: Path, tmp_path: Path) -> None:
     wrong = TOLD_WRONG.get(story.name, ()) if story.parents[1].name == "0.1.0" else ()

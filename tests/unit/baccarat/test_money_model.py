@@ -18,6 +18,7 @@ LINES, HISTORIES = 200, 12
 LOGGED_LINES = 70
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("title", ROWS)
 def test_what_was_told_wrong_is_told_right(title: str, tmp_path: Path) -> None:
     row = ROWS[title]
@@ -30,6 +31,7 @@ def test_what_was_told_wrong_is_told_right(title: str, tmp_path: Path) -> None:
     assert bool(found) is (title in KNOWN), "\n".join(map(str, found))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("game", GAMES)
 @pytest.mark.parametrize("seed", range(HISTORIES))
 def test_a_random_history_comes_out_as_the_model_says(game: str, seed: int) -> None:

@@ -46,6 +46,7 @@ def assert_true(played: Played) -> None:
     assert played.draws == played.drawn
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("speed", [1.0, 6.0])
 @pytest.mark.parametrize("way", WAYS, ids="+".join)
 @pytest.mark.parametrize(("profile", "disclosure"), GAMES)

@@ -37,6 +37,7 @@ def found(data: bytes) -> tuple[dict[str, object] | None, bool]:
     return told, best.sure
 
 
+@pytest.mark.sweep
 def test_what_is_learned_of_made_up_devices() -> None:
     right, certain, wrong = 0, 0, []
     for number in range(DEVICES):

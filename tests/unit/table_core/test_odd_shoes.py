@@ -37,6 +37,7 @@ def check_audits(odd: OddShoes) -> None:
         assert audit.carried == odd.carried[audit.shoe], odd.ways
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("policy", ["carry", "burn", "void"])
 @settings(max_examples=12, deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from([4, 4, 8]))

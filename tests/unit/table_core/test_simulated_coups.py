@@ -17,6 +17,7 @@ COUPS = 400
 ERRORS = 5  # standard errors; by chance alone less than one in a million counts is further off
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", shipped_ids())
 def test_wagers_pay_by_the_rules_and_each_category_comes_as_often_as_it_should(name: str) -> None:
     seed = f"unit/{name}"

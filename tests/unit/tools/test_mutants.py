@@ -125,6 +125,7 @@ def test_only_tests_that_run_the_line_are_tried_and_all_where_it_runs_first() ->
     assert first.those_that_run(mutant) == ["two", "one"]
 
 
+@pytest.mark.sweep
 def test_each_survivor_that_is_listed_is_a_mutant_and_has_its_reason() -> None:
     listed = listed_survivors((ROOT / "tests/mutation/survivors.toml").read_text())
     files = {path for path, *_ in listed}

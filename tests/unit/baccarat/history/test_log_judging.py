@@ -26,6 +26,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> list[Base]:
     return bases(tmp_path_factory.mktemp("bases"))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("seed", range(len(FORGERIES) * 2))
 def test_a_forgery_is_refused_or_named(whole: list[Base], tmp_path: Path, seed: int) -> None:
     base = whole[seed % len(whole)]

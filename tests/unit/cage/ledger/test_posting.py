@@ -1,7 +1,5 @@
-"""Postings: balanced whatever happens, and the table's own figures."""
+"""Postings by hand: balanced, and refused where they do not come out."""
 
-import random
-from collections import Counter
 from typing import Any
 
 import pytest
@@ -33,55 +31,12 @@ from events.types.table import (
     WagersWithdrawn,
 )
 from tests.support.cage.ledgers import MemoryLedger
-from tests.support.table.money_game import BOOKS, Game, random_coup
 from tests.support.table.settlements import settlement
 
 COUP = "20261127-01/1"
 
 
-def _game(seed: int, book: str, coups: int) -> Game:
-    rng, game = random.Random(seed), Game(BOOKS[book](), seed)
-    for _ in range(coups):
-        game.play(random_coup(rng))
-    return game
-
-
-@pytest.mark.parametrize("book", ["au-commission", "per_coup", "prepaid pairs", "per_shoe"])
-def test_commission_stands_in_the_ledger_as_in_the_tables_own_book(book: str) -> None:
-    state = (game := _game(7, book, 60)).world.state
-    ledger = MemoryLedger()
-    ledger.hear(game.world.log)
-    own = state.commission
-    assert own.accrued > 0
-    assert -ledger.total("commission") == own.accrued - own.reversed_
-    assert -ledger.total("win", "commission") == state.totals.house
-    used = {posting.account for entry in ledger.entries for posting in entry.postings}
-    assert used <= set(ACCOUNTS)
-    for account in ("outstanding", "uncollected"):
-        assert ledger.total(account) == sum(each.amount for each in getattr(own, account))
-    assert (ledger.total("collected"), ledger.total("recovered")) == (own.collected, own.recovered)
-
-
-def test_a_corrected_table_has_the_books_of_one_that_was_right_at_once() -> None:
-    """Only what stands counts: the sums without any reversed settlement are the same."""
-    game = _game(11, "nz-scale-one", 40)
-    ledger = MemoryLedger()
-    ledger.hear(game.world.log)
-    back = {entry.reverses for entry in ledger.entries if entry.reverses}
-    assert back
-    standing: Counter[tuple[str, int, str]] = Counter()
-    everything: Counter[tuple[str, int, str]] = Counter()
-    for entry in ledger.entries:
-        if entry.kind not in {"coup_settled", "reversal"}:
-            continue
-        for posting in entry.postings:
-            key = (posting.account, posting.seat, posting.bet)
-            everything[key] += posting.amount
-            if entry.kind == "coup_settled" and entry.ref not in back:
-                standing[key] += posting.amount
-    assert {k: v for k, v in everything.items() if v} == {k: v for k, v in standing.items() if v}
-
-
+# An account of the ledger, and where the auditor has it: both of a coup, a seat and a patron.
 # ---- by hand ----
 
 

@@ -133,6 +133,7 @@ def _open_or_refuse(path: Path) -> list[bytes] | None:
     return None
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("damage", [_cut, _flip, _zero_page, _garbage_page])
 def test_a_damaged_file_is_refused_or_holds_every_event(
     tmp_path: Path, damage: Callable[[bytes, random.Random], bytes]

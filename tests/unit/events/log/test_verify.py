@@ -101,6 +101,7 @@ def test_a_log_is_verified_beside_its_writer_again_and_again(path: Path) -> None
         assert log.position == 19
 
 
+@pytest.mark.sweep
 def test_every_change_of_one_stored_byte_is_found_at_its_position(tmp_path: Path) -> None:
     path = made(tmp_path, 2)
     data = bytearray(path.read_bytes())
@@ -121,6 +122,7 @@ def test_every_change_of_one_stored_byte_is_found_at_its_position(tmp_path: Path
     assert verify(path).ok
 
 
+@pytest.mark.sweep
 def test_a_change_of_any_byte_of_the_file_is_found_or_changes_nothing(path: Path) -> None:
     whole = verify(path)
     data = path.read_bytes()
@@ -286,6 +288,7 @@ def test_a_perfect_rewrite_is_found_at_its_first_position(
     assert (alone.ok, alone.first_bad) == (False, 1)  # one checkpoint tells that, not where
 
 
+@pytest.mark.sweep
 def test_every_change_of_one_byte_is_found_though_the_chain_is_made_anew(tmp_path: Path) -> None:
     path = tmp_path / "log"
     notes = b"".join(honest(path, NAMES[:2]))
@@ -327,6 +330,7 @@ def test_every_change_of_one_byte_of_the_kept_file_is_found(tmp_path: Path) -> N
             assert not held_against(tmp_path / "log", changed).ok, at
 
 
+@pytest.mark.sweep
 def test_a_change_of_any_byte_of_a_signed_file_is_found_or_changes_nothing(tmp_path: Path) -> None:
     path = played(tmp_path / "table.sqlite", coups=1)
     public = frozenset({evidence.KEY.verifier})

@@ -68,6 +68,7 @@ def test_a_long_log_goes_on_over_copies_too_many() -> None:
     assert any(b"too_many_copies" in event.message for event in made.events)
 
 
+@pytest.mark.sweep
 def test_each_message_is_what_the_schemas_say() -> None:
     event = Draft202012Validator(bundle() | {"$ref": "#/$defs/event"})
     state = Draft202012Validator(bundle() | {"$ref": "#/$defs/state"})

@@ -50,6 +50,7 @@ def is_safe(reports: list[AnyReport]) -> bool:
     ]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("copy", range(COPIES))
 def test_every_pair_of_flips_is_found_or_changes_nothing(copy: int) -> None:
     conflicts = 0
@@ -69,6 +70,7 @@ def test_the_same_bit_of_target_and_card_passes_the_check_and_is_a_conflict(copy
         assert len(conflict.bodies) > 1
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("flips", [3, 4, 6])
 def test_more_flips_are_found_too(flips: int) -> None:
     whims = random.Random(SEED)

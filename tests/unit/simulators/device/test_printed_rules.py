@@ -86,6 +86,7 @@ def test_the_initial_deal_goes_player_banker_player_banker() -> None:
     ]
 
 
+@pytest.mark.sweep
 def test_all_deals_of_eight_decks_come_out_as_the_known_counts() -> None:
     """Every ordered deal of six cards from 416, by points: 32 of each of 1-9, 128 worth nothing.
 

@@ -232,6 +232,7 @@ CANNOT = {
 # ---- what every fault keeps to ----
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("disclosure", DISCLOSURES)
 @pytest.mark.parametrize("fault", COUP_FAULTS)
 def test_a_seed_gives_the_same_bytes_and_the_cards_fall_as_they_are_told(

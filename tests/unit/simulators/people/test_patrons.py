@@ -109,6 +109,7 @@ def _without_tie(rules: Rulebook) -> Rulebook:
     return replace(rules, options=Options(tie_is_main=False, side_bet_first=False))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("alter", [lambda rules: rules, _narrow, _supported, _without_tie])
 @pytest.mark.parametrize("rulebook", shipped_ids())
 def test_no_table_refuses_any_of_it(rulebook: str, alter: Callable[[Rulebook], Rulebook]) -> None:

@@ -47,6 +47,7 @@ def play(seed: int, folder: Path, faults: tuple[str, ...] = ALL, coups: int = CO
         made.close()
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("first", range(0, 16, 8))
 def test_nothing_breaks_whatever_goes_wrong(first: int, tmp_path: Path) -> None:
     for seed in range(first, first + 8):
@@ -55,6 +56,7 @@ def test_nothing_breaks_whatever_goes_wrong(first: int, tmp_path: Path) -> None:
         assert report.coups == COUPS
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("kind", ["bus_", "kill_", "power_", "log_", "journal_"])
 def test_a_layer_alone_goes_wrong_often_and_nothing_breaks(kind: str, tmp_path: Path) -> None:
     faults = tuple(name for name in WORLD_FAULTS if name.startswith(kind))
@@ -63,6 +65,7 @@ def test_a_layer_alone_goes_wrong_often_and_nothing_breaks(kind: str, tmp_path: 
     assert {name for report in reports for name in report.faults} & set(faults)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("names", "seeds"),
     [
@@ -91,6 +94,7 @@ def test_what_is_only_late_is_neither_lost_nor_doubled_nor_misaligned(
     assert came[names] or (came.keys() == LATE_FAULTS.keys() and profiles == PROFILES)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("first", [0])
 def test_what_is_late_hides_nothing_that_goes_wrong(first: int, tmp_path: Path) -> None:
     for seed in range(first, first + 4):

@@ -54,6 +54,7 @@ def table_on(log: EventLog) -> Table:
     return Table(log, TOPICS, rulebook, FakeClock(), roles=ROLES, library=library)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", ["pairs first", "per_shoe"])
 def test_every_coup_is_recalled_as_it_stands_now(name: str, log: EventLog) -> None:
     game, rng = Game(BOOKS[name](), seed=5), random.Random(f"recall/{name}")

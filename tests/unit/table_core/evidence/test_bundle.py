@@ -119,6 +119,7 @@ def test_from_the_first_event_to_the_end_nothing_is_left_out(data: bytes) -> Non
     assert types.count("shoe_reported") == 5
 
 
+@pytest.mark.sweep
 def test_every_change_of_one_byte_is_found_and_named(data: bytes) -> None:
     rng = random.Random(6962)
     parts: dict[str | None, int] = {}

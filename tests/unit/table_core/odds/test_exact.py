@@ -196,11 +196,13 @@ SMALL_SHOES = [
 ]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("faces", SMALL_SHOES, ids=" ".join)
 def test_a_small_shoe_has_the_odds_of_all_its_deals_played(faces: dict[str, int]) -> None:
     _check_by_playing({Card(face): copies for face, copies in faces.items()})
 
 
+@pytest.mark.sweep
 @settings(max_examples=10, deadline=None)
 @given(st.dictionaries(st.sampled_from(Card), st.integers(0, 8), min_size=3, max_size=4))
 def test_any_small_shoe_has_the_odds_of_all_its_deals_played(shoe: dict[Card, int]) -> None:
@@ -306,6 +308,7 @@ POOLS = [
 ]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("pool", POOLS, ids=lambda pool: f"{len(pool)} faces")
 def test_no_judge_tells_a_deal_from_the_one_that_stands_for_its_class(pool: list[Card]) -> None:
     seed = 1106

@@ -10,6 +10,7 @@ from table_core.rules.rulebook_file import full_shoe
 from tests.tools.reference import full_shoe_rows
 
 
+@pytest.mark.sweep
 def test_the_kept_rows_are_those_that_are_counted() -> None:
     assert FULL_SHOES.strip() == full_shoe_rows()
 

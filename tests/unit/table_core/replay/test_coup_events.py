@@ -49,6 +49,7 @@ def assert_every_cut(log: Sequence[TableEvent], end: TableState) -> None:
         assert fold_all(fold_all(TableState(), log[:cut]), log[cut:]) == end
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", BOOKS)
 def test_a_fold_can_be_cut_anywhere_in_every_rulebook(name: str) -> None:
     seed = f"replay {name}"

@@ -88,6 +88,7 @@ def test_there_are_thousands_of_changes_and_some_of_every_key() -> None:
     }
 
 
+@pytest.mark.sweep
 def test_a_drawn_change_is_refused_or_changes_what_the_table_says() -> None:
     assert objections(seeded().sample(EVERY, SAMPLE)) == []
 
@@ -126,6 +127,7 @@ def bad_files(rng: random.Random, most: int) -> Iterator[tuple[str, list[Mutant]
         yield name, list(one_a_section.values())
 
 
+@pytest.mark.sweep
 def test_every_fault_of_a_bad_file_is_told_in_one_run_a_line_each() -> None:
     for name, chosen in bad_files(seeded(), BAD_FILES):
         text = together(FILES[name], *chosen)

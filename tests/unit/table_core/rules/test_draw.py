@@ -250,6 +250,7 @@ def all_deals() -> dict[tuple[int, int, int, int], tuple[int, Outcome]]:
 AllDeals = dict[tuple[int, int, int, int], tuple[int, Outcome]]
 
 
+@pytest.mark.sweep
 def test_all_ordered_six_card_deals_of_eight_decks_come_out_exactly(all_deals: AllDeals) -> None:
     counted: Counter[Winner] = Counter()
     for weight, judged in all_deals.values():
