@@ -12,9 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from events.cards import Card, Hand
-from events.commands.cards import CorrectCard
-from events.commands.coup import VoidCoup
 from events.commands.wagers import WithdrawWager
 from events.types.table import CoupSettled, CoupVoided, TableEvent, WagersWithdrawn
 from table_core.decide.decision import DecisionContext
@@ -99,29 +96,6 @@ def test_every_wager_is_settled_in_exactly_one_of_the_two_phases(name: str) -> N
         assert all(game.rulebook.phase_of(bets[wager]) == phase for wager, phase in taken)
         phases |= {phase for _, phase in taken}
     assert phases == {1, 2}
-
-
-def test_prepaid_commission_is_taken_once_when_its_phase_is_settled_again() -> None:
-    world = World(DecisionContext(table="t1", rulebook=BOOKS["prepaid pairs"]()))
-    auditor = Auditor(world.context.rulebook)
-    world.ready()
-    world.open()
-    world.bet((1, "player_pair", 100), (1, "banker", 1000))  # lays 55 + 50
-    world.close()
-    world.deal("9S", "8D", "9D", "KC")
-    assert world.state.commission.collected == 55
-    for number, face in enumerate((Card.S9, Card.HK, Card.H9)):
-        correct = CorrectCard(
-            transaction=f"c-{number}", hand=Hand.PLAYER, number=2, face=face, reason="misread"
-        )
-        world.must(correct)
-    assert world.state.commission.collected == 55
-    assert [each.amount for each in world.state.commission.laid] == [50]
-    world.must(VoidCoup(transaction="v", reason="misdeal"))
-    assert world.state.commission.laid == ()
-    auditor.hear(world.log)
-    auditor.check(world.state)
-    assert auditor.tray == -(11 * 100 - 55)
 
 
 # ---- the auditor itself ----

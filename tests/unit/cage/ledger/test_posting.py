@@ -5,8 +5,6 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from cage.ledger.entries import ACCOUNTS, Posting, PostingState
@@ -48,57 +46,7 @@ def _game(seed: int, book: str, coups: int) -> Game:
     return game
 
 
-def _minus(*counters: Counter[int]) -> Counter[int]:
-    seats: Counter[int] = Counter()
-    for counter in counters:
-        seats.subtract(counter)
-    return Counter({seat: amount for seat, amount in seats.items() if amount})
-
-
 # An account of the ledger, and where the auditor has it: both of a coup, a seat and a patron.
-_HELD = {
-    "outstanding": "owed",
-    "uncollected": "given_up",
-    "collected": "collected_",
-    "recovered": "recovered_",
-    "refundable": "to_refund",
-}
-
-
-@pytest.mark.parametrize("book", sorted(BOOKS))
-@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
-@given(seed=st.integers(0, 2**32))
-def test_the_ledger_holds_the_chips_where_the_auditor_counts_them(book: str, seed: int) -> None:
-    """Corrections, voids, tokens and every timing of commission among them."""
-    game = _game(seed, book, 8)
-    auditor, ledger = game.auditor, MemoryLedger()
-    ledger.hear(game.world.log)
-    assert ledger.by_seat("seat", "tokes", "collected", "recovered") == _minus(auditor.purse)
-    for account, held in _HELD.items():
-        assert ledger.by_debt(account) == +getattr(auditor, held)
-    assert ledger.by_seat("laid") == _minus(auditor.circle)
-    assert ledger.by_seat("pool", "promo_laid") == Counter()  # no coup is in progress
-    assert -ledger.total("win", "commission") == auditor.won.total()
-    assert -ledger.total("commission") == game.world.state.totals.commission
-    kept = ledger.total("outstanding", "uncollected", "collected", "recovered")
-    assert kept == -ledger.total("commission")
-    used = {posting.account for entry in ledger.entries for posting in entry.postings}
-    assert used <= set(ACCOUNTS)
-
-
-@pytest.mark.parametrize("book", ["au-commission", "per_coup", "prepaid pairs", "per_shoe"])
-def test_commission_stands_in_the_ledger_as_in_the_tables_own_book(book: str) -> None:
-    state = (game := _game(7, book, 60)).world.state
-    ledger = MemoryLedger()
-    ledger.hear(game.world.log)
-    own = state.commission
-    assert own.accrued > 0
-    assert -ledger.total("commission") == own.accrued - own.reversed_
-    for account in ("outstanding", "uncollected"):
-        assert ledger.total(account) == sum(each.amount for each in getattr(own, account))
-    assert (ledger.total("collected"), ledger.total("recovered")) == (own.collected, own.recovered)
-
-
 def test_a_corrected_table_has_the_books_of_one_that_was_right_at_once() -> None:
     """Only what stands counts: the sums without any reversed settlement are the same."""
     game = _game(11, "nz-scale-one", 40)
