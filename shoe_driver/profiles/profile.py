@@ -409,7 +409,8 @@ def _profile_faults(profile: Profile) -> Iterator[str]:
 
 
 # Of a device's words, which alarms and screens show.
-_NAME: Final = TextLengths(64)
+_ID_MOST: Final = 64
+_NAME: Final = TextLengths(_ID_MOST)
 _WORDS: Final = TextLengths(500)
 
 # Building the codes finds anything else that is wrong with a code table.

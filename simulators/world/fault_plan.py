@@ -29,7 +29,15 @@ _MORTAL: Final = ("cage", "driver", "table")
 AT_ONCE: Final = (
     *("bus_disconnect", "bus_wipe", "kill_display", "power_cut"),
     *(SNAPSHOT_LOST, SNAPSHOT_OLD, SNAPSHOT_TORN),
-    *("late_bus", "late_line", "late_cage", "late_display", "late_driver", "late_table"),
+    *(
+        "late_adapter",
+        "late_bus",
+        "late_line",
+        "late_cage",
+        "late_display",
+        "late_driver",
+        "late_table",
+    ),
 )
 """Faults that the world causes itself, between two steps."""
 
@@ -57,6 +65,7 @@ WORLD_FAULTS: Final[dict[str, str]] = {
 """Name to meaning."""
 
 LATE_FAULTS: Final[dict[str, str]] = {
+    "late_adapter": "the shoe's bytes come in two reads, up to five seconds late; frames are cut",
     "late_bus": "messages to somebody come up to five seconds late, all of them, in order",
     "late_cage": "the cage stands still for up to five seconds",
     "late_display": "the display stands still for up to five seconds",

@@ -8,6 +8,7 @@ set.
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -368,6 +369,13 @@ class World:
         if what == "late_line":
             self._port.hold()
             self._late.begin(self._port.release)
+        elif what == "late_adapter":
+            # Nothing but time tells the halves of two lines of text from one line.
+            lines = self._profile[1].wire.framer.kind == "line"
+            share = self._rng.random()
+            self._port.hold()
+            midway = partial(self._port.pass_on, share, whole_lines=lines)
+            self._late.begin(self._port.release, midway)
         elif what == "late_bus":
             seat = self._rng.choice([*self._seats, self._desk_seat])
             if seat.process is not None:

@@ -17,8 +17,7 @@ from benchmarks.instruments.postgres import Postgres
 from tests.support.money_model.compare import Difference
 from tests.support.money_model.driver import GAMES, play
 from tests.support.money_model.records import check_records, logged
-from tests.support.money_model.rows import known_kinds, left_out
-from tests.support.money_model.shorten import kind_of, shortest
+from tests.support.money_model.shorten import shortest
 
 LINES = 250  # of a history; of three lines two are commands, and the third a report of the shoe
 HISTORIES = 1_500  # of a game: 1.5 million lines
@@ -31,7 +30,7 @@ PROCESSES = 2
 def differs(game: str, seed: int, _: str) -> str:
     """Play a history; the shortest that differs likewise, as text, where it does."""
     try:
-        play(seed, game, LINES, left_out())
+        play(seed, game, LINES)
     except Difference as found:
         return f"seed {seed}: {shortest(found, game)}"
     return ""
@@ -39,10 +38,10 @@ def differs(game: str, seed: int, _: str) -> str:
 
 def differs_on_record(game: str, seed: int, ledger: str) -> str:
     """Play a history on a log, booked in that ledger; what is told of it otherwise, as text."""
-    lines = play(seed, game, LOGGED_LINES, left_out()).steps.lines
+    lines = play(seed, game, LOGGED_LINES).steps.lines
     with TemporaryDirectory() as folder:
         found = check_records(logged(lines, game, Path(folder)), Path(folder), ledger)
-    return "\n".join(f"seed {seed}: {each}" for each in found if kind_of(each) not in known_kinds())
+    return "\n".join(f"seed {seed}: {each}" for each in found)
 
 
 @pytest.mark.soak(computes=True)

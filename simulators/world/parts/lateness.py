@@ -33,15 +33,21 @@ class Lateness:
         """The moment when the next delay ends, microseconds."""
         return self._ends[0][0] if self._ends else FOREVER_US
 
-    def begin(self, end: Callable[[], None]) -> None:
+    def begin(self, end: Callable[[], None], midway: Callable[[], None] | None = None) -> None:
         """Begin a delay of up to five seconds.
 
         Args:
             end: called when it is over.
+            midway: called at some moment before, if at all.
         """
-        self._begun += 1
         lasts_us = self._rng.choice((self._rng.randint(0, LATE_MOST_US), LATE_MOST_US))
-        heappush(self._ends, (self._clock.now_us + lasts_us, self._begun, end))
+        if midway is not None:
+            self._call_in(self._rng.randint(0, lasts_us), midway)
+        self._call_in(lasts_us, end)
+
+    def _call_in(self, wait_us: int, call: Callable[[], None]) -> None:
+        self._begun += 1
+        heappush(self._ends, (self._clock.now_us + wait_us, self._begun, call))
 
     def pass_by(self) -> None:
         """End the delays whose time has come."""

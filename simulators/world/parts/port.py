@@ -61,6 +61,21 @@ class WorldPort:
         """Hold the line: bytes sent from now on wait."""
         self._held = self._held or b""
 
+    def pass_on(self, share: float, *, whole_lines: bool) -> None:
+        """Deliver the first part of what waits; the rest waits on.
+
+        Args:
+            share: of the bytes.
+            whole_lines: up to the end of a line.
+        """
+        held = self._held or b""
+        count = int(len(held) * share)
+        if whole_lines:
+            count = max(held.rfind(end, 0, count) for end in (b"\r", b"\n")) + 1
+        self._held = None
+        self.write(held[:count])
+        self._held = held[count:]
+
     def release(self) -> None:
         """Deliver everything that waits, all at once."""
         held, self._held = self._held, None

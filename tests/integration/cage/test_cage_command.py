@@ -8,7 +8,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,7 +17,7 @@ from msgspec.structs import replace
 from benchmarks.ledger import settled_coup
 from cage.ledger.database import parse_ledger_url
 from cage.ledger.store import LedgerStore
-from events.types.table import CoupSettled, CoupVoided, SeatDifference, TableEvent
+from events.types.table import CoupSettled, SeatDifference, TableEvent
 from table_core.odds.exact import exact_odds
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.rules.rulebook_file import full_shoe
@@ -131,29 +130,17 @@ def test_exports_and_statements_hold_every_posting(played: list[TableEvent], led
     assert cage("export", "--ledger", ledger).code == 2
 
 
-def test_a_report_of_a_shoe_says_what_it_came_to(played: list[TableEvent], ledger: str) -> None:
-    in_force = standing(played)
+def test_a_report_of_a_shoe_says_what_the_odds_keep(played: list[TableEvent], ledger: str) -> None:
     rulebook = load_rulebook("au-commission")
     edges = {bet: row.edge for bet, row in exact_odds(rulebook, full_shoe(rulebook.decks)).items()}
-    handle, theoretical, house = 0, Fraction(0), 0
-    for event in in_force.values():
-        for line in event.settlement.lines:
-            if line.kind != "promo" and line.result != "void":
-                handle += line.stake
-                theoretical += line.stake * edges[line.bet]
-        house += event.settlement.staked - event.settlement.paid
-    reports = lines("report", "--ledger", ledger)
-    settled = {e.settlement.coup for e in in_force.values() if e.settlement.phase == 2}
-    assert sum(each["handle"] for each in reports) == handle
-    assert sum(each["house"] for each in reports) == house
-    (report,) = reports  # 25 coups are one shoe
-    assert report["key"] == "20261127-01"
-    assert report["theoretical"] == round(theoretical)
-    voids = {event.coup for event in played if isinstance(event, CoupVoided)}
-    assert report["voids"] == len(voids)
-    assert len(settled - voids) <= report["coups"] <= len(settled)
-    kept = [report[name] for name in ("collected", "outstanding", "uncollected", "recovered")]
-    assert report["accrued"] - report["reversed_"] == sum(kept)
+    theoretical = sum(
+        line.stake * edges[line.bet]
+        for event in standing(played).values()
+        for line in event.settlement.lines
+        if line.kind != "promo" and line.result != "void"
+    )
+    (report,) = lines("report", "--ledger", ledger)  # 25 coups are one shoe
+    assert (report["key"], report["theoretical"]) == ("20261127-01", round(theoretical))
 
 
 def test_reconcile_agrees_and_then_names_what_is_missing(

@@ -75,11 +75,10 @@ class Comparison:
 
     Args:
         steps: plays the history.
-        known: kinds of differences that are known, and are passed over.
     """
 
-    def __init__(self, steps: Steps, known: frozenset[str] = frozenset()) -> None:
-        self.steps, self.known = steps, known
+    def __init__(self, steps: Steps) -> None:
+        self.steps = steps
         self.ledger = MemoryLedger()
         self._heard = self._booked = 0
         self._accounts: Counter[tuple[str, int]] = Counter()
@@ -126,7 +125,7 @@ class Comparison:
         return Difference(what, told, right, self.steps.lines)
 
     def _same(self, what: str, told: object, right: object, *, ok: bool | None = None) -> None:
-        if not (told == right if ok is None else ok) and what not in self.known:
+        if not (told == right if ok is None else ok):
             raise self._found(what, told, right)
 
     def _hear(self, events: Iterable[TableEvent]) -> dict[tuple[str, int], Settlement]:

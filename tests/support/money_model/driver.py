@@ -7,7 +7,7 @@ from typing import Final
 
 from tests.support.cage.books import source
 from tests.support.money_model.compare import Comparison
-from tests.support.money_model.model import OVER, Model, ModelCoup
+from tests.support.money_model.model import Model, ModelCoup
 from tests.support.money_model.rulebook import MARKED
 from tests.support.money_model.rules import due
 from tests.support.money_model.steps import NOBODY, Steps
@@ -155,18 +155,14 @@ class Driver:
     Args:
         seed: of everything.
         game: its name among `GAMES`.
-        without: kinds of steps that are not to come; see `known`.
     """
 
-    def __init__(self, seed: int, game: str, without: frozenset[str] = frozenset()) -> None:
+    def __init__(self, seed: int, game: str) -> None:
         self.rng = random.Random(f"money/{seed}")
         self.game = game
         self.steps = Steps(texts(game))
         marked = {name for name, book in self.steps.models.items() if book.timing in MARKED}
         self.names = [name for name in GAMES[game] for _ in range(3 if name in marked else 1)]
-        if "pairs" in without:
-            self.names = [name for name in self.names if not name.endswith("-pairs")]
-        self.without = without
         self.name = self.rng.choice(self.names)
         self.faces = [
             rank + suit
@@ -284,7 +280,7 @@ class Driver:
         place = _PLACES[len(coup.cards)] if hidden else due(coup.hand("P"), coup.hand("B"))
         if place is None:
             return "void"
-        if coup.cards and rng.random() < 0.02 and "void" not in self.without:
+        if coup.cards and rng.random() < 0.02:
             return f"mark {rng.choice(list(coup.cards))}"
         return f"{place} {'?' if self._hide(coup) else self._face()}"
 
@@ -363,10 +359,7 @@ class Driver:
 
     def _correct(self, coup: ModelCoup) -> str:
         rng = self.rng
-        kinds = [*["hands", "wager"] * 5, "by", "by", "by", "void"]
-        if coup.phase in OVER or "void" not in self.without:
-            kinds.append("card")
-        kind = rng.choice(kinds)
+        kind = rng.choice([*["hands", "wager"] * 5, "by", "by", "by", "void", "card"])
         if kind == "card":
             named = (
                 ""
@@ -374,8 +367,6 @@ class Driver:
                 else f" {coup.id}"
             )
             return f"card {self._place()} {self._face()}{named}"
-        if coup.phase == "voided" and "void" in self.without:
-            return f"void {coup.id}"
         if kind == "hands":
             return f"hands {coup.id} {self._hands(coup)}"
         if kind == "wager":
@@ -385,9 +376,7 @@ class Driver:
             to = "none" if number != "new" and rng.random() < 0.25 else self._wager(coup)
             return f"wager {coup.id} {number} {to}"
         if kind == "by":
-            timing = coup.rulebook.timing
-            alike = [name for name in self.names if self.steps.models[name].timing == timing]
-            return f"by {coup.id} {rng.choice(alike if 'timing' in self.without else self.names)}"
+            return f"by {coup.id} {rng.choice(self.names)}"
         return f"void {coup.id}"
 
     def _hands(self, coup: ModelCoup) -> str:
@@ -417,20 +406,14 @@ class Driver:
         )  # fmt: skip
 
 
-def play(
-    seed: int,
-    game: str,
-    steps: int,
-    without: frozenset[str] = frozenset(),
-    known: frozenset[str] = frozenset(),
-) -> Comparison:
+def play(seed: int, game: str, steps: int) -> Comparison:
     """Play so many steps of a random history and compare after each.
 
     Raises:
         Difference: the table and the model disagree.
     """
-    driver = Driver(seed, game, without)
-    comparison = Comparison(driver.steps, known)
+    driver = Driver(seed, game)
+    comparison = Comparison(driver.steps)
     for line in driver.first():
         comparison.take(line)
     for _ in range(steps):

@@ -1,13 +1,9 @@
-"""Histories in which a build of before told the money wrong, one a row.
-
-`KNOWN` names those that the present build still tells wrong; a random history leaves out the steps
-that lead to them.
-"""
+"""Histories in which a build of before told the money wrong, one a row."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-__all__ = ["KNOWN", "ROWS", "Row", "known_kinds", "left_out"]
+__all__ = ["ROWS", "Row"]
 
 
 class Row(NamedTuple):
@@ -16,14 +12,10 @@ class Row(NamedTuple):
     Args:
         game: names the rulebooks that it is played by.
         history: its lines.
-        leaves_out: what a random history is not to do while it is known.
-        kinds: of the differences that a log's readers show while it is known.
     """
 
     game: str
     history: str
-    leaves_out: str = ""
-    kinds: tuple[str, ...] = ()
 
 
 _PLAYED: Final = """
@@ -53,15 +45,11 @@ ROWS: Final[Mapping[str, Row]] = {
     "a correction at the end of a shoe is told of another coup": Row(
         "AUD",
         _PLAYED + "open\nP1 2S\nvoid\nend\nhands 1/1 9S,KH 2D,3C",
-        "",
-        ("alien settlements", "phases told"),
     ),
     "a pair wager is added to a settled coup": Row(
-        "AUD", _MARKED + "wager 1/1 new 2 player_pair 10", "", ("evidence made",)
+        "AUD", _MARKED + "wager 1/1 new 2 player_pair 10"
     ),
-    "a bet of a settled coup becomes a pair": Row(
-        "AUD", _MARKED + "wager 1/1 0 1 player_pair 10", "", ("evidence made",)
-    ),
+    "a bet of a settled coup becomes a pair": Row("AUD", _MARKED + "wager 1/1 0 1 player_pair 10"),
     "a pair was paid on a card that never lay there, and the coup is void": Row(
         "AUD",
         """
@@ -77,7 +65,6 @@ ROWS: Final[Mapping[str, Row]] = {
     card P2 6C
     void
 """,
-        "void",
     ),
     "a void coup's first phase is taken back": Row(
         "AUD",
@@ -93,13 +80,12 @@ ROWS: Final[Mapping[str, Row]] = {
     void
     hands 1/1 2S,6C KD,7C
 """,
-        "void",
     ),
     "commission that is marked, by a rulebook that deducts": Row(
-        "AUD", _MARKED + "by 1/1 au-commission", "timing"
+        "AUD", _MARKED + "by 1/1 au-commission"
     ),
     "commission that was deducted, by a rulebook that marks": Row(
-        "AUD", _PLAYED + "by 1/1 per-shoe", "timing"
+        "AUD", _PLAYED + "by 1/1 per-shoe"
     ),
     "one patron's commission is given up, and the next at the seat owes his own": Row(
         "AUD",
@@ -115,7 +101,6 @@ ROWS: Final[Mapping[str, Row]] = {
     result
     void 1/1
 """,
-        "pool",
     ),
     "recovered commission is reversed while another seat paid": Row(
         "AUD",
@@ -133,7 +118,6 @@ ROWS: Final[Mapping[str, Row]] = {
     collect 2
     void 1/1
 """,
-        "pool",
     ),
     "a pair with paid commission is judged in the other phase": Row(
         "AUD",
@@ -150,7 +134,6 @@ ROWS: Final[Mapping[str, Row]] = {
     collect
     by 1/1 late-pairs
 """,
-        "pairs",
     ),
     "a pair with prepaid commission is judged in the other phase": Row(
         "AUD",
@@ -181,8 +164,6 @@ ROWS: Final[Mapping[str, Row]] = {
     result
     void 1/1
 """,
-        "",
-        ("seats told", "lines told"),
     ),
     "a patron wagers tokens alone, and a void is taken back": Row(
         "AUD",
@@ -199,8 +180,6 @@ ROWS: Final[Mapping[str, Row]] = {
     void 1/1
     hands 1/1 2S,3S 9D,KC
 """,
-        "",
-        ("report", "patrons", "seats told"),
     ),
     "a coup is corrected after the table went over to another currency": Row(
         "mixed",
@@ -304,15 +283,3 @@ ROWS: Final[Mapping[str, Row]] = {
         "rulebook differential\nload\nopen\nplace 1 player 2000; 2 banker 1500",
     ),
 }
-
-KNOWN: Final[frozenset[str]] = frozenset()
-
-
-def left_out() -> frozenset[str]:
-    """Return what a random history is not to do, lest it meets what is known."""
-    return frozenset(ROWS[each].leaves_out for each in KNOWN) - {""}
-
-
-def known_kinds() -> frozenset[str]:
-    """Return the kinds of differences that are known of a log's readers."""
-    return frozenset(kind for each in KNOWN for kind in ROWS[each].kinds)

@@ -18,46 +18,44 @@ def kind_of(found: Difference) -> str:
     return found.what.partition(" of ")[0]
 
 
-def replayed(lines: Sequence[str], game: str, known: frozenset[str] = frozenset()) -> Comparison:
+def replayed(lines: Sequence[str], game: str) -> Comparison:
     """Play a history that is known and compare after each line.
 
     Raises:
         Difference: the table and the model disagree.
     """
-    comparison = Comparison(Steps(texts(game)), known)
+    comparison = Comparison(Steps(texts(game)))
     for line in lines:
         comparison.take(line)
     comparison.everything()
     return comparison
 
 
-def shortest(found: Difference, game: str, known: frozenset[str] = frozenset()) -> Difference:
+def shortest(found: Difference, game: str) -> Difference:
     """Return the same difference after the shortest history that was found for it."""
     best, before = found, len(found.lines) + 1
     while len(best.lines) < before:
         before = len(best.lines)
-        best = _shorter(best, game, known)
+        best = _shorter(best, game)
     return best
 
 
-def _shorter(best: Difference, game: str, known: frozenset[str]) -> Difference:
+def _shorter(best: Difference, game: str) -> Difference:
     for ways in (_without_coups, _without_lines, _with_fewer_wagers):
         tried = True
         while tried:
             tried = False
             for lines in ways(best.lines):
-                again = _differs(lines, game, kind_of(best), known)
+                again = _differs(lines, game, kind_of(best))
                 if again is not None:
                     best, tried = again, True
                     break
     return best
 
 
-def _differs(
-    lines: Sequence[str], game: str, kind: str, known: frozenset[str]
-) -> Difference | None:
+def _differs(lines: Sequence[str], game: str, kind: str) -> Difference | None:
     try:
-        replayed(lines, game, known)
+        replayed(lines, game)
     except Difference as found:
         return found if kind_of(found) == kind else None
     except Exception:  # noqa: BLE001 - a line left out can leave the rest without sense

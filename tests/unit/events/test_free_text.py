@@ -4,7 +4,7 @@ import json
 import re
 import sys
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -171,7 +171,7 @@ def written(*words: str) -> str:
         return re.sub(r"(?m)^# (?=[\w.]+ = |\[)", "", path.read_text("utf-8"))
 
 
-FILES: Final[tuple[tuple[Callable[[Path], object], str], ...]] = (
+FILES: Final[Sequence[tuple[Callable[[Path], object], str]]] = (
     (load_config, written("config", "init")),
     (load_property, written("property", "init")),
     *((of_a_rulebook, source.decode()) for source in shipped_sources()),

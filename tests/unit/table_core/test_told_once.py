@@ -1,6 +1,5 @@
 """What a coup came to is told once: by replay, list and evidence alike, after every correction."""
 
-import random
 from collections.abc import Sequence
 
 import pytest
@@ -8,12 +7,9 @@ from msgspec.structs import replace
 
 from events.types.table import CoupSettled, CoupVoided
 from table_core.evidence.judge import EvidenceFault
-from table_core.narrative.wager_outcome import received
-from table_core.state.coup import Phase
 from table_core.state.table import Coup
 from tests.support.table.coups import COUP, SHOE, World
 from tests.support.table.histories import Functions, histories, perform, play_history
-from tests.support.table.money_game import BOOKS, Game, random_coup
 from tests.support.table.stories import KeptWorld, listed
 
 # Scale two of seed 1: Perfect Pairs pays 25 to 1 on two cards alike, 6 on two of one rank.
@@ -265,31 +261,3 @@ def test_a_void_coup_of_an_earlier_build_is_named_and_put_right() -> None:
     perform(kept, 'correct_hands player="2S 7S 8D" banker="3D KC"')
     assert kept.state.totals.paid == 0
     assert listed(kept)[COUP].troubles[-1] == "corrected after the void"
-
-
-@pytest.mark.parametrize("name", BOOKS)
-def test_every_coup_of_a_random_game_is_told_alike_by_all(name: str) -> None:
-    """State, replay, list and evidence agree on every coup, whatever was corrected and voided."""
-    rng = random.Random(f"told once {name}")
-    game = Game(BOOKS[name](), rng.randrange(10**6), KeptWorld)
-    for _ in range(14):
-        game.play(random_coup(rng))
-    world = game.world
-    assert isinstance(world, KeptWorld)
-    found = listed(world)
-    for coup in world.state.past:
-        record, judged = world.record(coup.id), world.judged(coup.id)
-        assert replace(record.coup, summed=coup.summed) == _without_what_no_event_says(coup)
-        assert judged.void is (coup.phase is Phase.VOIDED)
-        assert list(judged.lines) == [line for each in record.in_force for line in each.lines]
-        assert judged.paid == found[coup.id].paid
-        seats = world.story(coup.id, *world.context.library).seats
-        back = sum(refund.stake for refund in judged.refunds)
-        assert sum(each.paid for each in seats) == back + sum(map(received, judged.lines))
-    totals = world.state.totals
-    assert totals.house == sum(each.staked - each.paid for each in found.values())
-
-
-def _without_what_no_event_says(coup: Coup) -> Coup:
-    """What the shoe alone reports of a coup belongs to no event of the coup's own."""
-    return replace(coup, device_result=None, round_over=False, excess="")

@@ -96,7 +96,7 @@ a first phase that both have is paid again by the right scale
     {other}                  -> settlement(1).paid=3000 settlement(2).paid=3500
                              -> settlement(2).difference.seat=1
                              -> settlement(2).difference.paid=500
-another pay scale than the property's, other decks or money and a fault are refused
+another pay scale than the property's is refused
     * complete  "nz-scale-two"                     wrong_pay_scale
     * settled   "nz-scale-two"                     wrong_pay_scale
     * complete  "nz-scale-one edge.floor=1/10"  rulebook_faulty

@@ -250,7 +250,7 @@ def test_an_event_without_words_is_told_field_by_field() -> None:
 
 
 @pytest.mark.parametrize("name", BOOKS)
-def test_random_games_are_told_whole_and_their_money_is_the_settlements(name: str) -> None:
+def test_random_games_are_told_whole_and_each_event_once(name: str) -> None:
     rng = random.Random(f"story {name}")
     game = Game(BOOKS[name](), seed=rng.randrange(10**6))
     kept = KeptWorld.__new__(KeptWorld)
@@ -268,16 +268,6 @@ def test_random_games_are_told_whole_and_their_money_is_the_settlements(name: st
         assert not positions & told, "an event is told in two coups"
         told |= positions
         assert all(line.says for line in story.lines)
-        in_force = [each for each in story.settlements if each.in_force]
-        staked = sum(w.stake for each in in_force for w in each.wagers)
-        paid = sum(w.paid for each in in_force for w in each.wagers)
-        if story.phase == "settled":
-            assert (staked, paid) == (
-                sum(seat.staked for seat in story.seats),
-                sum(seat.paid for seat in story.seats),
-            )
-        for change in story.changes:
-            assert change.difference == sum(seat.difference for seat in change.seats)
 
 
 def facts_of(log: list[TableEvent]) -> list[LoggedEvent]:

@@ -17,13 +17,11 @@ from events.types.envelope import decode_data, decode_envelope
 from events.types.table import TableEvent
 from table_core.fold.dispatch import fold_all
 from table_core.projections.table_document import StateView, project_table
-from table_core.replay.coup_events import CoupList, moments
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.service.table import Table
 from table_core.state.table import TableState
 from tests.support.clock import ticking_clock
 from tests.support.log.logs import forging
-from tests.support.table.coups import COUP
 from tests.support.table.money_game import BOOKS, Game, random_coup
 from tests.support.table.stories import BOOKS as SHIPPED
 from tests.support.table.stories import KeptWorld, disputed_and_corrected
@@ -158,21 +156,6 @@ def test_what_is_read_is_what_was_stored(tmp_path: Path) -> None:
     assert [fact.event for fact in told] == world.log
     assert [fact.digest for fact in told] == [each.hash.hex() for each in stored]
     assert [decode_data(decode_envelope(each.stored)) for each in stored] == world.log
-
-
-def test_the_list_has_each_coup_with_its_money_in_force() -> None:
-    world = disputed_and_corrected()
-    world.open()
-    found = CoupList()
-    for moment in moments(world.facts):
-        found.take(moment)
-    first, second = found.lines
-    assert (first.coup, first.state, first.result, first.revision) == (COUP, "settled", "tie", 2)
-    assert (first.staked, first.paid, first.commission) == (3100, 3900, 0)
-    assert first.troubles == ("disputed", "corrected after settlement")
-    assert (second.state, second.result, second.ended_at) == ("in progress", None, None)
-    totals = world.state.totals
-    assert (totals.staked, totals.paid) == (first.staked, first.paid)
 
 
 def test_every_shipped_rulebook_is_known_by_its_hash() -> None:
