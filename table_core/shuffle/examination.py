@@ -15,10 +15,11 @@ from msgspec import Struct
 from table_core.shuffle.chances import FACES, FALSE_ALARM, chance_of_groups, exponent
 from table_core.shuffle.orders import FACTORY_ORDERS, WAYS, Way, piles
 
-__all__ = ["Finding", "SourceKind", "examine"]
+__all__ = ["Finding", "SourceKind", "examine", "examine_elsewhere"]
 
 SourceKind = Literal["factory", "earlier", "itself"]
 _KINDS: Final = 3
+_DECKS: Final = 8
 _SEED: Final = 3  # an earlier shoe has one or two such groups in common by chance
 _SMALL: Final = {"factory": (2, 3, 4), "earlier": (3, 4), "itself": (3, 4)}
 _OF_ITSELF: Final = tuple(way for way in WAYS if way.step == 1)
@@ -95,8 +96,7 @@ def examine(order: str, decks: int, earlier: Iterable[tuple[str, str]] = ()) -> 
         decks: of the shoe.
         earlier: id and order of earlier shoes.
     """
-    shoes = [_Source("earlier", name, known) for name, known in earlier if len(known) > _SEED]
-    shoes += [_Source("earlier", each.name, piles(each.order), two_piles=True) for each in shoes]
+    shoes = _with_piles(earlier)
     packs = [_Source("factory", name, pack) for name, pack in FACTORY_ORDERS.items()]
     found = [
         *_against(order, packs, _search(decks, "factory", len(packs) * len(WAYS), FACES)),
@@ -111,6 +111,30 @@ def examine(order: str, decks: int, earlier: Iterable[tuple[str, str]] = ()) -> 
         if each.kind not in best and (not best or each.kind != "earlier" or each.run_alone):
             best[each.kind] = each
     return tuple(best.values())
+
+
+def examine_elsewhere(order: str, others: Iterable[tuple[str, str]]) -> Finding | None:
+    """Return the strongest finding against shoes of other tables, or None.
+
+    The chance counts as a false alarm of the table too: a quarter of `FALSE_ALARM` is left for it.
+    A shoe of fewer than eight decks has a smaller chance than the one that is stated.
+
+    Args:
+        order: the cards of the shoe that its coups have shown, in dealing order.
+        others: name and order of the other shoes.
+    """
+    shoes = _with_piles(others)
+    search = _search(_DECKS, "earlier", len(shoes) * len(WAYS), _DECKS * FACES)
+    found = min(_against(order, shoes, search), key=lambda finding: finding.chance, default=None)
+    return found if found and found.chance <= FALSE_ALARM / 4 else None
+
+
+def _with_piles(shoes: Iterable[tuple[str, str]]) -> list[_Source]:
+    """Return shoes as sources, each as it was and as dealt to two piles."""
+    known = [_Source("earlier", name, order) for name, order in shoes if len(order) > _SEED]
+    return known + [
+        _Source("earlier", each.name, piles(each.order), two_piles=True) for each in known
+    ]
 
 
 def _search(decks: int, kind: SourceKind, comparisons: int, sources: int) -> _Search:
