@@ -6,7 +6,7 @@ newest shoes again and finds the alarms that were raised before.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
@@ -27,6 +27,7 @@ ExamineOrder = Callable[[str, Sequence[tuple[str, str]], Sequence[tuple[str, str
 name and cards of other shoes. Cards are a text of two letters each, in dealing order."""
 _LOCK: Final = 0x62616373  # "bacs" in ASCII; the archive's other locks have other classes
 _EVERY_S: Final = 10.0
+_REST_S: Final = 1.0  # after a comparison, which keeps the archive waiting for a seventh of that
 _DAYS: Final = 7
 _SHOES_MOST: Final = 2_000
 # In play a shoe is compared again each time that so many more cards have come.
@@ -81,10 +82,9 @@ async def _watch(watch: "ShuffleWatch", stop: asyncio.Event) -> None:
     leads = False
     while not stop.is_set():
         leads = leads or await watch.leads()
-        if leads:
-            await watch.look()
+        compared = leads and await watch.look()
         with suppress(TimeoutError):
-            await asyncio.wait_for(stop.wait(), _EVERY_S)
+            await asyncio.wait_for(stop.wait(), _REST_S if compared else _EVERY_S)
 
 
 class _ShoeKey(NamedTuple):
@@ -129,8 +129,10 @@ class ShuffleWatch:
         ((leads,),) = await self._ask("SELECT pg_try_advisory_lock(%s, 0)", (_LOCK,))
         return bool(leads)
 
-    async def look(self) -> None:
-        """Read the coups that are new, and compare each shoe that is over or has gone on.
+    async def look(self) -> bool:
+        """Read the coups that are new, and compare a shoe that is over or has gone on.
+
+        Return whether there was one.
 
         Raises:
             ArchiveUnavailable: the database does not answer.
@@ -143,21 +145,21 @@ class ShuffleWatch:
         for key in list(self._shoes)[:-_SHOES_MOST]:
             if key not in self._newest.values():
                 del self._shoes[key], self._examined[key]
-        for key in self._due():
-            await self._compare(key)
+        due = next(self._due(), None)
+        if due is not None:
+            await self._compare(due)
+        return due is not None
 
     def _known(self) -> tuple[Any, ...]:
         newest = [(*of, self._shoes[key][-1].position) for of, key in self._newest.items()]
         return (*map(list, zip(*newest, strict=True)), _DAYS) if newest else ([], [], [], _DAYS)
 
-    def _due(self) -> list[_ShoeKey]:
-        due = []
+    def _due(self) -> Iterator[_ShoeKey]:
         for key, coups in self._shoes.items():
             more = sum(len(each.cards) // 2 for each in coups) - self._examined[key]
             over = self._newest[key.site, key.table] != key
             if more >= _CARDS_BETWEEN or (over and more):
-                due.append(key)
-        return due
+                yield key
 
     async def _compare(self, key: _ShoeKey) -> None:
         """Compare a shoe with those of other tables; its own table compares it with the rest."""

@@ -35,7 +35,9 @@ async def test_one_order_at_two_tables_is_an_alarm_at_both(
             return await cursor.fetchall()
 
     async def standing() -> dict[str, str]:
-        await ShuffleWatch(url, connection, order_alarm).look()
+        watch = ShuffleWatch(url, connection, order_alarm)
+        while await watch.look():
+            pass
         alarms = await asked("alarms")
         return {f"{row[0]}/{row[1]}": row[4] for row in alarms if row[3] == KIND}
 
