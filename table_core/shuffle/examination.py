@@ -130,8 +130,11 @@ def examine_elsewhere(order: str, others: Iterable[tuple[str, str]]) -> Finding 
 
 
 def _with_piles(shoes: Iterable[tuple[str, str]]) -> list[_Source]:
-    """Return shoes as sources, each as it was and as dealt to two piles."""
-    known = [_Source("earlier", name, order) for name, order in shoes if len(order) > _SEED]
+    """Return shoes as sources, each as it was and in two piles; of equal orders the first."""
+    names: dict[str, str] = {}
+    for name, order in shoes:
+        names.setdefault(order, name)
+    known = [_Source("earlier", name, order) for order, name in names.items() if len(order) > _SEED]
     return known + [
         _Source("earlier", each.name, piles(each.order), two_piles=True) for each in known
     ]
@@ -165,8 +168,8 @@ def _against(order: str, sources: Sequence[_Source], search: _Search) -> Iterato
             if len(ats) < _RUN_WORTH - size + 1 and len(ats) < _GROUPS_WORTH[size]:
                 continue
             text = readings[reading]
-            lengths = [(at, _run_from(text, at, size, round_twice)) for at in sorted(ats)]
-            yield from _judged(search, source, WAYS[reading], text, lengths)
+            places_in = [(at, round_twice) for at in sorted(ats)]
+            yield from _judged(search, source, WAYS[reading], text, _runs(text, places_in, size))
 
 
 def _groups(text: str, size: int) -> Iterator[tuple[str, ...]]:
@@ -178,19 +181,33 @@ def _against_itself(order: str, search: _Search) -> Iterator[Finding]:
     """Find groups that lie in the shoe once more, before the place where they come."""
     source = _Source("itself", "", "")
     for way in _OF_ITSELF:
-        lengths = []
+        places = []
         for at in range(_SEED, len(order) - _SEED + 1):
             before = order[:at][::-1] if way.backwards else order[:at]
             if order[at : at + _SEED] in before:
-                lengths.append((at, _run_from(order, at, _SEED, before)))
-        yield from _judged(search, source, way, order, lengths)
+                places.append((at, before))
+        yield from _judged(search, source, way, order, _runs(order, places, _SEED))
 
 
-def _run_from(text: str, at: int, length: int, source: str) -> int:
-    """Return the length of the run from a place; it has at least `length` cards."""
-    while at + length < len(text) and text[at : at + length + 1] in source:
-        length += 1
-    return length
+def _runs(text: str, places: Iterable[tuple[int, str]], size: int) -> list[tuple[int, int]]:
+    """Return place and length of the run from each place; it has at least `size` cards.
+
+    What is left of the run before is a run too, so a shoe that is all in the source costs no more
+    comparisons than it has cards.
+
+    Args:
+        text: the shoe's cards.
+        places: each in order, with its source; a later source holds the earlier one.
+        size: cards that are in the source from each place.
+    """
+    runs = []
+    end = 0
+    for at, source in places:
+        end = max(end, at + size)
+        while end < len(text) and text[at : end + 1] in source:
+            end += 1
+        runs.append((at, end - at))
+    return runs
 
 
 def _judged(
