@@ -8,6 +8,7 @@ from typing import Final
 from baccarat.config.property_form import PropertyConfig
 from events.clock import SystemClock
 from events.errors import ConfigError
+from property.background_tasks import end_tasks
 from property.uplink.service import UplinkLog, feeds_of, run_uplink
 from property.witness.service import run_witness
 from property.witness.store import WitnessBook
@@ -36,20 +37,26 @@ async def _archive(config: PropertyConfig, stop: asyncio.Event) -> None:
         shipped_editions,
     )
     from baccarat.property.machine import machine_readings  # noqa: PLC0415 - as explained above
+    from baccarat.property.shuffles import order_alarm  # noqa: PLC0415 - as explained above
+    from property.archive.shuffles import watch_shuffles  # noqa: PLC0415 - as explained above
     from property.archive.worker import run_worker  # noqa: PLC0415 - as explained above
 
     archive = config.archive
     if archive is None or archive.password_file is None:
         raise ConfigError("archive: the configuration has no [archive] with a password_file")
     hub = config.hub_settings("archive", archive.password_file)
-    await run_worker(
-        archive.database,
-        hub,
-        stop,
-        read_edition,
-        editions=shipped_editions(),
-        local=partial(machine_readings, config),
-    )
+    watching = asyncio.create_task(watch_shuffles(archive.database, order_alarm, stop))
+    try:
+        await run_worker(
+            archive.database,
+            hub,
+            stop,
+            read_edition,
+            editions=shipped_editions(),
+            local=partial(machine_readings, config),
+        )
+    finally:
+        await end_tasks([watching])
 
 
 async def _witness(config: PropertyConfig, stop: asyncio.Event) -> None:

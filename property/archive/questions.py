@@ -131,6 +131,16 @@ ARCHIVE_QUERIES: Final[dict[str, ArchiveQuery]] = {
         """,  # noqa: S608 - our own words
         (QueryOption("cards", "number", "so many cards in a row", 12), _SINCE, _UNTIL),
     ),
+    "shuffles": ArchiveQuery(
+        "shoes in the order of a shoe of another table, with the probability, the newest first",
+        f"""
+        SELECT site, "table", position, reason AS text, raised_at, cleared_at, cleared_by
+        FROM property.feed_alarm WHERE kind = 'order_of_another_table'
+            AND raised_at >= %(since)s AND raised_at < %(until)s AND {_OF_TABLE}
+        ORDER BY raised_at DESC, site, "table" LIMIT {_ROWS_MOST}
+        """,  # noqa: S608 - our own words
+        (_TABLE, _SINCE, _UNTIL),
+    ),
     "editions": ArchiveQuery(
         "the rulebooks and wire profiles that events cite by hash, the text of one with `hash`",
         """

@@ -391,7 +391,7 @@ class Archive:
 
 
 async def release(url: str, connection: AsyncConnection, origin: str, by: str) -> bool:
-    """Release a stopped feed after a person's inspection; return whether it was stopped.
+    """Release a feed after a person's inspection; return whether it was stopped or had an alarm.
 
     Args:
         url: for error messages.
@@ -406,12 +406,13 @@ async def release(url: str, connection: AsyncConnection, origin: str, by: str) -
     with translate_archive_errors(url):
         async with connection.transaction(), connection.cursor() as cursor:
             await cursor.execute(f"{_CLEAR} AND kind <> %s", (by, site, table, _UPLINK))
+            cleared = cursor.rowcount > 0
             await cursor.execute(
                 "UPDATE property.head SET state = 'released' WHERE site = %s AND \"table\" = %s "
                 "AND state = 'stopped'",
                 (site, table),
             )
-            return cursor.rowcount == 1
+            return cleared or cursor.rowcount == 1
 
 
 async def _record(cursor: AsyncCursor[Any], faults: Iterable[FeedFault]) -> None:

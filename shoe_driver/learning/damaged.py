@@ -23,6 +23,7 @@ from shoe_driver.learning.numbers import missing_before
 __all__ = ["with_damaged_frames"]
 
 _LONGEST: Final = 48  # bytes between two frames that are looked into
+_FEW: Final = 12  # unknown faces; of more, something else is wrong, and each takes up to a second
 _AFTER: Final = 3  # bytes behind a frame that end it
 _BYTES: Final = 256
 
@@ -38,7 +39,7 @@ def with_damaged_frames(
         codes: found in whole frames.
         deal: the cards, in the order in which they were dealt.
     """
-    if not codes.unknown:
+    if not 0 < len(codes.unknown) <= _FEW:
         return codes
     plain = replace(wire, number=None)
     framer = make_framer(plain)

@@ -1,6 +1,6 @@
 """Doubts about a shoe: its order, its cards, its count; alarms and the next shoe's hold. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from events.cards import Card
@@ -12,7 +12,7 @@ from table_core.shuffle.orders import cards_of, order_of
 from table_core.state.dealt_order import dealt_cards
 from table_core.state.table import TableState
 
-__all__ = ["HELD_ALARM", "count_faults", "hold", "hold_by_cards", "question_order"]
+__all__ = ["HELD_ALARM", "count_faults", "hold", "hold_by_cards", "order_text", "question_order"]
 
 HELD_ALARM: Final = "shoe_held"
 """Active until a person has released the shoe; nothing else clears it."""
@@ -53,6 +53,18 @@ def question_order(state: TableState, *, at_end: bool) -> Iterator[TableEvent]:
             event = _questioned(shoe.id, found, len(cards), cards[at][1])
             yield event
             yield AlarmRaised(alarm=_ALARMS[found.kind], text=_order_text(event))
+
+
+def order_text(shoe: str, found: Finding, dealt: Sequence[tuple[Card, str]]) -> str:
+    """Return a finding in words.
+
+    Args:
+        shoe: its name.
+        found: in its order.
+        dealt: each of its cards, with the coup's id.
+    """
+    at = found.way.place(len(dealt), found.start)
+    return _order_text(_questioned(shoe, found, len(dealt), dealt[at][1]))
 
 
 def hold_by_cards(audit: ShoeAudited) -> tuple[TableEvent, ...]:

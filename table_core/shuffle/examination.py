@@ -15,10 +15,11 @@ from msgspec import Struct
 from table_core.shuffle.chances import FACES, FALSE_ALARM, chance_of_groups, exponent
 from table_core.shuffle.orders import FACTORY_ORDERS, WAYS, Way, piles
 
-__all__ = ["Finding", "SourceKind", "examine"]
+__all__ = ["Finding", "SourceKind", "examine", "examine_elsewhere"]
 
 SourceKind = Literal["factory", "earlier", "itself"]
 _KINDS: Final = 3
+_DECKS: Final = 8
 _SEED: Final = 3  # an earlier shoe has one or two such groups in common by chance
 _SMALL: Final = {"factory": (2, 3, 4), "earlier": (3, 4), "itself": (3, 4)}
 _OF_ITSELF: Final = tuple(way for way in WAYS if way.step == 1)
@@ -95,8 +96,7 @@ def examine(order: str, decks: int, earlier: Iterable[tuple[str, str]] = ()) -> 
         decks: of the shoe.
         earlier: id and order of earlier shoes.
     """
-    shoes = [_Source("earlier", name, known) for name, known in earlier if len(known) > _SEED]
-    shoes += [_Source("earlier", each.name, piles(each.order), two_piles=True) for each in shoes]
+    shoes = _with_piles(earlier)
     packs = [_Source("factory", name, pack) for name, pack in FACTORY_ORDERS.items()]
     found = [
         *_against(order, packs, _search(decks, "factory", len(packs) * len(WAYS), FACES)),
@@ -111,6 +111,33 @@ def examine(order: str, decks: int, earlier: Iterable[tuple[str, str]] = ()) -> 
         if each.kind not in best and (not best or each.kind != "earlier" or each.run_alone):
             best[each.kind] = each
     return tuple(best.values())
+
+
+def examine_elsewhere(order: str, others: Iterable[tuple[str, str]]) -> Finding | None:
+    """Return the strongest finding against shoes of other tables, or None.
+
+    The chance counts as a false alarm of the table too: a quarter of `FALSE_ALARM` is left for it.
+    A shoe of fewer than eight decks has a smaller chance than the one that is stated.
+
+    Args:
+        order: the cards of the shoe that its coups have shown, in dealing order.
+        others: name and order of the other shoes.
+    """
+    shoes = _with_piles(others)
+    search = _search(_DECKS, "earlier", len(shoes) * len(WAYS), _DECKS * FACES)
+    found = min(_against(order, shoes, search), key=lambda finding: finding.chance, default=None)
+    return found if found and found.chance <= FALSE_ALARM / 4 else None
+
+
+def _with_piles(shoes: Iterable[tuple[str, str]]) -> list[_Source]:
+    """Return shoes as sources, each as it was and in two piles; of equal orders the first."""
+    names: dict[str, str] = {}
+    for name, order in shoes:
+        names.setdefault(order, name)
+    known = [_Source("earlier", name, order) for order, name in names.items() if len(order) > _SEED]
+    return known + [
+        _Source("earlier", each.name, piles(each.order), two_piles=True) for each in known
+    ]
 
 
 def _search(decks: int, kind: SourceKind, comparisons: int, sources: int) -> _Search:
@@ -141,8 +168,8 @@ def _against(order: str, sources: Sequence[_Source], search: _Search) -> Iterato
             if len(ats) < _RUN_WORTH - size + 1 and len(ats) < _GROUPS_WORTH[size]:
                 continue
             text = readings[reading]
-            lengths = [(at, _run_from(text, at, size, round_twice)) for at in sorted(ats)]
-            yield from _judged(search, source, WAYS[reading], text, lengths)
+            places_in = [(at, round_twice) for at in sorted(ats)]
+            yield from _judged(search, source, WAYS[reading], text, _runs(text, places_in, size))
 
 
 def _groups(text: str, size: int) -> Iterator[tuple[str, ...]]:
@@ -154,19 +181,33 @@ def _against_itself(order: str, search: _Search) -> Iterator[Finding]:
     """Find groups that lie in the shoe once more, before the place where they come."""
     source = _Source("itself", "", "")
     for way in _OF_ITSELF:
-        lengths = []
+        places = []
         for at in range(_SEED, len(order) - _SEED + 1):
             before = order[:at][::-1] if way.backwards else order[:at]
             if order[at : at + _SEED] in before:
-                lengths.append((at, _run_from(order, at, _SEED, before)))
-        yield from _judged(search, source, way, order, lengths)
+                places.append((at, before))
+        yield from _judged(search, source, way, order, _runs(order, places, _SEED))
 
 
-def _run_from(text: str, at: int, length: int, source: str) -> int:
-    """Return the length of the run from a place; it has at least `length` cards."""
-    while at + length < len(text) and text[at : at + length + 1] in source:
-        length += 1
-    return length
+def _runs(text: str, places: Iterable[tuple[int, str]], size: int) -> list[tuple[int, int]]:
+    """Return place and length of the run from each place; it has at least `size` cards.
+
+    What is left of the run before is a run too, so a shoe that is all in the source costs no more
+    comparisons than it has cards.
+
+    Args:
+        text: the shoe's cards.
+        places: each in order, with its source; a later source holds the earlier one.
+        size: cards that are in the source from each place.
+    """
+    runs = []
+    end = 0
+    for at, source in places:
+        end = max(end, at + size)
+        while end < len(text) and text[at : end + 1] in source:
+            end += 1
+        runs.append((at, end - at))
+    return runs
 
 
 def _judged(

@@ -123,3 +123,25 @@ def test_a_pit_that_has_lost_its_table_says_so_and_comes_back_right(
     expect(board.page.locator("#board[data-live=true]")).to_be_visible()
     expect(page.locator("#lost")).to_be_hidden()
     assert page.locator("#phase").inner_text() == before
+
+
+def test_a_count_that_does_not_come_out_holds_the_next_shoe_until_it_is_released(
+    pit: Screen, table: ConsoleTable
+) -> None:
+    page = pit.page
+    pit.ask("end_shoe")
+    page.locator("#more [data-command=count_shoe]:enabled").click()
+    shoe = page.locator("dialog [name=shoe]").input_value()
+    pit.fill(cards="415")
+    pit.go("count_shoe")
+    alarm = page.locator("#alarm-list [data-alarm=shoe_held]")
+    expect(alarm).to_contain_text(f"shoe {shoe}: its count does not come out: 415 cards, 1 missing")
+    page.locator("#more [data-command=load_shoe]:enabled").click()
+    page.locator("dialog .go").click()
+    pit.answered("load_shoe", "refused")
+    page.keyboard.press("Escape")
+    alarm.locator("button").click()
+    pit.fill(reason="a card lay under the shoe")
+    pit.go("release_shoe")
+    expect(alarm).to_have_count(0)
+    assert (table.events("shoe_counted"), table.events("shoe_released")) == (1, 1)

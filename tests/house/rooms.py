@@ -37,6 +37,7 @@ SHELLS = (
     "property.archive.rows",  # PostgreSQL
     "property.archive.partition_consumer",  # reads the hub, and locks what it reads
     "property.archive.store",  # PostgreSQL
+    "property.archive.shuffles",  # reads and writes the archive
     "property.archive.stream_reader",  # reads the hub
     "property.archive.worker",  # runs the archive
     "property.board.feed",  # fills the board from the archive

@@ -45,7 +45,7 @@ def _names(question: ArchiveQuery) -> set[str]:
 @click.option("--json", "as_json", is_flag=True, help="A line of JSON for each row.")
 def query(config: Path, name: str, *, as_json: bool, **given: str | None) -> None:
     """Ask the archive of CONFIG a question: NAME is alarms, commission, coups, editions, runs,
-    tables, two-tables or win.
+    shuffles, tables, two-tables or win.
 
     Times are RFC 3339, in UTC unless they say otherwise. Amounts are in minor units.
     """  # noqa: D205 - the first paragraph is what --help shows

@@ -5,11 +5,12 @@ import contextlib
 import signal
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from msgspec.structs import replace
 
 from events.clock import Clock
+from shoe_driver.decode import Decoder
 from shoe_driver.journal.records import Record, RecordKind
 from shoe_driver.profiles.profile import SerialOptions
 from shoe_driver.service.port_reader import PortReader
@@ -17,7 +18,7 @@ from shoe_driver.transports.endpoint import Endpoint, parse_url
 from shoe_driver.transports.port import open_port
 from shoe_driver.transports.port_errors import LinkEnded
 
-__all__ = ["Host", "endpoint_of", "line_records", "stop_event"]
+__all__ = ["endpoint_of", "line_records", "stop_event"]
 
 _POLL_S: Final = 0.2
 _ANSWER_S: Final = 0.02
@@ -38,33 +39,15 @@ def endpoint_of(port: str, line: SerialOptions) -> Endpoint:
     return parse_url(url, baud=line.baud, line=line)
 
 
-class Host(Protocol):
-    """What a device that is acknowledged or asked hears; the bytes may be empty.
-
-    `shoe_driver.decode.Decoder` says it, once all records that were yielded are fed to it.
-    """
-
-    def greeting(self) -> bytes:
-        """Return what to send once the line is open."""
-        ...
-
-    def replies(self) -> bytes:
-        """Return, once, what to send after everything fed."""
-        ...
-
-    def question(self, mono_us: int) -> bytes:
-        """Return what to send because time has passed."""
-        ...
-
-
 async def line_records(
-    endpoint: Endpoint, clock: Clock, stop: asyncio.Event, host: Host | None = None
+    endpoint: Endpoint, clock: Clock, stop: asyncio.Event, host: Decoder | None = None
 ) -> AsyncIterator[list[Record]]:
     """Yield records of the line as a driver would store them; the first says that it is open.
 
     The generator yields often, also when nothing came. It ends when `stop` is set or a replay is
-    over. It only reads the line, unless there is a `host`: what that says is sent each time that
-    the caller comes back for more, so after the caller has taken and stored what came.
+    over. It only reads the line, unless there is a `host`, which the caller feeds with the records:
+    what it says to the device is sent each time that the caller comes back for more, so after the
+    caller has stored what came.
 
     Raises:
         LinkError: the line cannot be opened, or was lost.

@@ -13,8 +13,11 @@ from simulators.shoe.standalone import StandaloneShoe
 from tests.support.machine.commands import at_work
 from tests.support.machine.waiting import until
 
-# The defect of the shoe, and the rule that it breaks.
-SHOES = {"good": ((), None), "wrong winner": (("wrong_result",), "result")}
+# The shoe's profile, its defect, and the rule that it breaks. `ref-crc` waits to be acknowledged.
+SHOES = {
+    "good": ("ref-crc", (), None),
+    "wrong winner": ("enq-bcc", ("wrong_result",), "result"),
+}
 
 
 def lost(journal: Path) -> bool:
@@ -26,12 +29,12 @@ def lost(journal: Path) -> bool:
 async def test_a_live_shoe_is_held_to_its_profile_until_after_its_cable_is_pulled(
     name: str, tmp_path: Path
 ) -> None:
-    faults, rule = SHOES[name]
+    profile, faults, rule = SHOES[name]
     link, page = tmp_path / "shoe", tmp_path / "page.html"
     journal = tmp_path / "page.html.journal"
     shoe = StandaloneShoe(
         link,
-        profile="enq-bcc",
+        profile=profile,
         disclosure="immediate",
         seed=3,
         speed=0,
@@ -40,7 +43,7 @@ async def test_a_live_shoe_is_held_to_its_profile_until_after_its_cable_is_pulle
     )
     begun = asyncio.ensure_future(shoe.run(4))
     await until(link.is_symlink, "the port is offered")
-    words = ("shoe", "conform", f"pty:{link}", "--profile", "enq-bcc", "-o", page, "--json")
+    words = ("shoe", "conform", f"pty:{link}", "--profile", profile, "-o", page, "--json")
     with at_work(*words) as process:
         await begun
         await until(lambda: lost(journal), "the loss of the cable is stored")

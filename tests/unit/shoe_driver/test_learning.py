@@ -71,8 +71,9 @@ def faces_learned(seed: str, *, noise: float = 0.01) -> tuple[bool, list[str]]:
     told = learned(CaptureInput(data=data), [Card(card) for card in cards])
     alone = drawn(seed)
     read = cards_read(told["files"][0], b"".join(map(alone.card, FACES)))
-    if len(read) != len(FACES):  # another framer, which may name no card
-        return False, [face for face in read if face]
+    if len(read) != len(FACES):  # another framer, which may lose a card and name no other one
+        left = iter(FACES)
+        return False, [face for face in read if face and face not in left]
     known = {face for face, said in zip(FACES, read, strict=True) if said == face}
     wrong = [face for face, said in zip(FACES, read, strict=True) if said not in (None, face)]
     return known >= set(cards), wrong

@@ -2,8 +2,12 @@
 
 import pytest
 
+from events.commands.shoe import EndShoe
 from events.types.shoe_life import ShuffleQuestioned
 from events.types.table import AlarmRaised
+from table_core.decide.shoe_doubts import question_order
+from table_core.fold.dispatch import fold_all
+from table_core.state.table import TableState
 from tests.support.table.histories import histories, play_history
 
 HISTORIES = """
@@ -100,8 +104,12 @@ def test_a_doubted_shoe(lines: list[str]) -> None:
 
 
 def test_the_alarm_says_which_cards_and_how_rare_and_names_nobody() -> None:
-    steps = ["assign_dealer dealer=d-4 supervisor=s-1", *PACKS.split("\n    "), "end_shoe"]
+    steps = ["assign_dealer dealer=d-4 supervisor=s-1", *PACKS.split("\n    ")]
     world = play_history(steps)
+    replayed = question_order(fold_all(TableState(), list(world.log)), at_end=True)
+    ended = world.must(EndShoe(transaction="end"))
+    assert [type(each) for each in ended[:2]] == [ShuffleQuestioned, AlarmRaised]
+    assert list(replayed) == ended[:2]  # the log alone says the same, card by card
     (event,) = (each for each in world.log if isinstance(each, ShuffleQuestioned))
     (alarm,) = (each for each in world.log if isinstance(each, AlarmRaised))
     assert alarm.text.startswith(

@@ -1,11 +1,12 @@
 """What is found of false shuffles and of honest ones; tests/soak has the whole measurement."""
 
 from random import Random
+from time import process_time
 
 import pytest
 
 from table_core.shuffle.chances import FALSE_ALARM
-from table_core.shuffle.examination import examine
+from table_core.shuffle.examination import examine, examine_elsewhere
 from table_core.shuffle.orders import FACTORY_ORDERS, piles
 from tests.support.shoe.false_shuffles import CURVES, DEALT, Curve, honest
 
@@ -24,7 +25,9 @@ def test_a_sample_of_false_shuffles_is_found_within_the_curve(curve: Curve) -> N
 
 def test_a_sample_of_honest_shoes_raises_no_alarm() -> None:
     rng = Random(30)
-    assert [found for _ in range(100) for found in examine(honest(rng), 8, EARLIER)] == []
+    shoes = [honest(rng) for _ in range(100)]
+    assert [found for shoe in shoes for found in examine(shoe, 8, EARLIER)] == []
+    assert [found for shoe in shoes if (found := examine_elsewhere(shoe, EARLIER))] == []
 
 
 SHOE = honest(Random(31))
@@ -48,6 +51,11 @@ def test_an_earlier_shoe_is_named_with_the_way_in_which_it_came(
     assert run <= found.length <= run + 1  # one more by chance
     assert (found.way.step, found.way.backwards, found.two_piles) == way
     assert found.chance <= FALSE_ALARM
+    # A shoe of another table is found in the same ways, with room for fewer false alarms.
+    elsewhere = examine_elsewhere(order, EARLIER)
+    assert elsewhere is not None
+    assert (elsewhere.source, elsewhere.way, elsewhere.run) == (found.source, found.way, found.run)
+    assert elsewhere.chance <= FALSE_ALARM / 4
 
 
 def test_two_shoes_in_the_order_of_new_packs_are_told_by_both() -> None:
@@ -63,6 +71,22 @@ def test_packs_of_one_order_are_told_by_themselves_and_not_by_an_earlier_shoe() 
     (found,) = examine(pack * 8, 8, EARLIER)
     assert (found.kind, found.source) == ("itself", "")
     assert found.run in pack * 8
+
+
+def test_a_comparison_with_a_thousand_shoes_takes_under_a_second() -> None:
+    rng = Random(33)
+    earlier = [(str(number), honest(rng)[:DEALT]) for number in range(1_000)]
+    same, began = earlier[0][1], process_time()
+    assert examine(honest(rng)[:DEALT], 8, earlier) == ()
+    took = process_time() - began
+    # ... also if no shoe was ever shuffled, and each lay another way.
+    cut = [(str(at), same[at % DEALT :] + same[: at % DEALT]) for at in range(1_000)]
+    began = process_time()
+    assert examine(same, 8, cut)[0].length >= DEALT
+    assert process_time() - began < 1
+    assert took < 1
+    # One at each 26 cards and one at the end, in a shoe of eighty minutes.
+    assert took * (DEALT // 26 + 1) < 0.05 * 80 * 60
 
 
 @pytest.mark.parametrize("order", ["", "a", "ab", "abc"])
