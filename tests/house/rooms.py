@@ -30,6 +30,7 @@ SHELLS = (
     "events.tls",  # certificates and keys, as files
     "property.archive.client",  # queries the archive
     "property.archive.database",  # where it is, and its schema
+    "property.archive.giving_way",  # PostgreSQL
     "property.archive.readings",  # PostgreSQL
     "property.archive.rounds",  # asks the nodes
     "property.archive.stream_listener",  # listens to what uplinks say and carry

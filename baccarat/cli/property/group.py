@@ -30,6 +30,10 @@ _COMMANDS: Final = {
     "release": ("baccarat.cli.property.run:release", "let a stopped table's feed go on"),
     "retire": ("baccarat.cli.property.hub:retire", "say that a table is given up"),
     "run": ("baccarat.cli.property.run:run", "run what a TOML file says, supervised"),
+    "settle": (
+        "baccarat.cli.property.settle:settle",
+        "settle a table of which two stories are told",
+    ),
     "status": ("baccarat.cli.property.status:status", "how far everything is, what stands"),
     "streams": ("baccarat.cli.property.hub:streams", "make the hub's streams"),
 }
