@@ -136,6 +136,13 @@ class PageConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         tuple[str, ...],
         ConfigKey("Names that browsers call it by.", '["property.casino.example"]'),
     ] = ()
+    replay: Annotated[
+        str,
+        ConfigKey(
+            "Where a table's replay is, for the name of its tile.",
+            '"https://{table}.{site}.example/replay"',
+        ),
+    ] = ""
     exposed: Annotated[
         bool,
         ConfigKey("Beyond loopback: something in front of it asks for logins.", "true"),

@@ -106,7 +106,9 @@ async def serve(config: PropertyConfig, stop: asyncio.Event) -> None:
     if page is None or archive is None:
         raise ConfigError("page: the configuration has no [page], or no [archive] to show")
     feed = BoardUpdater(archive.database, SystemClock())
-    app = make_board_app(_BoardSource(feed), _Queries(archive.database), stop, page.names)
+    app = make_board_app(
+        _BoardSource(feed), _Queries(archive.database), stop, page.names, page.replay
+    )
     server = WebServer(app, section="page", host=page.host, port=page.port)
     _log.info("page.listening", address=server.address)
     async with asyncio.TaskGroup() as group:

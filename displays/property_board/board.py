@@ -76,7 +76,11 @@ class QueryRunner(Protocol):
 
 
 def make_board_app(
-    source: BoardSource, asked: QueryRunner, stop: asyncio.Event, names: Collection[str] = ()
+    source: BoardSource,
+    asked: QueryRunner,
+    stop: asyncio.Event,
+    names: Collection[str] = (),
+    replay: str = "",
 ) -> Starlette:
     """Create the application.
 
@@ -85,9 +89,10 @@ def make_board_app(
         asked: runs the queries.
         stop: ends the screens' streams.
         names: host names of the server, in addition to its addresses.
+        replay: where a table's replay is, with `{site}` and `{table}`; empty for none.
     """
     pages = Pages(secure=False)
-    board = _Board(source, asked, stop, pages)
+    board = _Board(source, asked, stop, pages, replay)
     return Starlette(
         routes=[
             Route("/", board.page, methods=["GET"]),
@@ -105,18 +110,25 @@ def make_board_app(
 
 class _Board:
     def __init__(
-        self, source: BoardSource, asked: QueryRunner, stop: asyncio.Event, pages: Pages
+        self,
+        source: BoardSource,
+        asked: QueryRunner,
+        stop: asyncio.Event,
+        pages: Pages,
+        replay: str,
     ) -> None:
         self._source = source
         self._asked = asked
         self._stop = stop
         self._pages = pages
+        self._replay = replay
         self._epoch = secrets.token_hex(4)
         self._screens = 0
         self._asking = 0
 
     async def page(self, request: Request) -> Response:
-        return self._pages.render(request, "board.html", questions=self._asked.questions)
+        questions = self._asked.questions
+        return self._pages.render(request, "board.html", questions=questions, replay=self._replay)
 
     async def health(self, _: Request) -> Response:
         live = self._source.live
