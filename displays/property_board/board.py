@@ -1,7 +1,7 @@
 """The property board's web application: all tables live, and queries of the archive. Read-only.
 
-The page needs no login: anybody who reaches it sees everything and can change nothing. The two
-protocols in this module supply its data.
+Without a users file, anybody who reaches the page sees everything; nobody can change anything. The
+two protocols in this module supply its data.
 """
 
 import asyncio
@@ -17,10 +17,13 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from displays.auth.accounts import UserAccounts
 from displays.http.pages import Pages, text_response
 from displays.http.security import SecurityHeaders, TrustedHosts, same_origin
 from displays.http.stream import HEADERS, last_event_id, wait_for_disconnect
 from displays.live import BEAT_SECONDS
+from displays.property_board.login import BoardLogin
+from events.clock import SystemClock
 from events.errors import InputError, TableError
 
 __all__ = ["BoardSource", "QueryRunner", "make_board_app"]
@@ -81,6 +84,7 @@ def make_board_app(
     stop: asyncio.Event,
     names: Collection[str] = (),
     replay: str = "",
+    users: UserAccounts | None = None,
 ) -> Starlette:
     """Create the application.
 
@@ -90,6 +94,7 @@ def make_board_app(
         stop: ends the screens' streams.
         names: host names of the server, in addition to its addresses.
         replay: where a table's replay is, with `{site}` and `{table}`; empty for none.
+        users: who may see the page; None lets everybody see it who reaches it.
     """
     pages = Pages(secure=False)
     board = _Board(source, asked, stop, pages, replay)
@@ -104,6 +109,7 @@ def make_board_app(
         middleware=[
             Middleware(SecurityHeaders, secure=False),
             Middleware(TrustedHosts, names=names),
+            *([Middleware(BoardLogin, users=users, clock=SystemClock())] if users else []),
         ],
     )
 
