@@ -96,8 +96,8 @@ booked AS (
     SELECT k.table_id, k.at, k.rulebook, 1 AS sign, k.bets, k.kinds, k.results, k.stakes,
         k.winnings, k.commissions FROM kept k
     UNION ALL
-    SELECT k.table_id, k.at, was.rulebook, -1, was.bets, was.kinds, was.results, was.stakes,
-        was.winnings, was.commissions
+    SELECT k.table_id, k.at, was.rulebook, -1, was.bets, was.kinds, was.results,
+        was.stakes, was.winnings, was.commissions
     FROM kept k CROSS JOIN LATERAL (
         SELECT * FROM property.settlement_row UNION ALL SELECT * FROM kept
     ) AS was
@@ -115,9 +115,11 @@ SELECT d.table_id, d.day, d.shift, d.rulebook, line.bet,
         THEN d.sign * line.stake ELSE 0 END),
     sum(d.sign * (CASE WHEN line.result = 'lose' AND coalesce(line.kind, 'chips') <> 'promo'
         THEN line.stake ELSE 0 END - line.winnings)),
-    sum(d.sign * line.commission)
+    sum(d.sign * coalesce(line.commission, 0))
 FROM dated d CROSS JOIN LATERAL unnest(
-    d.bets, d.kinds, d.results, d.stakes, d.winnings, d.commissions
+    string_to_array(d.bets, ','), string_to_array(d.kinds, ','), string_to_array(d.results, ','),
+    string_to_array(d.stakes, ',')::bigint[], string_to_array(d.winnings, ',')::bigint[],
+    string_to_array(d.commissions, ',')::bigint[]
 ) AS line (bet, kind, result, stake, winnings, commission)
 GROUP BY 1, 2, 3, 4, 5
 ON CONFLICT (table_id, day, shift, rulebook, bet) DO UPDATE SET

@@ -94,15 +94,16 @@ CREATE TABLE property.coup_row (
     seats text[] NOT NULL,
     staked bigint[] NOT NULL,
     PRIMARY KEY (table_id, position)
-) WITH (toast_tuple_target = 256);
+);
 CREATE UNIQUE INDEX coup_named ON property.coup_row (table_id, coup);
 CREATE INDEX coup_opened ON property.coup_row (opened_at);
-CREATE INDEX coup_dealer ON property.coup_row (dealer, opened_at);
+CREATE INDEX coup_dealer ON property.coup_row (dealer, opened_at) WHERE dealer IS NOT NULL;
 CREATE INDEX coup_void ON property.coup_row (opened_at) WHERE void;
 CREATE INDEX coup_ended ON property.coup_row USING brin (ended_at);
 CREATE INDEX coup_patron ON property.coup_row USING gin (patrons);
 
--- A settlement. The lists are by line; `kinds` is null where all are chips.
+-- A settlement. The lists are by line, in texts: arrays would take twice the space.
+-- Null are `patrons` where nobody is named, `kinds` where all are chips, `commissions` where all are 0.
 CREATE TABLE property.settlement_row (
     table_id integer NOT NULL,
     position bigint NOT NULL,
@@ -112,26 +113,18 @@ CREATE TABLE property.settlement_row (
     revision smallint NOT NULL,
     reverses smallint,
     rulebook text NOT NULL,
-    wagers text[] NOT NULL,
-    seats smallint[] NOT NULL,
-    bets text[] NOT NULL,
-    patrons text[] NOT NULL,
-    kinds text[],
-    results text[] NOT NULL,
-    stakes bigint[] NOT NULL,
-    winnings bigint[] NOT NULL,
-    commissions bigint[] NOT NULL,
-    paids bigint[] NOT NULL,
+    wagers text NOT NULL,
+    seats text NOT NULL,
+    bets text NOT NULL,
+    patrons text[],
+    kinds text,
+    results text NOT NULL,
+    stakes text NOT NULL,
+    winnings text NOT NULL,
+    commissions text,
+    paids text NOT NULL,
     PRIMARY KEY (table_id, coup, phase, revision)
-) WITH (toast_tuple_target = 256);
-ALTER TABLE property.settlement_row
-    ALTER wagers SET STORAGE MAIN, ALTER seats SET STORAGE MAIN, ALTER bets SET STORAGE MAIN,
-    ALTER patrons SET STORAGE MAIN, ALTER kinds SET STORAGE MAIN, ALTER results SET STORAGE MAIN,
-    ALTER stakes SET STORAGE MAIN, ALTER winnings SET STORAGE MAIN,
-    ALTER commissions SET STORAGE MAIN, ALTER paids SET STORAGE MAIN;
-ALTER TABLE property.coup_row
-    ALTER patrons SET STORAGE MAIN, ALTER laid_at SET STORAGE MAIN, ALTER seats SET STORAGE MAIN,
-    ALTER staked SET STORAGE MAIN;
+);
 CREATE INDEX settlement_at ON property.settlement_row USING brin (at);
 
 -- What each table's shifts came to, by rulebook and bet: kept with the settlements, in the same
@@ -150,21 +143,25 @@ CREATE TABLE property.total (
 CREATE INDEX total_day ON property.total (day);
 
 CREATE VIEW property.settled_line AS
-SELECT s.table_id, s.position, s.at, s.coup, s.phase, s.revision, s.reverses, s.rulebook, line.*
-FROM property.settlement_row s CROSS JOIN LATERAL ROWS FROM (
-    unnest(s.wagers), unnest(s.seats), unnest(s.bets), unnest(s.patrons), unnest(s.kinds),
-    unnest(s.results), unnest(s.stakes), unnest(s.winnings), unnest(s.commissions), unnest(s.paids)
+SELECT s.table_id, s.position, s.at, s.coup, s.phase, s.revision, s.reverses, s.rulebook,
+    line.wager, line.seat, line.bet, line.patron, coalesce(line.kind, 'chips') AS kind,
+    line.result, line.stake, line.winnings, coalesce(line.commission, 0) AS commission, line.paid
+FROM property.settlement_row s CROSS JOIN LATERAL unnest(
+    string_to_array(s.wagers, E'\n'), string_to_array(s.seats, ',')::integer[], string_to_array(s.bets, ','), s.patrons,
+    string_to_array(s.kinds, ','), string_to_array(s.results, ','),
+    string_to_array(s.stakes, ',')::bigint[], string_to_array(s.winnings, ',')::bigint[],
+    string_to_array(s.commissions, ',')::bigint[], string_to_array(s.paids, ',')::bigint[]
 ) AS line (wager, seat, bet, patron, kind, result, stake, winnings, commission, paid);
 
 -- Each line as it was booked: a revision takes back what it reverses, when it was made.
 CREATE VIEW property.booked_line AS
 SELECT l.table_id, l.position, l.at, l.coup, l.phase, l.revision, 1 AS sign,
-    l.rulebook, l.wager, l.seat, l.bet, l.patron, coalesce(l.kind, 'chips') AS kind,
+    l.rulebook, l.wager, l.seat, l.bet, l.patron, l.kind,
     l.result, l.stake, l.winnings, l.commission, l.paid
 FROM property.settled_line l
 UNION ALL
 SELECT s.table_id, s.position, s.at, s.coup, s.phase, s.revision, -1,
-    l.rulebook, l.wager, l.seat, l.bet, l.patron, coalesce(l.kind, 'chips'),
+    l.rulebook, l.wager, l.seat, l.bet, l.patron, l.kind,
     l.result, l.stake, l.winnings, l.commission, l.paid
 FROM property.settlement_row s JOIN property.settled_line l ON l.table_id = s.table_id
     AND l.coup = s.coup AND l.phase = s.phase AND l.revision = s.reverses
