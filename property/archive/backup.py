@@ -28,6 +28,7 @@ _MADE_AGAIN: Final = frozenset(
         "head",
         "settlement_row",
         "state",
+        "stay",
         "tail",
         "total",
         "wager",

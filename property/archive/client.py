@@ -8,13 +8,14 @@ from psycopg import AsyncConnection
 from psycopg.rows import tuple_row
 
 from property.archive.database import connect_archive, translate_archive_errors
-from property.archive.questions import ArchiveQuery
+from property.archive.questions import ArchiveQuery, is_unlimited
 
 __all__ = ["ArchiveClient", "QueryResult"]
 
 _NAME: Final = "baccarat-property-asks"
 # A query that takes longer must ask for a shorter period: the archive has other work.
 _MOST: Final = "30s"
+_NEWEST: Final = "SELECT max(at) - make_interval(days => %s) FROM property.head"
 _MOST_OF_EXPORT: Final = "1h"
 _ROWS: Final = 1_000
 
@@ -63,6 +64,9 @@ class ArchiveClient:
             ArchiveUnavailable: the database does not answer in time.
             ArchiveError: the database refuses.
         """
+        if is_unlimited(question, given):
+            newest = await self.rows(_NEWEST, (question.recent_days,))
+            given = {**given, "since": newest.rows[0][0] or given["since"]}
         return await self.rows(question.sql, given)
 
     async def rows(self, sql: str, given: Mapping[str, Any] | Sequence[Any] = ()) -> QueryResult:

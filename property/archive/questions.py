@@ -13,7 +13,7 @@ from events.errors import InputError
 from events.free_text import escape_nul
 from property.hub.subjects import split_origin
 
-__all__ = ["ARCHIVE_QUERIES", "ArchiveQuery", "QueryOption", "parse_parameters"]
+__all__ = ["ARCHIVE_QUERIES", "ArchiveQuery", "QueryOption", "is_unlimited", "parse_parameters"]
 
 _Kind = Literal["card", "date", "number", "result", "table", "text", "time"]
 _RESULTS: Final = ("banker", "player", "tie", "void")
@@ -45,13 +45,17 @@ class ArchiveQuery(NamedTuple):
         says: its description in one line.
         sql: has named parameters: the options, and `site` and `table_name` for a table.
         options: the options that it accepts.
+        recent_days: where neither a time nor a day is given, it is asked of the newest so many.
     """
 
     says: str
     sql: str
     options: tuple[QueryOption, ...] = ()
+    recent_days: int = 0
 
 
+# Such a question reads all that was dealt, or everybody who played: nobody wants years of it.
+_RECENT_DAYS: Final = 31
 _TABLE: Final = QueryOption("table", "table", "this table only, <site>/<table>")
 _SINCE: Final = QueryOption("since", "time", "from then on", datetime.min.replace(tzinfo=UTC))
 _UNTIL: Final = QueryOption("until", "time", "before then", datetime.max.replace(tzinfo=UTC))
@@ -68,7 +72,7 @@ def _within(column: str, site: str = "site") -> str:
     """Return the condition that a time is within the limits; its site is where its day begins."""
     return f"""
         {column} >= %(since)s AND {column} < %(until)s
-        AND property.is_on(%(day)s::date, {site}, {column}) AND {_OF_TABLE}
+        AND (%(day)s::date IS NULL OR property.is_on(%(day)s, {site}, {column})) AND {_OF_TABLE}
     """
 
 
@@ -116,12 +120,11 @@ ARCHIVE_QUERIES: Final[dict[str, ArchiveQuery]] = {
     ),
     "wagers": ArchiveQuery(
         "each wager's line as it was booked, the newest first, minor units; sign -1 takes back",
-        f"""
+        """
         SELECT site, "table", at, coup, phase, revision, sign, rulebook, wager, seat, bet, patron,
             kind, result, stake, winnings, commission, paid
-        FROM property.booked WHERE {_within("at")}
-        ORDER BY at DESC, site, "table", position DESC, sign, wager LIMIT %(most)s
-        """,  # noqa: S608 - our own words
+        FROM property.find_wagers(%(since)s, %(until)s, %(most)s, %(site)s, %(table_name)s, %(day)s)
+        """,
         (*_LIMITS, _MOST),
     ),
     "commission": ArchiveQuery(
@@ -145,7 +148,7 @@ ARCHIVE_QUERIES: Final[dict[str, ArchiveQuery]] = {
         _LIMITS,
     ),
     "runs": ArchiveQuery(
-        "the same cards in a row more than once, across shoes and tables",
+        "the same cards in a row more than once, across shoes and tables; of 31 days unless since",
         """
         SELECT run, times, site, "table", shoe, coup, place
         FROM property.repeated_runs(%(cards)s, %(since)s, %(until)s, %(site)s, %(table_name)s,
@@ -153,6 +156,7 @@ ARCHIVE_QUERIES: Final[dict[str, ArchiveQuery]] = {
         LIMIT %(rows)s
         """,
         (QueryOption("cards", "number", "so many cards in a row", 12), *_LIMITS),
+        _RECENT_DAYS,
     ),
     "editions": ArchiveQuery(
         "the rulebooks and wire profiles that events cite by hash, the text of one with `hash`",
@@ -165,16 +169,23 @@ ARCHIVE_QUERIES: Final[dict[str, ArchiveQuery]] = {
         (QueryOption("hash", "text", "the edition of this SHA-256, with its file's text"),),
     ),
     "two-tables": ArchiveQuery(
-        "the same patron reference at two tables at once",
+        "the same patron reference at two tables at once; of the newest 31 days unless since",
         """
         SELECT patron, site, "table", coup, other_site, other_table, other_coup, since_at, until_at
         FROM property.two_tables(%(since)s, %(until)s, %(site)s, %(table_name)s, %(day)s)
         LIMIT %(rows)s
         """,
         _LIMITS,
+        _RECENT_DAYS,
     ),
 }
 """The queries by name, in display order."""
+
+
+def is_unlimited(question: ArchiveQuery, given: Mapping[str, Any]) -> bool:
+    """Return whether a question must be given a time from which on it is asked."""
+    limits = (given.get("day"), given.get("since"), given.get("until"))
+    return question.recent_days > 0 and limits == (None, _SINCE.default, _UNTIL.default)
 
 
 def parse_parameters(

@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 # Rows that follow from the events, and how their rows are told apart by position.
-_DERIVED: Final = ("coup_row", "settlement_row", "wager", "total", "state")
+_DERIVED: Final = ("coup_row", "settlement_row", "wager", "total", "stay", "state")
 # The lock by which one worker alone reads an archive of before. "bacpread" in ASCII.
 _READING_EARLIER: Final = 0x6261637072656164
 _EARLIER: Final = "SELECT to_regclass('property.event_before') IS NOT NULL"
@@ -199,10 +199,12 @@ async def _refold(cursor: AsyncCursor[Any], table: ArchivedTable) -> int:
 
 
 async def _recount(cursor: AsyncCursor[Any], table_id: int) -> None:
-    await cursor.execute("DELETE FROM property.total WHERE table_id = %s", (table_id,))
-    await cursor.execute(
-        "INSERT INTO property.total SELECT * FROM property.counted WHERE table_id = %s", (table_id,)
-    )
+    for name, view in (("total", "counted"), ("stay", "stays")):
+        gone = sql.SQL("DELETE FROM property.{} WHERE table_id = %s")
+        await cursor.execute(gone.format(sql.Identifier(name)), (table_id,))
+        made = sql.SQL("INSERT INTO property.{} SELECT * FROM property.{} WHERE table_id = %s")
+        names = map(sql.Identifier, (name, view))
+        await cursor.execute(made.format(*names), (table_id,))
 
 
 async def lock_table(cursor: AsyncCursor[Any], origin: str) -> ArchivedTable:

@@ -102,6 +102,25 @@ CREATE INDEX coup_void ON property.coup_row (opened_at) WHERE void;
 CREATE INDEX coup_ended ON property.coup_row USING brin (ended_at);
 CREATE INDEX coup_patron ON property.coup_row USING gin (patrons);
 
+-- A patron in a shoe: from the first wager that lay to the end of the last coup, kept with the coups.
+CREATE TABLE property.stay (
+    table_id integer NOT NULL,
+    shoe text NOT NULL,
+    patron text NOT NULL,
+    began timestamptz NOT NULL,
+    ended timestamptz NOT NULL,
+    first bigint NOT NULL,
+    last bigint NOT NULL,
+    PRIMARY KEY (table_id, shoe, patron)
+);
+CREATE INDEX stay_patron ON property.stay (patron, began);
+CREATE INDEX stay_ended ON property.stay (ended);
+CREATE VIEW property.stays AS
+SELECT c.table_id, split_part(c.coup, '/', 1) AS shoe, l.patron, min(l.laid_at) AS began,
+    max(c.ended_at) AS ended, min(c.position) AS first, max(c.position) AS last
+FROM property.coup_row c CROSS JOIN LATERAL unnest(c.patrons, c.laid_at) AS l (patron, laid_at)
+WHERE l.laid_at IS NOT NULL GROUP BY 1, 2, 3;
+
 -- A settlement. The lists are by line, in texts: arrays would take twice the space.
 -- Null are `patrons` where nobody is named, `kinds` where all are chips, `commissions` where all are 0.
 CREATE TABLE property.settlement_row (
@@ -125,7 +144,7 @@ CREATE TABLE property.settlement_row (
     paids text NOT NULL,
     PRIMARY KEY (table_id, coup, phase, revision)
 );
-CREATE INDEX settlement_at ON property.settlement_row USING brin (at);
+CREATE INDEX settlement_at ON property.settlement_row (at);
 
 -- What each table's shifts came to, by rulebook and bet: kept with the settlements, in the same
 -- transaction. `property.recount` makes it again.
@@ -142,42 +161,42 @@ CREATE TABLE property.total (
 );
 CREATE INDEX total_day ON property.total (day);
 
-CREATE VIEW property.settled_line AS
-SELECT s.table_id, s.position, s.at, s.coup, s.phase, s.revision, s.reverses, s.rulebook,
-    line.wager, line.seat, line.bet, line.patron, coalesce(line.kind, 'chips') AS kind,
-    line.result, line.stake, line.winnings, coalesce(line.commission, 0) AS commission, line.paid
-FROM property.settlement_row s CROSS JOIN LATERAL unnest(
-    string_to_array(s.wagers, E'\n'), string_to_array(s.seats, ',')::integer[], string_to_array(s.bets, ','), s.patrons,
-    string_to_array(s.kinds, ','), string_to_array(s.results, ','),
-    string_to_array(s.stakes, ',')::bigint[], string_to_array(s.winnings, ',')::bigint[],
-    string_to_array(s.commissions, ',')::bigint[], string_to_array(s.paids, ',')::bigint[]
-) AS line (wager, seat, bet, patron, kind, result, stake, winnings, commission, paid);
+CREATE FUNCTION property.lines(s property.settlement_row) RETURNS TABLE (
+    wager text, seat integer, bet text, patron text, kind text, result text, stake bigint,
+    winnings bigint, commission bigint, paid bigint
+) LANGUAGE sql IMMUTABLE ROWS 16 AS $$
+    SELECT l.wager, l.seat, l.bet, l.patron, coalesce(l.kind, 'chips'), l.result, l.stake,
+        l.winnings, coalesce(l.commission, 0), l.paid
+    FROM unnest(
+        string_to_array(s.wagers, E'\n'), string_to_array(s.seats, ',')::integer[],
+        string_to_array(s.bets, ','), s.patrons, string_to_array(s.kinds, ','),
+        string_to_array(s.results, ','), string_to_array(s.stakes, ',')::bigint[],
+        string_to_array(s.winnings, ',')::bigint[], string_to_array(s.commissions, ',')::bigint[],
+        string_to_array(s.paids, ',')::bigint[]
+    ) AS l (wager, seat, bet, patron, kind, result, stake, winnings, commission, paid)
+$$;
 
--- Each line as it was booked: a revision takes back what it reverses, when it was made.
-CREATE VIEW property.booked_line AS
-SELECT l.table_id, l.position, l.at, l.coup, l.phase, l.revision, 1 AS sign,
-    l.rulebook, l.wager, l.seat, l.bet, l.patron, l.kind,
-    l.result, l.stake, l.winnings, l.commission, l.paid
-FROM property.settled_line l
+-- Each settlement as it was booked: a revision takes back what it reverses, when it was made.
+CREATE VIEW property.booked_settlement AS
+SELECT s.position, s.at, s.phase, s.revision, 1 AS sign, s AS settlement FROM property.settlement_row s
 UNION ALL
-SELECT s.table_id, s.position, s.at, s.coup, s.phase, s.revision, -1,
-    l.rulebook, l.wager, l.seat, l.bet, l.patron, l.kind,
-    l.result, l.stake, l.winnings, l.commission, l.paid
-FROM property.settlement_row s JOIN property.settled_line l ON l.table_id = s.table_id
-    AND l.coup = s.coup AND l.phase = s.phase AND l.revision = s.reverses
+SELECT s.position, s.at, s.phase, s.revision, -1, was
+FROM property.settlement_row s JOIN property.settlement_row was ON was.table_id = s.table_id
+    AND was.coup = s.coup AND was.phase = s.phase AND was.revision = s.reverses
 WHERE s.reverses IS NOT NULL;
 
 -- Handle has no tokens and no void wagers; a token costs what it wins.
 CREATE VIEW property.counted AS
-SELECT b.table_id, shift.day, shift.shift, b.rulebook, b.bet,
-    sum(CASE WHEN b.kind <> 'promo' AND b.result <> 'void' THEN b.sign * b.stake ELSE 0 END)::bigint
+SELECT (b.settlement).table_id, shift.day, shift.shift, (b.settlement).rulebook, l.bet,
+    sum(CASE WHEN l.kind <> 'promo' AND l.result <> 'void' THEN b.sign * l.stake ELSE 0 END)::bigint
         AS handle,
-    sum(b.sign * (CASE WHEN b.result = 'lose' AND b.kind <> 'promo' THEN b.stake ELSE 0 END
-        - b.winnings))::bigint AS win,
-    sum(b.sign * b.commission)::bigint AS commission
-FROM property.booked_line b JOIN property.head h ON h.id = b.table_id
+    sum(b.sign * (CASE WHEN l.result = 'lose' AND l.kind <> 'promo' THEN l.stake ELSE 0 END
+        - l.winnings))::bigint AS win,
+    sum(b.sign * l.commission)::bigint AS commission
+FROM property.booked_settlement b JOIN property.head h ON h.id = (b.settlement).table_id
 CROSS JOIN LATERAL property.shift_at(h.site, b.at) AS shift
-GROUP BY b.table_id, shift.day, shift.shift, b.rulebook, b.bet;
+CROSS JOIN LATERAL property.lines(b.settlement) AS l
+GROUP BY 1, 2, 3, 4, 5;
 
 -- Count a site's totals again, from its settlements.
 CREATE FUNCTION property.recount(of_site text) RETURNS void LANGUAGE sql AS $$
