@@ -25,7 +25,7 @@ CREATE TABLE property.tail (
     hash bytea NOT NULL,
     bytes bytea NOT NULL,
     PRIMARY KEY (table_id, position)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000);
 
 -- All other events: `content` is compressed, `before` and `hash` are the chain's before and after it.
 CREATE TABLE property.block (
