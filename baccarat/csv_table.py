@@ -11,16 +11,20 @@ __all__ = ["write_csv"]
 _FORMULA: Final = ("=", "+", "-", "@")
 
 
-def write_csv(out: TextIO, head: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
+def write_csv(
+    out: TextIO, head: Sequence[str], rows: Iterable[Mapping[str, Any]], *, goes_on: bool = False
+) -> None:
     """Write a head line and the rows; a text that would be a formula gets an apostrophe first.
 
     Args:
         out: where to.
         head: the columns; what else a row has is left out.
         rows: column to value.
+        goes_on: whether these are more rows of a table whose head line is there.
     """
     writer = csv.DictWriter(out, head, extrasaction="ignore", lineterminator="\r\n")
-    writer.writeheader()
+    if not goes_on:
+        writer.writeheader()
     writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
 
 

@@ -122,6 +122,12 @@ ROWS: Final = (
         needs="Chromium and the developers' packages",
     ),
     BenchRow(
+        "archive",
+        "benchmarks.property.archive:measure",
+        ("archive_bytes", "archive_answers"),
+        needs="PostgreSQL's server programs, or --ledger",
+    ),
+    BenchRow(
         "property",
         "benchmarks.property.property:measure",
         ("property_rate", "property_page", "property_catchup"),

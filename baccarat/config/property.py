@@ -124,6 +124,8 @@ def _page(config: PropertyConfig) -> Iterator[ConfigFault]:
     page = config.page
     if page is None:
         return
+    if page.replay and not page.replay.startswith(("https://", "http://", "/")):
+        yield PROPERTY.fault("page.replay", f"{page.replay!r}: write https://host/path")
     if config.archive is None:
         yield _missing("archive", "the page shows what is in the archive", "archive.database")
     if not _is_loopback(page.host) and not page.exposed:

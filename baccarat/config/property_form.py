@@ -128,7 +128,7 @@ class WitnessConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class PageConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The page of all tables. It asks for no login."""
+    """The page of all tables. It asks for a login where `users` is given."""
 
     host: Annotated[str, ConfigKey("Where to listen.", '"127.0.0.1"')] = "127.0.0.1"
     port: Annotated[Port, ConfigKey("At which port.", "8090")] = 8090
@@ -136,6 +136,17 @@ class PageConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         tuple[str, ...],
         ConfigKey("Names that browsers call it by.", '["property.casino.example"]'),
     ] = ()
+    replay: Annotated[
+        str,
+        ConfigKey(
+            "Where a table's replay is, for the name of its tile.",
+            '"https://{table}.{site}.example/replay"',
+        ),
+    ] = ""
+    users: Annotated[
+        OpenFile,
+        ConfigKey("Who may see it: a file that `baccarat user` writes.", '"users.toml"'),
+    ] = None
     exposed: Annotated[
         bool,
         ConfigKey("Beyond loopback: something in front of it asks for logins.", "true"),

@@ -8,6 +8,7 @@ import msgspec
 
 from baccarat.config.property_form import PropertyConfig
 from baccarat.property.pay_scales import archived_pay_scales, contradicting_scales
+from displays.auth.accounts import UserAccounts
 from displays.http.server import WebServer
 from displays.property_board.board import make_board_app
 from events.clock import SystemClock
@@ -101,12 +102,21 @@ async def serve(config: PropertyConfig, stop: asyncio.Event) -> None:
 
     Raises:
         ConfigError: the configuration has no page or no archive, or the address is taken.
+        InputError: the users file cannot be used.
     """
     page, archive = config.page, config.archive
     if page is None or archive is None:
         raise ConfigError("page: the configuration has no [page], or no [archive] to show")
     feed = BoardUpdater(archive.database, SystemClock())
-    app = make_board_app(_BoardSource(feed), _Queries(archive.database), stop, page.names)
+    users = config.beside(page.users)
+    app = make_board_app(
+        _BoardSource(feed),
+        _Queries(archive.database),
+        stop,
+        page.names,
+        page.replay,
+        UserAccounts(users) if users else None,
+    )
     server = WebServer(app, section="page", host=page.host, port=page.port)
     _log.info("page.listening", address=server.address)
     async with asyncio.TaskGroup() as group:

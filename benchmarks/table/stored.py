@@ -25,7 +25,7 @@ from events.log.store import EventLog
 from events.proof.keys import make_signing_key
 from events.types.shoe_reports import CardDrawn
 
-__all__ = ["BYTES_MOST", "COUPS", "measure"]
+__all__ = ["BYTES_MOST", "COUPS", "measure", "play_shoe"]
 
 COUPS: Final = COUPS_A_SHOE
 """Coups of the shoe, unless the command line says otherwise."""
@@ -46,7 +46,7 @@ def measure(options: BenchOptions) -> list[Figure]:
     coups = min(options.events or COUPS, COUPS_A_SHOE)
     with options.folder() as folder, options.progress("coups", coups) as advance:
         path = folder / "table.sqlite"
-        bare = _play(path, coups)
+        bare = play_shoe(path, coups)
         advance(coups)
         (done,) = convert(path, pack=True)
     floor = len(zstandard.ZstdCompressor(level=_LEVEL).compress(bare)) / coups
@@ -74,8 +74,14 @@ def measure(options: BenchOptions) -> list[Figure]:
     ]
 
 
-def _play(path: Path, coups: int) -> bytes:
-    """Play a shoe, close its file, and return its stored bytes one after another."""
+def play_shoe(path: Path, coups: int, *, close: bool = True) -> bytes:
+    """Play a shoe, and return its stored bytes one after another.
+
+    Args:
+        path: of the log.
+        coups: how many.
+        close: whether the log begins a new file behind it.
+    """
     key = make_signing_key(path.with_name("bench.key"), "bench/t1")
     draw = random.Random(SEED)  # noqa: S311 - wagers of a benchmark, the same in every run
     with EventLog.open(path, "bench/t1") as log:
@@ -93,7 +99,8 @@ def _play(path: Path, coups: int) -> bytes:
         table.ask(EndShoe(transaction=table.transaction(), reason="bench"))
         table.close_books()
         bare = b"".join(stored.stored for stored in log.read())
-        log.new_file()
+        if close:
+            log.new_file()
     return bare
 
 

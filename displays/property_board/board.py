@@ -1,7 +1,7 @@
 """The property board's web application: all tables live, and queries of the archive. Read-only.
 
-The page needs no login: anybody who reaches it sees everything and can change nothing. The two
-protocols in this module supply its data.
+Without a users file, anybody who reaches the page sees everything; nobody can change anything. The
+two protocols in this module supply its data.
 """
 
 import asyncio
@@ -17,10 +17,13 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from displays.auth.accounts import UserAccounts
 from displays.http.pages import Pages, text_response
 from displays.http.security import SecurityHeaders, TrustedHosts, same_origin
 from displays.http.stream import HEADERS, last_event_id, wait_for_disconnect
 from displays.live import BEAT_SECONDS
+from displays.property_board.login import BoardLogin
+from events.clock import SystemClock
 from events.errors import InputError, TableError
 
 __all__ = ["BoardSource", "QueryRunner", "make_board_app"]
@@ -76,7 +79,12 @@ class QueryRunner(Protocol):
 
 
 def make_board_app(
-    source: BoardSource, asked: QueryRunner, stop: asyncio.Event, names: Collection[str] = ()
+    source: BoardSource,
+    asked: QueryRunner,
+    stop: asyncio.Event,
+    names: Collection[str] = (),
+    replay: str = "",
+    users: UserAccounts | None = None,
 ) -> Starlette:
     """Create the application.
 
@@ -85,9 +93,11 @@ def make_board_app(
         asked: runs the queries.
         stop: ends the screens' streams.
         names: host names of the server, in addition to its addresses.
+        replay: where a table's replay is, with `{site}` and `{table}`; empty for none.
+        users: who may see the page; None lets everybody see it who reaches it.
     """
     pages = Pages(secure=False)
-    board = _Board(source, asked, stop, pages)
+    board = _Board(source, asked, stop, pages, replay)
     return Starlette(
         routes=[
             Route("/", board.page, methods=["GET"]),
@@ -99,24 +109,32 @@ def make_board_app(
         middleware=[
             Middleware(SecurityHeaders, secure=False),
             Middleware(TrustedHosts, names=names),
+            *([Middleware(BoardLogin, users=users, clock=SystemClock())] if users else []),
         ],
     )
 
 
 class _Board:
     def __init__(
-        self, source: BoardSource, asked: QueryRunner, stop: asyncio.Event, pages: Pages
+        self,
+        source: BoardSource,
+        asked: QueryRunner,
+        stop: asyncio.Event,
+        pages: Pages,
+        replay: str,
     ) -> None:
         self._source = source
         self._asked = asked
         self._stop = stop
         self._pages = pages
+        self._replay = replay
         self._epoch = secrets.token_hex(4)
         self._screens = 0
         self._asking = 0
 
     async def page(self, request: Request) -> Response:
-        return self._pages.render(request, "board.html", questions=self._asked.questions)
+        questions = self._asked.questions
+        return self._pages.render(request, "board.html", questions=questions, replay=self._replay)
 
     async def health(self, _: Request) -> Response:
         live = self._source.live

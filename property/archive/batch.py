@@ -11,6 +11,7 @@ from typing import Final, Literal, NamedTuple
 from events.errors import UnreadableEvent
 from events.types.envelope import Envelope, decode_envelope
 from property.hub.replicated_event import Head, HeadRelation, ReplicatedEvent, relation_to_head
+from property.hub.subjects import continued_origin
 
 __all__ = [
     "ArchiveRow",
@@ -184,7 +185,8 @@ def _row_of(carried: ReplicatedEvent) -> ArchiveRow | FeedFault:
         envelope = decode_envelope(carried.stored)
     except UnreadableEvent as error:
         return FeedFault(carried.origin, "unreadable", carried.position, str(error))
-    if (envelope.stream, envelope.position) != (carried.origin, carried.position):
+    ours = envelope.stream in {carried.origin, continued_origin(carried.origin)}
+    if not ours or envelope.position != carried.position:
         said = f"says that it is {envelope.position} of {envelope.stream}"
         return FeedFault(carried.origin, "foreign", carried.position, said)
     if not _TIME.match(envelope.at):

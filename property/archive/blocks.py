@@ -18,11 +18,11 @@ from property.hub.replicated_event import Head, ReplicatedEvent
 
 __all__ = ["BLOCK_BYTES", "Block", "cut_blocks", "make_block", "unpack_block"]
 
-BLOCK_BYTES: Final = 256 * 1024
+BLOCK_BYTES: Final = 128 * 1024
 """A block ends with the coup in which its events come to so many bytes."""
 
 # A coup that is longer than this is in more than one block.
-_BLOCK_BYTES_MOST: Final = 4 * BLOCK_BYTES
+_BLOCK_BYTES_MOST: Final = 8 * BLOCK_BYTES
 _LEVEL: Final = 6
 _LENGTH: Final = 4
 # One event alone may be larger than a block: 4 MiB.

@@ -1,6 +1,6 @@
 """A read-only client of the archive: runs one query at a time, with a time limit."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
 
@@ -8,13 +8,16 @@ from psycopg import AsyncConnection
 from psycopg.rows import tuple_row
 
 from property.archive.database import connect_archive, translate_archive_errors
-from property.archive.questions import ArchiveQuery
+from property.archive.questions import ArchiveQuery, is_unlimited
 
 __all__ = ["ArchiveClient", "QueryResult"]
 
 _NAME: Final = "baccarat-property-asks"
 # A query that takes longer must ask for a shorter period: the archive has other work.
 _MOST: Final = "30s"
+_NEWEST: Final = "SELECT max(at) - make_interval(days => %s) FROM property.head"
+_MOST_OF_EXPORT: Final = "1h"
+_ROWS: Final = 1_000
 
 
 class QueryResult(NamedTuple):
@@ -61,6 +64,9 @@ class ArchiveClient:
             ArchiveUnavailable: the database does not answer in time.
             ArchiveError: the database refuses.
         """
+        if is_unlimited(question, given):
+            newest = await self.rows(_NEWEST, (question.recent_days,))
+            given = {**given, "since": newest.rows[0][0] or given["since"]}
         return await self.rows(question.sql, given)
 
     async def rows(self, sql: str, given: Mapping[str, Any] | Sequence[Any] = ()) -> QueryResult:
@@ -75,6 +81,29 @@ class ArchiveClient:
                 await cursor.execute(sql.encode(), given)
                 columns = tuple(each.name for each in cursor.description or ())
                 return QueryResult(columns, await cursor.fetchall())
+
+    async def stream(
+        self, question: ArchiveQuery, given: Mapping[str, Any]
+    ) -> AsyncIterator[QueryResult]:
+        """Run a query, and yield its rows a thousand at a time; without any, none of them once.
+
+        Raises:
+            ArchiveUnavailable: the database does not answer in time.
+            ArchiveError: the database refuses.
+        """
+        with translate_archive_errors(self._url):
+            await self._connection.execute(f"SET statement_timeout = '{_MOST_OF_EXPORT}'")
+            async with (
+                self._connection.transaction(),
+                self._connection.cursor("export", row_factory=tuple_row) as cursor,
+            ):
+                await cursor.execute(question.sql.encode(), given)
+                columns = tuple(each.name for each in cursor.description or ())
+                rows = await cursor.fetchmany(_ROWS)
+                yield QueryResult(columns, rows)
+                while rows:
+                    rows = await cursor.fetchmany(_ROWS)
+                    yield QueryResult(columns, rows)
 
     async def __aenter__(self) -> Self:
         return self

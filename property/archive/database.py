@@ -41,12 +41,13 @@ MIGRATIONS: Final = Migrations(
 
 # The lock that makes two workers that start at once migrate in turn. "bacprop" in ASCII.
 _MIGRATING: Final = 0x62616370726F70
+# JIT would compile a question for seconds that is answered in a fraction of one.
 # The server must notice a lost worker within ten seconds, since the worker holds locks. So must a
 # worker a lost server. In seconds, and in milliseconds.
 _SETTINGS: Final = (
     "-c lock_timeout=10s -c statement_timeout=60s -c tcp_keepalives_idle=3 "
     "-c tcp_keepalives_interval=1 -c tcp_keepalives_count=3 -c tcp_user_timeout=6000 "
-    "-c idle_in_transaction_session_timeout=30s -c timezone=UTC"
+    "-c idle_in_transaction_session_timeout=30s -c timezone=UTC -c jit=off"
 )
 _CONNECT_S: Final = 5
 _KEEPALIVE: Final[dict[str, Any]] = {

@@ -241,7 +241,7 @@ class CoupChange(Struct):
 
 
 class SettlementRow(Struct):
-    """A settlement, a row of `property.settlement_row`; lists are by line.
+    """A settlement, a row of `property.settlement_row`; lists are by line, texts with commas.
 
     Args:
         table_id: the table's number in the archive.
@@ -252,15 +252,15 @@ class SettlementRow(Struct):
         revision: from 1.
         reverses: the revision that it takes back.
         rulebook: the rulebook's id.
-        wagers: ids.
+        wagers: ids, a line each.
         seats: 1 to 99.
         bets: the bets' ids.
-        patrons: references; None for nobody's.
+        patrons: references; None for nobody's, or for all where nobody is named.
         kinds: `chips`, `promo` or `toke`; None where all are chips.
         results: `win`, `lose`, `push` or `void`.
         stakes: minor units, as the following.
         winnings: before commission.
-        commissions: kept by the house.
+        commissions: kept by the house; None where all are 0.
         paids: to the patron.
     """
 
@@ -272,16 +272,16 @@ class SettlementRow(Struct):
     revision: int
     reverses: int | None
     rulebook: str
-    wagers: list[str]
-    seats: list[int]
-    bets: list[str]
-    patrons: list[str | None]
-    kinds: list[str] | None
-    results: list[str]
-    stakes: list[int]
-    winnings: list[int]
-    commissions: list[int]
-    paids: list[int]
+    wagers: str
+    seats: str
+    bets: str
+    patrons: list[str | None] | None
+    kinds: str | None
+    results: str
+    stakes: str
+    winnings: str
+    commissions: str | None
+    paids: str
 
 
 class FoldedRows(Struct):
@@ -463,7 +463,7 @@ class _Fold:
 
     def _settlement(self, coup: str, made: Settlement) -> SettlementRow:
         lines = made.lines
-        kinds: list[str] = [line.kind for line in lines]
+        kinds, taken = {line.kind for line in lines}, any(line.commission for line in lines)
         reverses = (made.reverses or "").rpartition("/")[2]
         return SettlementRow(
             table_id=self._id,
@@ -474,16 +474,16 @@ class _Fold:
             revision=made.revision,
             reverses=int(reverses) if reverses.isdigit() else None,
             rulebook=made.rulebook,
-            wagers=[line.wager for line in lines],
-            seats=[line.seat for line in lines],
-            bets=[line.bet for line in lines],
-            patrons=[line.patron for line in lines],
-            kinds=kinds if set(kinds) - {"chips"} else None,
-            results=[line.result for line in lines],
-            stakes=[line.stake for line in lines],
-            winnings=[line.winnings for line in lines],
-            commissions=[line.commission for line in lines],
-            paids=[line.paid for line in lines],
+            wagers="\n".join(line.wager.replace("\n", " ") for line in lines),
+            seats=_list(line.seat for line in lines),
+            bets=_list(line.bet for line in lines),
+            patrons=[line.patron for line in lines] if any(line.patron for line in lines) else None,
+            kinds=_list(line.kind for line in lines) if kinds - {"chips"} else None,
+            results=_list(line.result for line in lines),
+            stakes=_list(line.stake for line in lines),
+            winnings=_list(line.winnings for line in lines),
+            commissions=_list(line.commission for line in lines) if taken else None,
+            paids=_list(line.paid for line in lines),
         )
 
     def _change(
@@ -525,6 +525,10 @@ class _Fold:
             row.staked.append(sum(each.stake for each in lay))
         self.rows.coups[coup.coup] = row
         self.rows.placed, self.rows.ended = {}, True
+
+
+def _list(values: Iterable[object]) -> str:
+    return ",".join(str(value).replace(",", ";") for value in values)
 
 
 def _cards(hand: Iterable[Card]) -> str:

@@ -33,10 +33,11 @@ from property.background_tasks import TaskBackoff
 from property.hub.replicated_event import Head
 from property.hub.subjects import EVENTS, PARTITIONS, partition_filter
 
-__all__ = ["PartitionConsumer", "PartitionLocks", "fair_share"]
+__all__ = ["WORKERS_LOCK", "PartitionConsumer", "PartitionLocks", "fair_share"]
 
-# The class of the advisory locks, "bacp" in ASCII. All workers share lock 0; one holds each other.
-_CLASS: Final = 0x62616370
+WORKERS_LOCK: Final = 0x62616370
+"""The class of the advisory locks, "bacp" in ASCII. All workers share lock 0; one holds each other.
+"""
 # A worker counts the workers every second; one that has not done so for 8 s hangs.
 _HANGS: Final = "SET idle_session_timeout = '8s'"
 _WORKERS: Final = """
@@ -71,7 +72,7 @@ class PartitionLocks:
         """
         with translate_archive_errors(self._url):
             await self._connection.execute(_HANGS)
-        await self._ask("SELECT pg_advisory_lock_shared(%s, 0)", _CLASS)
+        await self._ask("SELECT pg_advisory_lock_shared(%s, 0)", WORKERS_LOCK)
 
     async def workers(self) -> int:
         """Return the number of workers, this one included.
@@ -79,7 +80,7 @@ class PartitionLocks:
         Raises:
             ArchiveUnavailable: the database does not answer.
         """
-        return await self._ask(_WORKERS, _CLASS)
+        return await self._ask(_WORKERS, WORKERS_LOCK)
 
     async def try_take(self, partition: int) -> bool:
         """Try to lock a free partition; return whether it succeeded.
@@ -87,7 +88,9 @@ class PartitionLocks:
         Raises:
             ArchiveUnavailable: the database does not answer.
         """
-        taken = await self._ask("SELECT pg_try_advisory_lock(%s, %s)::int", _CLASS, partition + 1)
+        taken = await self._ask(
+            "SELECT pg_try_advisory_lock(%s, %s)::int", WORKERS_LOCK, partition + 1
+        )
         return bool(taken)
 
     async def give(self, partition: int) -> None:
@@ -96,7 +99,7 @@ class PartitionLocks:
         Raises:
             ArchiveUnavailable: the database does not answer.
         """
-        await self._ask("SELECT pg_advisory_unlock(%s, %s)::int", _CLASS, partition + 1)
+        await self._ask("SELECT pg_advisory_unlock(%s, %s)::int", WORKERS_LOCK, partition + 1)
 
     async def _ask(self, asked: str, *given: int) -> int:
         with translate_archive_errors(self._url):

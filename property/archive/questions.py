@@ -13,14 +13,13 @@ from events.errors import InputError
 from events.free_text import escape_nul
 from property.hub.subjects import split_origin
 
-__all__ = ["ARCHIVE_QUERIES", "ArchiveQuery", "QueryOption", "parse_parameters"]
+__all__ = ["ARCHIVE_QUERIES", "ArchiveQuery", "QueryOption", "is_unlimited", "parse_parameters"]
 
 _Kind = Literal["card", "date", "number", "result", "table", "text", "time"]
 _RESULTS: Final = ("banker", "player", "tie", "void")
 # Most rows of one answer. A longer answer needs a shorter period.
 _ROWS_MOST: Final = 10_000
-# No limit inside the function: the query limits the rows after it has chosen a table.
-_EVERY: Final = 1_000_000_000
+_EVERY: Final = 2**31 - 1  # PostgreSQL's largest integer
 
 
 class QueryOption(NamedTuple):
@@ -46,21 +45,36 @@ class ArchiveQuery(NamedTuple):
         says: its description in one line.
         sql: has named parameters: the options, and `site` and `table_name` for a table.
         options: the options that it accepts.
+        recent_days: where neither a time nor a day is given, it is asked of the newest so many.
     """
 
     says: str
     sql: str
     options: tuple[QueryOption, ...] = ()
+    recent_days: int = 0
 
 
+# Such a question reads all that was dealt, or everybody who played: nobody wants years of it.
+_RECENT_DAYS: Final = 31
 _TABLE: Final = QueryOption("table", "table", "this table only, <site>/<table>")
 _SINCE: Final = QueryOption("since", "time", "from then on", datetime.min.replace(tzinfo=UTC))
 _UNTIL: Final = QueryOption("until", "time", "before then", datetime.max.replace(tzinfo=UTC))
+_DAY: Final = QueryOption("day", "date", "this business day only")
 _MOST: Final = QueryOption("most", "number", "the newest so many", 200)
+_LIMITS: Final = (_DAY, _TABLE, _SINCE, _UNTIL)
 _OF_TABLE: Final = """
     (%(site)s::text IS NULL OR site = %(site)s)
     AND (%(table_name)s::text IS NULL OR "table" = %(table_name)s)
 """
+
+
+def _within(column: str, site: str = "site") -> str:
+    """Return the condition that a time is within the limits; its site is where its day begins."""
+    return f"""
+        {column} >= %(since)s AND {column} < %(until)s
+        AND (%(day)s::date IS NULL OR property.is_on(%(day)s, {site}, {column})) AND {_OF_TABLE}
+    """
+
 
 ARCHIVE_QUERIES: Final[dict[str, ArchiveQuery]] = {
     "tables": ArchiveQuery(
@@ -68,9 +82,10 @@ ARCHIVE_QUERIES: Final[dict[str, ArchiveQuery]] = {
         f"""
         SELECT site, "table", position, feed, last_event_at, stored_at, link, shoe, alarms,
             feed_alarms
-        FROM property.live WHERE {_OF_TABLE} ORDER BY site, "table"
+        FROM property.live WHERE {_within("coalesce(last_event_at, '-infinity')")}
+        ORDER BY site, "table"
         """,  # noqa: S608 - our own words
-        (_TABLE,),
+        _LIMITS,
     ),
     "alarms": ArchiveQuery(
         "what stands: of feeds, by the archive; of tables, by their own logs",
@@ -81,55 +96,67 @@ ARCHIVE_QUERIES: Final[dict[str, ArchiveQuery]] = {
             FROM property.feed_alarm WHERE cleared_at IS NULL
             UNION ALL
             SELECT site, "table", 'table', alarm, text, position, at FROM property.table_alarm
-        ) AS standing WHERE {_OF_TABLE} ORDER BY at DESC, site, "table"
+        ) AS standing WHERE {_within("at")} ORDER BY at DESC, site, "table"
         """,  # noqa: S608 - our own words
-        (_TABLE,),
+        _LIMITS,
     ),
     "coups": ArchiveQuery(
         "coups by card, result, dealer, patron and time, the newest first",
-        f"""
+        """
         SELECT site, "table", coup, opened_at, settled_at, rulebook, winner, void, player, banker,
             player_total, banker_total, dealer, supervisor, patrons, revision
         FROM property.find_coups(%(card)s, %(result)s, %(dealer)s, %(patron)s, %(since)s,
-            %(until)s, {_EVERY})
-        WHERE {_OF_TABLE} ORDER BY opened_at DESC, site, "table", coup LIMIT %(most)s
-        """,  # noqa: S608 - our own words
+            %(until)s, %(most)s, %(site)s, %(table_name)s, %(day)s)
+        ORDER BY opened_at DESC, site, "table", position DESC
+        """,
         (
             QueryOption("card", "card", "this card lay, such as 9D"),
             QueryOption("result", "result", "banker, player, tie or void"),
             QueryOption("dealer", "text", "this dealer dealt"),
             QueryOption("patron", "text", "this patron's wagers lay"),
-            _TABLE,
-            _SINCE,
-            _UNTIL,
+            *_LIMITS,
             _MOST,
         ),
     ),
+    "wagers": ArchiveQuery(
+        "each wager's line as it was booked, the newest first, minor units; sign -1 takes back",
+        """
+        SELECT site, "table", at, coup, phase, revision, sign, rulebook, wager, seat, bet, patron,
+            kind, result, stake, winnings, commission, paid
+        FROM property.find_wagers(%(since)s, %(until)s, %(most)s, %(site)s, %(table_name)s, %(day)s)
+        """,
+        (*_LIMITS, _MOST),
+    ),
     "commission": ArchiveQuery(
-        "commission outstanding, by table and seat, minor units",
+        "commission outstanding, by table and seat, minor units; limits are of its newest change",
         f"""
         SELECT site, "table", seat, accrued, reversed, outstanding, uncollected, at
-        FROM property.commission WHERE outstanding <> 0 AND {_OF_TABLE}
+        FROM property.commission WHERE outstanding <> 0 AND {_within("at")}
         ORDER BY site, "table", seat
         """,  # noqa: S608 - our own words
-        (_TABLE,),
+        _LIMITS,
     ),
     "win": ArchiveQuery(
         "handle, win, commission and theoretical win by table, business day and shift, minor units",
         f"""
         SELECT site, "table", day, shift, handle, win, commission, theoretical
-        FROM property.win WHERE (%(day)s::date IS NULL OR day = %(day)s) AND {_OF_TABLE}
+        FROM property.win WHERE (%(day)s::date IS NULL OR day = %(day)s)
+            AND day >= (%(since)s AT TIME ZONE 'UTC')::date
+            AND day < %(until)s AT TIME ZONE 'UTC' AND {_OF_TABLE}
         ORDER BY day, shift, site, "table"
         """,  # noqa: S608 - our own words
-        (QueryOption("day", "date", "this business day only"), _TABLE),
+        _LIMITS,
     ),
     "runs": ArchiveQuery(
-        "the same cards in a row more than once, across shoes and tables",
-        f"""
+        "the same cards in a row more than once, across shoes and tables; of 31 days unless since",
+        """
         SELECT run, times, site, "table", shoe, coup, place
-        FROM property.repeated_runs(%(cards)s, %(since)s, %(until)s) LIMIT {_ROWS_MOST}
-        """,  # noqa: S608 - our own words
-        (QueryOption("cards", "number", "so many cards in a row", 12), _SINCE, _UNTIL),
+        FROM property.repeated_runs(%(cards)s, %(since)s, %(until)s, %(site)s, %(table_name)s,
+            %(day)s)
+        LIMIT %(rows)s
+        """,
+        (QueryOption("cards", "number", "so many cards in a row", 12), *_LIMITS),
+        _RECENT_DAYS,
     ),
     "shuffles": ArchiveQuery(
         "shoes in the order of a shoe of another table, with the probability, the newest first",
@@ -152,23 +179,34 @@ ARCHIVE_QUERIES: Final[dict[str, ArchiveQuery]] = {
         (QueryOption("hash", "text", "the edition of this SHA-256, with its file's text"),),
     ),
     "two-tables": ArchiveQuery(
-        "the same patron reference at two tables at once",
-        f"""
+        "the same patron reference at two tables at once; of the newest 31 days unless since",
+        """
         SELECT patron, site, "table", coup, other_site, other_table, other_coup, since_at, until_at
-        FROM property.two_tables(%(since)s, %(until)s) LIMIT {_ROWS_MOST}
-        """,  # noqa: S608 - our own words
-        (_SINCE, _UNTIL),
+        FROM property.two_tables(%(since)s, %(until)s, %(site)s, %(table_name)s, %(day)s)
+        LIMIT %(rows)s
+        """,
+        _LIMITS,
+        _RECENT_DAYS,
     ),
 }
 """The queries by name, in display order."""
 
 
-def parse_parameters(question: ArchiveQuery, given: Mapping[str, str | None]) -> dict[str, Any]:
+def is_unlimited(question: ArchiveQuery, given: Mapping[str, Any]) -> bool:
+    """Return whether a question must be given a time from which on it is asked."""
+    limits = (given.get("day"), given.get("since"), given.get("until"))
+    return question.recent_days > 0 and limits == (None, _SINCE.default, _UNTIL.default)
+
+
+def parse_parameters(
+    question: ArchiveQuery, given: Mapping[str, str | None], *, every: bool = False
+) -> dict[str, Any]:
     """Return the parameters of a query's SQL.
 
     Args:
         question: the query.
         given: option to its value as text; an absent or empty value does not filter.
+        every: whether an answer has no most rows, unless some are given.
 
     Raises:
         InputError: a value is not of its kind, or an option does not exist.
@@ -177,10 +215,11 @@ def parse_parameters(question: ArchiveQuery, given: Mapping[str, str | None]) ->
     if unknown:
         has = ", ".join(option.name for option in question.options)
         raise InputError(f"{unknown[0]}: this question has no such option; it has {has or 'none'}")
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = {"rows": None if every else _ROWS_MOST}
     for option in question.options:
         text = given.get(option.name)
-        value = _value(option, text) if text else option.default
+        default = _EVERY if every and option is _MOST else option.default
+        value: Any = _value(option, text) if text else default
         if option.kind == "table":
             found["site"], found["table_name"] = value or (None, None)
         else:

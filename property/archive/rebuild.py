@@ -21,10 +21,18 @@ from property.archive.rows import (
 from property.hub.replicated_event import Head, ReplicatedEvent
 from property.hub.subjects import split_origin
 
-__all__ = ["ArchivedTable", "archived_tables", "read_earlier", "rebuild", "take_back"]
+__all__ = [
+    "ArchivedTable",
+    "archived_events",
+    "archived_tables",
+    "lock_table",
+    "read_earlier",
+    "rebuild",
+    "take_back",
+]
 
 # Rows that follow from the events, and how their rows are told apart by position.
-_DERIVED: Final = ("coup_row", "settlement_row", "wager", "total", "state")
+_DERIVED: Final = ("coup_row", "settlement_row", "wager", "total", "stay", "state")
 # The lock by which one worker alone reads an archive of before. "bacpread" in ASCII.
 _READING_EARLIER: Final = 0x6261637072656164
 _EARLIER: Final = "SELECT to_regclass('property.event_before') IS NOT NULL"
@@ -67,6 +75,29 @@ async def archived_tables(url: str, connection: AsyncConnection) -> list[Archive
             ]
 
 
+async def archived_events(
+    url: str, connection: AsyncConnection, origin: str, first: int, upto: int
+) -> AsyncIterator[list[ReplicatedEvent]]:
+    """Yield a table's events between two positions, of one moment.
+
+    Raises:
+        ArchiveUnavailable: the database does not answer.
+        ArchiveError: an event is damaged, or the archive has no such table.
+    """
+    with translate_archive_errors(url):
+        async with connection.transaction(), connection.cursor() as cursor:
+            await cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            asked = 'SELECT id FROM property.head WHERE site = %s AND "table" = %s'
+            await cursor.execute(asked, split_origin(origin))
+            row = await cursor.fetchone()
+            if row is None:
+                raise ArchiveError(f"{origin}: the archive has no such table")
+            async for part in read_events(cursor, row[0], origin, first):
+                yield [each for each in part if each.position <= upto]
+                if part[-1].position >= upto:
+                    return
+
+
 async def rebuild(
     url: str, connection: AsyncConnection, origin: str, *, keep: bool
 ) -> tuple[int, list[str]]:
@@ -84,7 +115,7 @@ async def rebuild(
     """
     with translate_archive_errors(url):
         async with connection.transaction(force_rollback=not keep), connection.cursor() as cursor:
-            table = await _locked(cursor, origin)
+            table = await lock_table(cursor, origin)
             before = await _digests(cursor, table.id)
             count = await _refold(cursor, table)
             after = await _digests(cursor, table.id)
@@ -104,7 +135,7 @@ async def take_back(
     """
     with translate_archive_errors(url):
         async with connection.transaction(), connection.cursor() as cursor:
-            table = await _locked(cursor, origin)
+            table = await lock_table(cursor, origin)
             parts = [part async for part in read_events(cursor, table.id, origin, position)]
             events = [each for part in parts for each in part]
             kept = [each for each in events if each.position <= position]
@@ -168,13 +199,20 @@ async def _refold(cursor: AsyncCursor[Any], table: ArchivedTable) -> int:
 
 
 async def _recount(cursor: AsyncCursor[Any], table_id: int) -> None:
-    await cursor.execute("DELETE FROM property.total WHERE table_id = %s", (table_id,))
-    await cursor.execute(
-        "INSERT INTO property.total SELECT * FROM property.counted WHERE table_id = %s", (table_id,)
-    )
+    for name, view in (("total", "counted"), ("stay", "stays")):
+        gone = sql.SQL("DELETE FROM property.{} WHERE table_id = %s")
+        await cursor.execute(gone.format(sql.Identifier(name)), (table_id,))
+        made = sql.SQL("INSERT INTO property.{} SELECT * FROM property.{} WHERE table_id = %s")
+        names = map(sql.Identifier, (name, view))
+        await cursor.execute(made.format(*names), (table_id,))
 
 
-async def _locked(cursor: AsyncCursor[Any], origin: str) -> ArchivedTable:
+async def lock_table(cursor: AsyncCursor[Any], origin: str) -> ArchivedTable:
+    """Let nobody write a table's events until the caller's transaction ends; return the table.
+
+    Raises:
+        ArchiveError: the archive has no such table.
+    """
     await cursor.execute(_LOCK, split_origin(origin))
     row = await cursor.fetchone()
     if row is None:

@@ -64,6 +64,17 @@ INSERT INTO property.coup_row
 SELECT * FROM jsonb_populate_recordset(NULL::property.coup_row, %s::jsonb)
 ON CONFLICT DO NOTHING
 """
+_STAYS: Final = """
+INSERT INTO property.stay AS s
+SELECT c.table_id, split_part(c.coup, '/', 1), l.patron, min(l.laid_at), max(c.ended_at),
+    min(c.position), max(c.position)
+FROM jsonb_populate_recordset(NULL::property.coup_row, %s::jsonb) AS c
+CROSS JOIN LATERAL unnest(c.patrons, c.laid_at) AS l (patron, laid_at)
+WHERE l.laid_at IS NOT NULL GROUP BY 1, 2, 3
+ON CONFLICT (table_id, shoe, patron) DO UPDATE SET
+    began = least(s.began, excluded.began), ended = greatest(s.ended, excluded.ended),
+    first = least(s.first, excluded.first), last = greatest(s.last, excluded.last)
+"""
 _CHANGES: Final = """
 UPDATE property.coup_row c SET
     ended_at = coalesce(c.ended_at, given.ended_at),
@@ -88,37 +99,36 @@ WHERE c.table_id = given.table_id AND c.coup = given.coup
 _SHIFTS: Final = "LOCK TABLE property.shift IN SHARE MODE"
 _SETTLED: Final = """
 WITH kept AS (
-    INSERT INTO property.settlement_row
+    INSERT INTO property.settlement_row AS r
     SELECT * FROM jsonb_populate_recordset(NULL::property.settlement_row, %s::jsonb)
-    ON CONFLICT DO NOTHING RETURNING *
+    ON CONFLICT DO NOTHING RETURNING r AS settlement
 ),
 booked AS (
-    SELECT k.table_id, k.at, k.rulebook, 1 AS sign, k.bets, k.kinds, k.results, k.stakes,
-        k.winnings, k.commissions FROM kept k
+    SELECT (k.settlement).at, 1 AS sign, k.settlement FROM kept k
     UNION ALL
-    SELECT k.table_id, k.at, was.rulebook, -1, was.bets, was.kinds, was.results, was.stakes,
-        was.winnings, was.commissions
+    SELECT (k.settlement).at, -1, was.settlement
     FROM kept k CROSS JOIN LATERAL (
-        SELECT * FROM property.settlement_row UNION ALL SELECT * FROM kept
+        SELECT s AS settlement FROM property.settlement_row s
+        WHERE s.table_id = (k.settlement).table_id AND s.coup = (k.settlement).coup
+            AND s.phase = (k.settlement).phase AND s.revision = (k.settlement).reverses
+        UNION ALL
+        SELECT o.settlement FROM kept o
+        WHERE (o.settlement).table_id = (k.settlement).table_id
+            AND (o.settlement).coup = (k.settlement).coup
+            AND (o.settlement).phase = (k.settlement).phase
+            AND (o.settlement).revision = (k.settlement).reverses
     ) AS was
-    WHERE was.table_id = k.table_id AND was.coup = k.coup AND was.phase = k.phase
-        AND was.revision = k.reverses
-),
-dated AS (
-    SELECT b.*, shift.day, shift.shift
-    FROM booked b JOIN property.head h ON h.id = b.table_id
-    CROSS JOIN LATERAL property.shift_at(h.site, b.at) AS shift
+    WHERE (k.settlement).reverses IS NOT NULL
 )
 INSERT INTO property.total AS t
-SELECT d.table_id, d.day, d.shift, d.rulebook, line.bet,
-    sum(CASE WHEN coalesce(line.kind, 'chips') <> 'promo' AND line.result <> 'void'
-        THEN d.sign * line.stake ELSE 0 END),
-    sum(d.sign * (CASE WHEN line.result = 'lose' AND coalesce(line.kind, 'chips') <> 'promo'
-        THEN line.stake ELSE 0 END - line.winnings)),
-    sum(d.sign * line.commission)
-FROM dated d CROSS JOIN LATERAL unnest(
-    d.bets, d.kinds, d.results, d.stakes, d.winnings, d.commissions
-) AS line (bet, kind, result, stake, winnings, commission)
+SELECT h.id, shift.day, shift.shift, (b.settlement).rulebook, l.bet,
+    sum(CASE WHEN l.kind <> 'promo' AND l.result <> 'void' THEN b.sign * l.stake ELSE 0 END),
+    sum(b.sign * (CASE WHEN l.result = 'lose' AND l.kind <> 'promo' THEN l.stake ELSE 0 END
+        - l.winnings)),
+    sum(b.sign * l.commission)
+FROM booked b JOIN property.head h ON h.id = (b.settlement).table_id
+CROSS JOIN LATERAL property.shift_at(h.site, b.at) AS shift
+CROSS JOIN LATERAL property.lines(b.settlement) AS l
 GROUP BY 1, 2, 3, 4, 5
 ON CONFLICT (table_id, day, shift, rulebook, bet) DO UPDATE SET
     handle = t.handle + excluded.handle,
@@ -253,10 +263,12 @@ async def _write_rows(cursor: AsyncCursor[Any], folded: Mapping[int, FoldedRows]
     if ended := [table for table, each in folded.items() if each.ended]:
         await cursor.execute(_UNLAID, (ended,))
     wagers = [wager for each in every for wager in each.placed.values()]
+    coups = [coup for each in every for coup in each.coups.values()]
     steps = (
         (_LAID, [wager for wager in wagers if wager.patron]),
         (_WITHDRAWN, [wager for wager in wagers if not wager.patron]),
-        (_COUPS, [coup for each in every for coup in each.coups.values()]),
+        (_COUPS, coups),
+        (_STAYS, [coup for coup in coups if coup.patrons]),
         (_CHANGES, [change for each in every for change in each.changes.values()]),
         (_SETTLED, [settlement for each in every for settlement in each.settlements]),
     )

@@ -219,18 +219,23 @@ class Archive:
             if partition_of(site, table) == partition
         }
 
-    async def released(self) -> set[str]:
-        """Return the origins of the feeds that a person has released.
+    async def changed_by_persons(self) -> dict[str, TableHead]:
+        """Return the heads of the feeds that are stopped, or that a person has released.
 
         Raises:
             ArchiveUnavailable: the database does not answer.
         """
+        asked = """
+            SELECT site, "table", position, hash, state FROM property.head
+            WHERE state IN ('stopped', 'released')
+        """
         with translate_archive_errors(self._url):
             async with self._cursor() as cursor:
-                await cursor.execute(
-                    "SELECT site, \"table\" FROM property.head WHERE state = 'released'"
-                )
-                return {f"{site}/{table}" for site, table in await cursor.fetchall()}
+                await cursor.execute(asked)
+                return {
+                    f"{site}/{table}": TableHead(Head(position, bytes(digest)), state)
+                    for site, table, position, digest, state in await cursor.fetchall()
+                }
 
     async def keep(
         self, heads: Mapping[str, Head], batch: Sequence[ReplicatedEvent], stopped: Iterable[str],

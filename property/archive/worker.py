@@ -216,12 +216,17 @@ class _Worker:
         _log.info("partition_taken", partition=partition, tables=len(heads))
 
     async def _again(self) -> None:
-        """Resume the feeds that a person has released."""
+        """Stop the feeds that a person settles, and resume those that one has released."""
         async with self._turn:
-            released = await self._store.released()
-        for origin in released:
+            changed = await self._store.changed_by_persons()
+        for origin, table in changed.items():
             feed = self._feeds.get(partition_of(*split_origin(origin)))
-            if feed is not None and origin in feed.stopped:
+            if feed is None:
+                continue
+            if table.state == "stopped":
+                feed.stopped.add(origin)
+            else:
+                feed.heads[origin] = table.head
                 feed.stopped.discard(origin)
                 feed.mend(origin)
 

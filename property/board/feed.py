@@ -145,14 +145,14 @@ class BoardUpdater:
         self._judge_us = now_us + _JUDGE_US
         tables, readings = await read_readings(asker)
         self.health = judge_property(tables, readings, self._clock.utc_ns() / 1e9)
-        findings = self.health.findings
         before = self.board.change
         for name, pulse in self.health.tables.items():
-            wrong = [each.text for each in findings if each.kind == "table" and each.name == name]
             lag = {"lag": pulse.lag_events, "lag_s": round(pulse.lag_s)} if not pulse.live else {}
-            way = {"live": pulse.live, "way": pulse.state, "wrong": wrong}
+            way = {"live": pulse.live, "way": pulse.state}
             self.board.way(name, way | lag)
-        self.board.findings([each._asdict() for each in findings if each.kind != "table"])
+        self.board.findings(
+            [each._asdict() for each in self.health.findings if each.kind != "table"]
+        )
         if self.board.change != before:
             for wake in tuple(self._wake):
                 wake()

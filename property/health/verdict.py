@@ -17,6 +17,8 @@ __all__ = ["LATE_S", "PartFinding", "PropertyHealth", "TablePulse", "judge_prope
 LATE_S: Final = 12.0
 """Seconds after which a reading is too old: an uplink speaks every 4, so one lost word is none."""
 
+# Alarms of a feed that goes on; any other has stopped it.
+_GOES_ON: Final = frozenset({"nonsense"})
 _DAY_S: Final = 86_400
 _SOON_S: Final = 21 * _DAY_S
 _BACKUP_OLD_S: Final = 26 * 3_600
@@ -148,7 +150,8 @@ def _judge_table(
     elif word.state == "stopped" and "uplink" not in archived.alarms:
         told.append(("stopped", f"its uplink has stopped: {word.error}", settle))
     pulse = TablePulse(
-        live=not (silent or behind) and word.state in {"ended", "running"},
+        live=not (silent or behind or archived.alarms.keys() - _GOES_ON)
+        and word.state in {"ended", "running"},
         state="silent" if silent else word.state,
         lag_events=lag,
         lag_s=max(0.0, apart),

@@ -13,6 +13,7 @@ from events.log.reader import LogReader, reading
 from events.log.wal import wal_of
 from events.types.envelope import decode_envelope
 from property.hub.replicated_event import Head, ReplicatedEvent
+from property.hub.subjects import continued_origin
 from property.uplink.replication import take_batch
 
 __all__ = ["LogRead", "UplinkLogReader"]
@@ -85,6 +86,7 @@ class UplinkLogReader:
         written, stamp = has_writer(self._path), self._stamp()
         with reading(self._path) as log:
             self._require_ours(log)
+            head = head if head.position else Head.beginning(log.origin)
             events = take_batch(log.bare_after(*head), self._origin)
             size, note = note_size, None
             for size, note in log.checkpoints(note_size):  # noqa: B007 - the last one is wanted
@@ -113,7 +115,7 @@ class UplinkLogReader:
             return log.at(position)
 
     def _require_ours(self, log: LogReader) -> None:
-        if log.origin != self._origin:
+        if log.origin not in {self._origin, continued_origin(self._origin)}:
             raise InputError(f"{self._path}: the log of {log.origin}, and not of {self._origin}")
 
     def _stamp(self) -> tuple[object, ...]:

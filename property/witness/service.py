@@ -85,6 +85,7 @@ class Witness:
         self._waiting: dict[str, deque[bytes]] = {}
         self._reread_after = 0.0
         self._contradicted: dict[str, bytes] = {}
+        self._next_way: dict[str, float] = {}
 
     def may_reread(self, now_s: float) -> bool:
         """Return whether to read from the beginning because of a gap, at most once a minute."""
@@ -97,11 +98,15 @@ class Witness:
         """Give up what a table's own checkpoint contradicts and a person wants settled.
 
         Returns:
-            Whether the stream is to be read from the beginning; at most once a minute.
+            Whether the stream is to be read from the beginning; for each log once a minute.
         """
-        wanted = self._contradicted and self._book.to_settle() & self._contradicted.keys()
-        if not wanted or not self.may_reread(now_s):
+        if not self._contradicted:
             return False
+        due = {each for each in self._contradicted if now_s >= self._next_way.get(each, now_s)}
+        wanted = due & self._book.to_settle()
+        if not wanted:
+            return False
+        self._next_way |= dict.fromkeys(wanted, now_s + _REREAD_S)
         with self._book.writing():
             for origin in sorted(wanted):
                 note = self._contradicted.pop(origin)

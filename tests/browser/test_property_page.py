@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import psycopg
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]  # it brings no types
 from playwright.sync_api import Browser, Page, expect
@@ -54,6 +55,12 @@ def stored(archive: str, *logs: Path) -> None:
         other.submit(into_archive, archive, *logs).result()
 
 
+def order(shown: Page) -> list[str]:
+    """The tables as they stand on the wall."""
+    tiles = shown.locator(".tile").all()
+    return [each.get_attribute("data-table") or "" for each in tiles]
+
+
 def settled(log: Path) -> list[CoupSettled]:
     events = (entry.data for entry in entries_in(log))
     return [each for each in events if isinstance(each, CoupSettled)]
@@ -63,7 +70,7 @@ def test_every_table_is_there_with_its_roads_and_goes_on_by_itself(
     page: tuple[Page, str], logs: dict[str, Path], tmp_path: Path
 ) -> None:
     shown, archive = page
-    assert shown.locator(".tile h2 span:first-child").all_text_contents() == sorted(TABLES)
+    assert order(shown) == sorted(TABLES)
     for origin, log in logs.items():
         tile = shown.locator(f'.tile[data-table="{origin}"]')
         winners = [each.settlement.winner for each in settled(log)][-9 * 6 :]
@@ -77,7 +84,7 @@ def test_every_table_is_there_with_its_roads_and_goes_on_by_itself(
     stored(archive, later)
     tile = shown.locator('.tile[data-table="harbour/c1"]')
     expect(tile).to_have_attribute("data-position", str(len(entries_in(later))))
-    assert shown.locator(".tile h2 span:first-child").all_text_contents()[2] == "harbour/c1"
+    assert order(shown)[2] == "harbour/c1"
 
 
 def test_coups_are_found_by_a_card_and_nonsense_is_answered_in_words(
@@ -111,3 +118,34 @@ def test_tables_are_found_by_name_and_everybody_can_read_it(page: tuple[Page, st
     shown.get_by_label("Only where something stands").uncheck()
     found = Axe().run(shown)
     assert found.violations_count == 0, found.generate_report()
+
+
+def test_the_worst_comes_first_and_ids_in_their_natural_order_in_three_languages(
+    page: tuple[Page, str], tmp_path: Path
+) -> None:
+    shown, archive = page
+    for number in (10, 2):
+        log = tmp_path / f"{number}.sqlite"
+        write_log(log, f"wharf/b-{number}", dealt(number, 1))
+        stored(archive, log)
+    with psycopg.connect(archive) as db:
+        db.execute(
+            "UPDATE property.reading SET read_at = now() - interval '1 h' WHERE name = 'river/a1'"
+        )
+        db.execute(
+            "INSERT INTO property.reading VALUES "
+            "('node', 'hub2', '{\"state\": \"off\"}', '', now() + interval '1 h')"
+        )
+    expect(shown.locator('.tile[data-table="river/a1"]')).to_have_attribute("data-level", "3")
+    expect(shown.locator(".tile")).to_have_count(len(TABLES) + 2)
+    assert order(shown) == ["river/a1", "harbour/b7", "harbour/b8", "wharf/b-2", "wharf/b-10"]
+    expect(shown.locator("#health")).to_have_text("1 of 5 tables are not live")
+    expect(shown.locator("#findings li")).to_contain_text("Hub node hub2: without JetStream")
+    expect(shown.locator("#findings li")).to_contain_text("systemctl restart baccarat-hub@hub2")
+    expect(shown.locator('.tile[data-table="wharf/b-2"] .foot')).to_contain_text("· 1 coup ·")
+    for language, words in (
+        ("zh-Hans", "5 张牌桌中有 1 张非实时"),
+        ("zh-Hant", "5 張牌桌中有 1 張非即時"),
+    ):
+        shown.goto(f"{shown.url.partition('?')[0]}?lang={language}")
+        expect(shown.locator("#health")).to_have_text(words)

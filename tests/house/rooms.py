@@ -30,9 +30,13 @@ SHELLS = (
     "events.tls",  # certificates and keys, as files
     "property.archive.client",  # queries the archive
     "property.archive.database",  # where it is, and its schema
+    "property.archive.giving_way",  # PostgreSQL
     "property.archive.readings",  # PostgreSQL
     "property.archive.rounds",  # asks the nodes
     "property.archive.stream_listener",  # listens to what uplinks say and carry
+    "property.archive.backup",  # PostgreSQL, and a file
+    "property.archive.reader",  # PostgreSQL
+    "property.archive.retention",  # PostgreSQL
     "property.archive.rebuild",  # PostgreSQL
     "property.archive.rows",  # PostgreSQL
     "property.archive.partition_consumer",  # reads the hub, and locks what it reads

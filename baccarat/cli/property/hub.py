@@ -24,7 +24,7 @@ from property.hub.connection import (
 from property.hub.server_conf import KEEPER
 from property.hub.subjects import split_origin
 
-__all__ = ["hub", "refill", "retire", "streams"]
+__all__ = ["hub", "refill", "retire", "run_as_keeper", "streams"]
 
 _PATH: Final = click.Path(path_type=Path)
 _ANSWER_S: Final = 15
@@ -75,7 +75,7 @@ def streams(config: Path, password_file: Path, replicas: int, gigabytes: int, da
     CONFIG is a property's file: its [hub] says how the hub is reached.
     """
     limits = StreamLimits(replicas=replicas, event_bytes=gigabytes * 1024**3, event_days=days)
-    asyncio.run(_run_as_keeper(config, password_file, lambda js: ensure_streams(js, limits)))
+    asyncio.run(run_as_keeper(config, password_file, lambda js: ensure_streams(js, limits)))
     click.echo("the streams are in order")
 
 
@@ -90,7 +90,7 @@ def refill(config: Path, origin: str, password_file: Path) -> int:
     code 1: the hub has nothing of that table.
     """
     split_origin(origin)
-    cleared = asyncio.run(_run_as_keeper(config, password_file, lambda js: purge_table(js, origin)))
+    cleared = asyncio.run(run_as_keeper(config, password_file, lambda js: purge_table(js, origin)))
     if not cleared:
         say(f"{origin}: the hub has nothing of it", err=True)
         return 1
@@ -113,16 +113,21 @@ def retire(config: Path, origin: str, by: str, password_file: Path) -> None:
     if not by.strip() or not by.isprintable():
         raise InputError("--by: say who gives the table up")
     asyncio.run(
-        _run_as_keeper(
+        run_as_keeper(
             config, password_file, lambda js: publish_uplink_ended(js, origin, by.strip())
         )
     )
     say(f"{origin}: is given up, by {by.strip()}")
 
 
-async def _run_as_keeper(
+async def run_as_keeper(
     config: Path, password_file: Path, act: Callable[[JetStreamContext], Awaitable[_Result]]
 ) -> _Result:
+    """Do something on the hub with the keeper's login.
+
+    Raises:
+        BusError: no node lets the keeper in, or the hub does not answer.
+    """
     settings = _settings(config, password_file)
     connection = None
     for attempt in range(len(settings.servers)):

@@ -25,7 +25,7 @@ CREATE TABLE property.tail (
     hash bytea NOT NULL,
     bytes bytea NOT NULL,
     PRIMARY KEY (table_id, position)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000);
 
 -- All other events: `content` is compressed, `before` and `hash` are the chain's before and after it.
 CREATE TABLE property.block (
@@ -94,15 +94,35 @@ CREATE TABLE property.coup_row (
     seats text[] NOT NULL,
     staked bigint[] NOT NULL,
     PRIMARY KEY (table_id, position)
-) WITH (toast_tuple_target = 256);
+);
 CREATE UNIQUE INDEX coup_named ON property.coup_row (table_id, coup);
 CREATE INDEX coup_opened ON property.coup_row (opened_at);
-CREATE INDEX coup_dealer ON property.coup_row (dealer, opened_at);
+CREATE INDEX coup_dealer ON property.coup_row (dealer, opened_at) WHERE dealer IS NOT NULL;
 CREATE INDEX coup_void ON property.coup_row (opened_at) WHERE void;
 CREATE INDEX coup_ended ON property.coup_row USING brin (ended_at);
 CREATE INDEX coup_patron ON property.coup_row USING gin (patrons);
 
--- A settlement. The lists are by line; `kinds` is null where all are chips.
+-- A patron in a shoe: from the first wager that lay to the end of the last coup, kept with the coups.
+CREATE TABLE property.stay (
+    table_id integer NOT NULL,
+    shoe text NOT NULL,
+    patron text NOT NULL,
+    began timestamptz NOT NULL,
+    ended timestamptz NOT NULL,
+    first bigint NOT NULL,
+    last bigint NOT NULL,
+    PRIMARY KEY (table_id, shoe, patron)
+);
+CREATE INDEX stay_patron ON property.stay (patron, began);
+CREATE INDEX stay_ended ON property.stay (ended);
+CREATE VIEW property.stays AS
+SELECT c.table_id, split_part(c.coup, '/', 1) AS shoe, l.patron, min(l.laid_at) AS began,
+    max(c.ended_at) AS ended, min(c.position) AS first, max(c.position) AS last
+FROM property.coup_row c CROSS JOIN LATERAL unnest(c.patrons, c.laid_at) AS l (patron, laid_at)
+WHERE l.laid_at IS NOT NULL GROUP BY 1, 2, 3;
+
+-- A settlement. The lists are by line, in texts: arrays would take twice the space.
+-- Null are `patrons` where nobody is named, `kinds` where all are chips, `commissions` where all are 0.
 CREATE TABLE property.settlement_row (
     table_id integer NOT NULL,
     position bigint NOT NULL,
@@ -112,27 +132,19 @@ CREATE TABLE property.settlement_row (
     revision smallint NOT NULL,
     reverses smallint,
     rulebook text NOT NULL,
-    wagers text[] NOT NULL,
-    seats smallint[] NOT NULL,
-    bets text[] NOT NULL,
-    patrons text[] NOT NULL,
-    kinds text[],
-    results text[] NOT NULL,
-    stakes bigint[] NOT NULL,
-    winnings bigint[] NOT NULL,
-    commissions bigint[] NOT NULL,
-    paids bigint[] NOT NULL,
+    wagers text NOT NULL,
+    seats text NOT NULL,
+    bets text NOT NULL,
+    patrons text[],
+    kinds text,
+    results text NOT NULL,
+    stakes text NOT NULL,
+    winnings text NOT NULL,
+    commissions text,
+    paids text NOT NULL,
     PRIMARY KEY (table_id, coup, phase, revision)
-) WITH (toast_tuple_target = 256);
-ALTER TABLE property.settlement_row
-    ALTER wagers SET STORAGE MAIN, ALTER seats SET STORAGE MAIN, ALTER bets SET STORAGE MAIN,
-    ALTER patrons SET STORAGE MAIN, ALTER kinds SET STORAGE MAIN, ALTER results SET STORAGE MAIN,
-    ALTER stakes SET STORAGE MAIN, ALTER winnings SET STORAGE MAIN,
-    ALTER commissions SET STORAGE MAIN, ALTER paids SET STORAGE MAIN;
-ALTER TABLE property.coup_row
-    ALTER patrons SET STORAGE MAIN, ALTER laid_at SET STORAGE MAIN, ALTER seats SET STORAGE MAIN,
-    ALTER staked SET STORAGE MAIN;
-CREATE INDEX settlement_at ON property.settlement_row USING brin (at);
+);
+CREATE INDEX settlement_at ON property.settlement_row (at);
 
 -- What each table's shifts came to, by rulebook and bet: kept with the settlements, in the same
 -- transaction. `property.recount` makes it again.
@@ -149,38 +161,42 @@ CREATE TABLE property.total (
 );
 CREATE INDEX total_day ON property.total (day);
 
-CREATE VIEW property.settled_line AS
-SELECT s.table_id, s.position, s.at, s.coup, s.phase, s.revision, s.reverses, s.rulebook, line.*
-FROM property.settlement_row s CROSS JOIN LATERAL ROWS FROM (
-    unnest(s.wagers), unnest(s.seats), unnest(s.bets), unnest(s.patrons), unnest(s.kinds),
-    unnest(s.results), unnest(s.stakes), unnest(s.winnings), unnest(s.commissions), unnest(s.paids)
-) AS line (wager, seat, bet, patron, kind, result, stake, winnings, commission, paid);
+CREATE FUNCTION property.lines(s property.settlement_row) RETURNS TABLE (
+    wager text, seat integer, bet text, patron text, kind text, result text, stake bigint,
+    winnings bigint, commission bigint, paid bigint
+) LANGUAGE sql IMMUTABLE ROWS 16 AS $$
+    SELECT l.wager, l.seat, l.bet, l.patron, coalesce(l.kind, 'chips'), l.result, l.stake,
+        l.winnings, coalesce(l.commission, 0), l.paid
+    FROM unnest(
+        string_to_array(s.wagers, E'\n'), string_to_array(s.seats, ',')::integer[],
+        string_to_array(s.bets, ','), s.patrons, string_to_array(s.kinds, ','),
+        string_to_array(s.results, ','), string_to_array(s.stakes, ',')::bigint[],
+        string_to_array(s.winnings, ',')::bigint[], string_to_array(s.commissions, ',')::bigint[],
+        string_to_array(s.paids, ',')::bigint[]
+    ) AS l (wager, seat, bet, patron, kind, result, stake, winnings, commission, paid)
+$$;
 
--- Each line as it was booked: a revision takes back what it reverses, when it was made.
-CREATE VIEW property.booked_line AS
-SELECT l.table_id, l.position, l.at, l.coup, l.phase, l.revision, 1 AS sign,
-    l.rulebook, l.wager, l.seat, l.bet, l.patron, coalesce(l.kind, 'chips') AS kind,
-    l.result, l.stake, l.winnings, l.commission, l.paid
-FROM property.settled_line l
+-- Each settlement as it was booked: a revision takes back what it reverses, when it was made.
+CREATE VIEW property.booked_settlement AS
+SELECT s.position, s.at, s.phase, s.revision, 1 AS sign, s AS settlement FROM property.settlement_row s
 UNION ALL
-SELECT s.table_id, s.position, s.at, s.coup, s.phase, s.revision, -1,
-    l.rulebook, l.wager, l.seat, l.bet, l.patron, coalesce(l.kind, 'chips'),
-    l.result, l.stake, l.winnings, l.commission, l.paid
-FROM property.settlement_row s JOIN property.settled_line l ON l.table_id = s.table_id
-    AND l.coup = s.coup AND l.phase = s.phase AND l.revision = s.reverses
+SELECT s.position, s.at, s.phase, s.revision, -1, was
+FROM property.settlement_row s JOIN property.settlement_row was ON was.table_id = s.table_id
+    AND was.coup = s.coup AND was.phase = s.phase AND was.revision = s.reverses
 WHERE s.reverses IS NOT NULL;
 
 -- Handle has no tokens and no void wagers; a token costs what it wins.
 CREATE VIEW property.counted AS
-SELECT b.table_id, shift.day, shift.shift, b.rulebook, b.bet,
-    sum(CASE WHEN b.kind <> 'promo' AND b.result <> 'void' THEN b.sign * b.stake ELSE 0 END)::bigint
+SELECT (b.settlement).table_id, shift.day, shift.shift, (b.settlement).rulebook, l.bet,
+    sum(CASE WHEN l.kind <> 'promo' AND l.result <> 'void' THEN b.sign * l.stake ELSE 0 END)::bigint
         AS handle,
-    sum(b.sign * (CASE WHEN b.result = 'lose' AND b.kind <> 'promo' THEN b.stake ELSE 0 END
-        - b.winnings))::bigint AS win,
-    sum(b.sign * b.commission)::bigint AS commission
-FROM property.booked_line b JOIN property.head h ON h.id = b.table_id
+    sum(b.sign * (CASE WHEN l.result = 'lose' AND l.kind <> 'promo' THEN l.stake ELSE 0 END
+        - l.winnings))::bigint AS win,
+    sum(b.sign * l.commission)::bigint AS commission
+FROM property.booked_settlement b JOIN property.head h ON h.id = (b.settlement).table_id
 CROSS JOIN LATERAL property.shift_at(h.site, b.at) AS shift
-GROUP BY b.table_id, shift.day, shift.shift, b.rulebook, b.bet;
+CROSS JOIN LATERAL property.lines(b.settlement) AS l
+GROUP BY 1, 2, 3, 4, 5;
 
 -- Count a site's totals again, from its settlements.
 CREATE FUNCTION property.recount(of_site text) RETURNS void LANGUAGE sql AS $$

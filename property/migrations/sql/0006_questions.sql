@@ -96,10 +96,11 @@ WHERE NOT EXISTS (
 -- What wagers came to, as it was booked: a revision takes back what it reverses, on the day that
 -- it was made. Amounts in minor units; `sign` is -1 of what is taken back.
 CREATE VIEW property.booked AS
-SELECT h.site, h."table", b.position, b.at, b.coup, b.phase::integer, b.revision::integer, b.rulebook,
-    b.sign, b.wager, b.seat::integer, b.bet, b.patron, b.kind, b.result, b.stake, b.winnings,
-    b.commission, b.paid
-FROM property.booked_line b JOIN property.head h ON h.id = b.table_id;
+SELECT h.site, h."table", b.position, b.at, (b.settlement).coup, b.phase::integer,
+    b.revision::integer, (b.settlement).rulebook, b.sign, l.wager, l.seat, l.bet, l.patron, l.kind,
+    l.result, l.stake, l.winnings, l.commission, l.paid
+FROM property.booked_settlement b JOIN property.head h ON h.id = (b.settlement).table_id
+CROSS JOIN LATERAL property.lines(b.settlement) AS l;
 
 -- Handle, win before commission, commission, and what the house keeps of that handle on average,
 -- to the nearest unit: null where the edge of a bet that was wagered on is not known. Tokens have

@@ -18,7 +18,7 @@ CREATE FUNCTION property.find_coups(
         WHERE e.opened_at >= since AND e.opened_at < until
             AND (of_day IS NULL OR e.opened_at BETWEEN of_day - interval '2 days'
                 AND of_day + interval '3 days')
-            AND property.is_on(of_day, h.site, e.opened_at)
+            AND (of_day IS NULL OR property.is_on(of_day, h.site, e.opened_at))
             AND (card IS NULL OR strpos(e.player, card) > 0 OR strpos(e.banker, card) > 0)
             AND (result IS NULL OR CASE WHEN result = 'void' THEN e.void
                 ELSE e.winner = result AND NOT e.void END)
@@ -32,9 +32,41 @@ CREATE FUNCTION property.find_coups(
     ORDER BY c.opened_at DESC, c.site, c."table", c.position DESC
 $$;
 
+-- Lines of wagers as they were booked, of the newest settlements that are asked for.
+CREATE FUNCTION property.find_wagers(
+    since timestamptz DEFAULT '-infinity', until timestamptz DEFAULT 'infinity',
+    most integer DEFAULT 1000, of_site text DEFAULT NULL, of_table text DEFAULT NULL,
+    of_day date DEFAULT NULL
+) RETURNS SETOF property.booked LANGUAGE sql STABLE AS $$
+    WITH found AS MATERIALIZED (
+        SELECT s.* FROM property.settlement_row s JOIN property.head h ON h.id = s.table_id
+        WHERE s.at >= since AND s.at < until AND s.wagers <> ''
+            AND (of_day IS NULL OR s.at BETWEEN of_day - interval '2 days'
+                AND of_day + interval '3 days')
+            AND (of_day IS NULL OR property.is_on(of_day, h.site, s.at))
+            AND (of_site IS NULL OR h.site = of_site)
+            AND (of_table IS NULL OR h."table" = of_table)
+        ORDER BY s.at DESC, s.table_id, s.position DESC LIMIT most
+    ),
+    signed AS (
+        SELECT f.position, f.at, f.phase, f.revision, 1 AS sign, f.table_id, f.coup, f.revision AS of
+        FROM found f
+        UNION ALL
+        SELECT f.position, f.at, f.phase, f.revision, -1, f.table_id, f.coup, f.reverses
+        FROM found f WHERE f.reverses IS NOT NULL
+    )
+    SELECT h.site, h."table", g.position, g.at, g.coup, g.phase::integer, g.revision::integer,
+        s.rulebook, g.sign, l.wager, l.seat, l.bet, l.patron, l.kind, l.result, l.stake, l.winnings,
+        l.commission, l.paid
+    FROM signed g JOIN property.head h ON h.id = g.table_id
+    JOIN property.settlement_row s ON s.table_id = g.table_id AND s.coup = g.coup
+        AND s.phase = g.phase AND s.revision = g.of
+    CROSS JOIN LATERAL property.lines(s) AS l
+    ORDER BY g.at DESC, h.site, h."table", g.position DESC, g.sign, l.wager LIMIT most
+$$;
+
 -- The same reference at two tables at once: pairs of coups at different tables whose wagers lay at
--- the same moment. Each stay is entered in the ten minutes that it touches, so that only stays of
--- the same ten minutes are compared.
+-- the same moment. First the shoes in which a patron played at overlapping times, then their coups.
 CREATE FUNCTION property.two_tables(
     since timestamptz DEFAULT '-infinity', until timestamptz DEFAULT 'infinity',
     of_site text DEFAULT NULL, of_table text DEFAULT NULL, of_day date DEFAULT NULL
@@ -42,37 +74,47 @@ CREATE FUNCTION property.two_tables(
     patron text, site text, "table" text, coup text, other_site text, other_table text,
     other_coup text, since_at timestamptz, until_at timestamptz
 ) LANGUAGE sql STABLE AS $$
-    WITH newest AS (SELECT greatest(max(at), now()) AS at FROM property.head),
-    stay AS MATERIALIZED (
-        SELECT c.table_id, c.coup, l.patron, l.laid_at, c.ended_at AS gone_at,
-            floor(extract(epoch FROM l.laid_at) / 600)::bigint AS first,
-            floor(extract(epoch FROM coalesce(c.ended_at, n.at)) / 600)::bigint AS last
-        FROM property.every_coup c CROSS JOIN newest n
+    WITH played AS MATERIALIZED (
+        SELECT s.table_id, s.patron, s.began, s.ended, s.first, s.last FROM property.stay s
+        WHERE s.ended >= since AND s.began < until AND (of_day IS NULL
+            OR s.ended >= of_day - interval '2 days' AND s.began < of_day + interval '3 days')
+        UNION ALL
+        SELECT l.table_id, l.patron, l.laid_at, 'infinity', NULL, NULL FROM property.laid l
+        WHERE l.laid_at IS NOT NULL
+    ),
+    pair AS MATERIALIZED (
+        SELECT row_number() OVER () AS number, a.patron, a.table_id AS one, a.first AS one_first,
+            a.last AS one_last, b.table_id AS two, b.first AS two_first, b.last AS two_last
+        FROM played a JOIN played b ON b.patron = a.patron AND b.table_id > a.table_id
+            AND a.began < b.ended AND b.began < a.ended
+    ),
+    side AS (
+        SELECT number, patron, one AS table_id, one_first AS first, one_last AS last FROM pair
+        UNION ALL SELECT number, patron, two, two_first, two_last FROM pair
+    ),
+    lay AS MATERIALIZED (
+        SELECT d.number, d.patron, d.table_id, c.coup, l.laid_at, c.ended_at
+        FROM side d JOIN property.coup_row c ON c.table_id = d.table_id
+            AND c.position BETWEEN d.first AND d.last
         CROSS JOIN LATERAL unnest(c.patrons, c.laid_at) AS l (patron, laid_at)
-        WHERE c.opened_at < until AND (c.ended_at >= since OR c.ended_at IS NULL)
-            AND (of_day IS NULL OR c.opened_at < of_day + interval '3 days'
-                AND (c.ended_at >= of_day - interval '2 days' OR c.ended_at IS NULL))
-            AND l.laid_at < until
-    ),
-    touched AS MATERIALIZED (
-        SELECT s.*, bucket FROM stay s, generate_series(s.first, s.last) AS bucket
-    ),
-    both_at AS (
-        SELECT patron, bucket FROM touched
-        GROUP BY patron, bucket HAVING min(table_id) <> max(table_id)
-    ),
-    near AS MATERIALIZED (SELECT t.* FROM touched t JOIN both_at USING (patron, bucket))
-    SELECT a.patron, h.site, h."table", a.coup, i.site, i."table", b.coup,
-        greatest(a.laid_at, b.laid_at), least(a.gone_at, b.gone_at)
-    FROM near a JOIN near b ON b.patron = a.patron AND b.bucket = a.bucket
-        AND a.laid_at < coalesce(b.gone_at, 'infinity')
-        AND b.laid_at < coalesce(a.gone_at, 'infinity')
-        AND a.bucket = greatest(a.first, b.first)
-    JOIN property.head h ON h.id = a.table_id JOIN property.head i ON i.id = b.table_id
-    WHERE (h.site, h."table") < (i.site, i."table")
-        AND (of_site IS NULL OR (h.site, h."table") = (of_site, of_table)
-            OR (i.site, i."table") = (of_site, of_table))
-        AND property.is_on(of_day, h.site, greatest(a.laid_at, b.laid_at))
+        WHERE l.patron = d.patron AND l.laid_at IS NOT NULL
+        UNION ALL
+        SELECT d.number, d.patron, d.table_id, s.document #>> '{open,coup}', l.laid_at, NULL
+        FROM side d JOIN property.laid l USING (table_id, patron)
+        JOIN property.state s USING (table_id) WHERE d.first IS NULL
+    )
+    SELECT a.patron, a.site, a."table", a.coup, b.site, b."table", b.coup,
+        greatest(a.laid_at, b.laid_at), least(a.ended_at, b.ended_at)
+    FROM (SELECT * FROM lay JOIN property.head h ON h.id = lay.table_id) a
+    JOIN (SELECT * FROM lay JOIN property.head h ON h.id = lay.table_id) b ON b.number = a.number
+        AND (a.site, a."table") < (b.site, b."table")
+        AND a.laid_at < coalesce(b.ended_at, 'infinity')
+        AND b.laid_at < coalesce(a.ended_at, 'infinity')
+    WHERE greatest(a.laid_at, b.laid_at) < until
+        AND coalesce(least(a.ended_at, b.ended_at), 'infinity') >= since
+        AND (of_site IS NULL OR (a.site, a."table") = (of_site, of_table)
+            OR (b.site, b."table") = (of_site, of_table))
+        AND (of_day IS NULL OR property.is_on(of_day, a.site, greatest(a.laid_at, b.laid_at)))
     ORDER BY 8, 1, 2, 3, 4, 5, 6, 7
 $$;
 
@@ -107,7 +149,7 @@ CREATE FUNCTION property.repeated_runs(
         WHERE c.opened_at >= since AND c.opened_at < until AND c.player <> ''
             AND (of_day IS NULL OR c.opened_at BETWEEN of_day - interval '2 days'
                 AND of_day + interval '3 days')
-            AND property.is_on(of_day, h.site, c.opened_at)
+            AND (of_day IS NULL OR property.is_on(of_day, h.site, c.opened_at))
             AND (of_site IS NULL OR h.site = of_site)
             AND (of_table IS NULL OR h."table" = of_table)
         GROUP BY 1, 2

@@ -1,4 +1,4 @@
-"""Keeps the newest reading of each part of the property."""
+"""Keeps the newest reading of each part of the property, and what gave way to the truth."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ down_revision: str | None = "0006"
 
 
 def upgrade() -> None:
-    """Make the table of the readings."""
+    """Make the tables of readings and of settlements."""
     driver = op.get_bind().connection.driver_connection
     assert driver is not None  # noqa: S101 - the connection is open
     file = Path(__file__).parent.parent / "sql" / "0007_readings.sql"

@@ -1,6 +1,6 @@
 """Tables' logs that grow while their uplinks run, and what the hub then holds of them."""
 
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from itertools import count
@@ -15,7 +15,6 @@ from events.errors import BusError
 from events.log.reader import reading
 from events.log.store import EventLog
 from events.proof.checkpoint import Checkpoint, signed_checkpoint
-from events.proof.merkle import leaf_hash, root_of
 from events.proof.note import SigningKey
 from events.types.table import AlarmRaised
 from property.hub.connection import HubSettings, connect
@@ -81,8 +80,7 @@ class TableLogs:
     def sign(self, origin: str, key: SigningKey) -> bytes:
         """Sign the log as it stands, as the table does; returns the checkpoint."""
         log = self._logs[origin]
-        root = root_of(leaf_hash(stored) for _, stored, _ in log_rows(self.paths[origin]))
-        note = signed_checkpoint(Checkpoint(origin, log.position, root), [key])
+        note = signed_checkpoint(Checkpoint(origin, log.position, log.root), [key])
         log.store_checkpoint(note)
         return note
 
@@ -193,10 +191,17 @@ async def until_stopped(feed: UplinkFeed) -> FeedStopped:
 
 @asynccontextmanager
 async def feeding(
-    logs: TableLogs, settings: Iterable[HubSettings]
+    logs: TableLogs, settings: Iterable[HubSettings], paths: Mapping[str, Path] | None = None
 ) -> AsyncIterator[dict[str, UplinkFeed]]:
-    """Uplinks of tables in this process, by table; ended at the end."""
-    tables = [UplinkLog(path=logs.paths[each.who], hub=each) for each in settings]
+    """Uplinks of tables in this process, by table; ended at the end.
+
+    Args:
+        logs: of the tables.
+        settings: of each table that has an uplink.
+        paths: of logs that go on under another origin.
+    """
+    where = logs.paths | dict(paths or {})
+    tables = [UplinkLog(path=where[each.who], hub=each) for each in settings]
     feeds = feeds_of(tables, SystemClock())
     async with serving(partial(run_uplink, feeds)):
         yield {each.state.origin: each for each in feeds}

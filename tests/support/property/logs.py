@@ -71,6 +71,7 @@ def write_log(
     events: Sequence[TableEvent],
     *,
     every_s: int = 1,
+    begin_s: int = BEGIN_S,
 ) -> None:
     """A log of these events, one every so many seconds; what is there already goes on."""
     with EventLog.open(path, origin) as log:
@@ -81,7 +82,7 @@ def write_log(
                     event,
                     position,
                     stream=origin,
-                    at=rfc3339((BEGIN_S + position * every_s) * 1_000_000_000),
+                    at=rfc3339((begin_s + position * every_s) * 1_000_000_000),
                     correlation=str(getattr(event, "coup", None) or ""),
                 )
                 for position, event in enumerate(events[first:][:_COMMIT], base + 1)

@@ -15,6 +15,15 @@ def test_what_is_not_given_is_not_asked_for() -> None:
     assert found["most"] == 200
 
 
+def test_every_question_of_events_can_be_limited_and_exported_whole() -> None:
+    for name, question in ARCHIVE_QUERIES.items():
+        names = {option.name for option in question.options}
+        assert names >= {"day", "table", "since", "until"} or name == "editions"
+        found = parse_parameters(question, {}, every=True)
+        assert (found["rows"], found.get("most", 2**31 - 1)) == (None, 2**31 - 1)
+    assert parse_parameters(ARCHIVE_QUERIES["coups"], {"most": "7"}, every=True)["most"] == 7
+
+
 def test_values_are_read_by_their_kinds() -> None:
     given = {
         "card": "10d",
@@ -55,7 +64,7 @@ def test_a_time_without_a_zone_is_utc() -> None:
         ("coups", {"most": "0"}, "1 to 10,000"),
         ("coups", {"most": "many"}, "most: 'many': 1 to 10,000"),
         ("win", {"day": "27.11.2026"}, "day: '27.11.2026': no date; write it as 2026"),
-        ("win", {"card": "9D"}, "no such option; it has day, table"),
+        ("win", {"card": "9D"}, "no such option; it has day, table, since, until"),
         ("runs", {"cards": "99999999999"}, "1 to 10,000"),
     ],
 )

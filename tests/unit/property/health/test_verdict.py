@@ -100,7 +100,12 @@ TABLES: dict[str, tuple[Reading | None, ArchivedUpTo, tuple[bool, str, int | Non
     "two stories": (
         WORD,
         ArchivedUpTo(position=50, alarms={"fork": "another hash"}),
-        (True, "running", 0, ["fork"]),
+        (False, "running", 0, ["fork"]),
+    ),
+    "nonsense on its subject": (
+        WORD,
+        ArchivedUpTo(position=50, alarms={"nonsense": "no header"}),
+        (True, "running", 0, ["nonsense"]),
     ),
 }
 

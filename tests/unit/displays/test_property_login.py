@@ -1,0 +1,71 @@
+"""Who sees the property's page where it has a users file: a table of names and passwords."""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+
+import httpx
+import pytest
+
+from displays.auth.accounts import UserAccount, UserAccounts, save_accounts
+from displays.auth.passwords import hash_password
+from displays.property_board import login
+from displays.property_board.board import make_board_app
+
+_PASSWORD = "correct horse"  # noqa: S105 - of a test
+
+
+class Board:
+    """A board without tables and without questions."""
+
+    live, reason, change = True, "", 0
+    questions: tuple[Mapping[str, object], ...] = ()
+
+    def news(self, _: int) -> bytes:
+        return b"{}"
+
+    def subscribe(self, _: object) -> object:
+        return lambda: None
+
+    async def ask(self, *_: object) -> bytes:
+        return b"{}"
+
+
+@pytest.fixture
+def users(tmp_path: Path) -> UserAccounts:
+    path = tmp_path / "users.toml"
+    hashed = hash_password(_PASSWORD)
+    ann = UserAccount(password=hashed, roles=("supervisor",))
+    gone = UserAccount(password=hashed, roles=("supervisor",), until=1, reason="a visit")
+    save_accounts(path, {"ann": ann, "gone": gone})
+    return UserAccounts(path)
+
+
+@pytest.mark.parametrize(
+    ("auth", "status"),
+    [
+        (None, 401),
+        (("ann", _PASSWORD), 200),
+        (("ann", "wrong"), 401),
+        (("ann", "x" * 5000), 401),
+        (("gone", _PASSWORD), 401),
+        (("nobody", _PASSWORD), 401),
+    ],
+)
+async def test_only_who_is_named_sees_anything(
+    users: UserAccounts,
+    auth: tuple[str, str] | None,
+    status: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(login, "_PAUSE_S", 0.0)
+    app = make_board_app(Board(), Board(), asyncio.Event(), users=users)  # type: ignore[arg-type]  # a stand-in
+    transport = httpx.ASGITransport(app=app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        for path in ("/", "/health", "/ask/win", "/static/css/board.css"):
+            found = await client.get(path, auth=auth)
+            assert found.status_code == status, path
+            assert ("www-authenticate" in found.headers) is (status == 401)
+        for junk in ("Basic", "Basic !!", "Basic YW5u", "Bearer x"):
+            refused = await client.get("/", headers={"authorization": junk})
+            assert refused.status_code == 401
