@@ -48,6 +48,7 @@ from events.proof.checkpoint import (
 from events.proof.note import VerifierKey, parse_verifier_key, split_notes
 from events.types.envelope import MAX_EVENT_BYTES, Envelope, decode_data, decode_envelope
 from events.types.integrity import CheckpointKeyChanged
+from events.types.snapshot_anchor import BooksClosed
 from events.types.table import CoupSettled, TableEvent
 
 __all__ = [
@@ -321,7 +322,15 @@ class VerificationWalk:
         )
 
     def take(self, digest: bytes, stored: bytes, at: str, event: TableEvent) -> None:
-        """Take the next event."""
+        """Take the next event.
+
+        Raises:
+            BadFile: it says what the log before it, or its own key, is not.
+        """
+        if isinstance(event, BooksClosed):
+            ours = tuple(peak.hex() for peak in self.tree.peaks)
+            if (event.size, event.chain, event.peaks) != (self.position, self.digest.hex(), ours):
+                raise BadFile("the books do not have the log before", self.position + 1)
         self.position += 1
         self.newest = at
         self.before, self.digest = self.digest, digest
