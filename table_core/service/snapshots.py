@@ -86,8 +86,8 @@ def inspect_log(
 ) -> str | None:
     """Verify a log in full and fold it again from its first event; it may be in use.
 
-    In addition to `events.log.verify`, it compares the state in each `books_closed` where this build
-    can.
+    In addition to `events.log.verify`, it compares the state in each `books_closed`, where this
+    build can.
 
     Args:
         path: the log's file.
