@@ -11,6 +11,7 @@ by what the parts have packed.
 """
 
 from collections.abc import Callable, Mapping, MutableMapping
+from itertools import takewhile
 from typing import Final, NamedTuple
 
 import msgspec
@@ -278,22 +279,28 @@ class LogJudge:
         book: CommissionBook,
     ) -> None:
         """Compare what follows a first settlement with what that settlement charges."""
-        first = next(
-            (each.event.settlement for each in commit
-             if isinstance(each.event, CoupSettled) and each.event.coup == event.coup
-             and each.event.settlement.reverses is None and not each.event.settlement.difference),
-            None,
-        )  # fmt: skip
-        of_commit = [e.event for e in commit if isinstance(e.event, CommissionEvent)]
+        before = [each.event for each in commit if each.position < record.position]
+        settled = [
+            at
+            for at, each in enumerate(before)
+            if isinstance(each, CoupSettled) and each.coup == event.coup
+        ]
         # Another rulebook moves what is laid beside the wagers by itself.
-        corrected = any(isinstance(each.event, RulebookCorrected) for each in commit)
-        if first is None or corrected or of_commit[0] is not event:
+        if not settled or any(isinstance(each.event, RulebookCorrected) for each in commit):
             return
-        rulebook = self._rulebooks.get(first.rulebook_hash)
-        if rulebook is None or any(isinstance(e, CommissionReversed) for e in of_commit):
+        first = before[settled[-1]]
+        assert isinstance(first, CoupSettled)  # noqa: S101 - chosen so
+        if any(isinstance(each, CommissionEvent) for each in before[settled[-1] :]):
+            return  # it was compared with the first of them
+        settlement = first.settlement
+        rulebook = self._rulebooks.get(settlement.rulebook_hash)
+        revises = settlement.reverses is not None or settlement.difference
+        behind = (each.event for each in commit[settled[-1] + 1 :])
+        told = takewhile(lambda each: not isinstance(each, CoupSettled), behind)
+        of_it = [each for each in told if isinstance(each, CommissionEvent)]
+        if rulebook is None or revises or any(isinstance(e, CommissionReversed) for e in of_it):
             return
-        due = settlement_commission(rulebook, rulebook, book, first)
-        if list(due) != of_commit:
+        if list(settlement_commission(rulebook, rulebook, book, settlement)) != of_it:
             raise _fault(record, "its settlement charges another commission")
 
     def _require_fitting(self, judge: CoupJudge, last: EvidenceEvent) -> None:
