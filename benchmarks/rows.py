@@ -104,6 +104,7 @@ ROWS: Final = (
     BenchRow("growth", "benchmarks.table.growth:measure", ("growth", "state_bytes")),
     BenchRow("start", "benchmarks.table.starting:measure", ("start_empty", "start_long")),
     BenchRow("open", "benchmarks.table.opening:measure", ("open",)),
+    BenchRow("verify", "benchmarks.table.verifying:measure", ("verify", "verify_judged")),
     BenchRow(
         "cage",
         "benchmarks.ledger:measure",

@@ -53,6 +53,8 @@ stop a coup, and never settle one."""
 
 # Findings about a device's reports, restarts and ends of errors: no single frame shows them.
 _OF_SEVERAL: Final = (ReportLost, CopyConflict, ErrorCleared, ShoeBooted)
+# Reasons for which bytes are rejected that would be a frame if their end had come, or in time.
+_UNFINISHED: Final = frozenset({STALE, "broken_line"})
 # What stands around a frame on the wire and is not among its recorded bytes, by kind of framer.
 _AROUND: Final = ((b"", b""), (b"", b"\r\n"), (b"\x00", b"\x00"), (b"\xc0", b"\xc0"))
 _REMEMBERED: Final = 4096
@@ -72,7 +74,7 @@ class RawReader:
             return True
         meanings = self._meanings(event.raw)
         if isinstance(report, FrameRejected):
-            whole = len(event.raw) == 2 * report.length and report.reason != STALE
+            whole = len(event.raw) == 2 * report.length and report.reason not in _UNFINISHED
             return not whole or not meanings
         if isinstance(report, ModeChanged):
             return report.mode.encode("ascii", "replace") in bytes.fromhex(event.raw)

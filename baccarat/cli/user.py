@@ -129,7 +129,8 @@ def record(config: Path, *, as_json: bool) -> int:
     if found.first_bad is not None:
         say(f"{path}: line {found.first_bad} does not follow from those before it", err=True)
         return EXIT_NO
-    say(f"{path}: {len(found.entries)} entries, each follows from the one before", err=True)
+    head = f"the newest hash is {found.head.hex()}"
+    say(f"{path}: {len(found.entries)} entries, each follows from the one before; {head}", err=True)
     return EXIT_DONE
 
 

@@ -5,16 +5,22 @@ Rooms below cannot see one another, so they meet here: `events.log.verify` walks
 """
 
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections import ChainMap
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
 
 from baccarat.rulebooks.editions import editions_at_hand
 from events.errors import InputError
 from events.log.editions import PROFILES, RULEBOOKS
-from events.log.verify import BadFile
-from events.types.envelope import Envelope
+from events.log.verify import BadFile, Progress, VerificationResult, verify
+from events.log.verify_in_parts import PartJudge, verify_in_parts
+from events.proof.checkpoint import KeptCheckpoint
+from events.proof.note import VerifierKey
+from events.types.envelope import Envelope, decode_data, decode_envelope
 from events.types.shoe_reports import ShoeEvent
 from events.types.table import TableEvent
 from shoe_driver.profiles.profile import parse_profile
@@ -24,7 +30,7 @@ from table_core.evidence.log_judge import JudgedCounts, LogJudge
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.rulebook_file import parse_rulebook
 
-__all__ = ["Judging", "opening_judge"]
+__all__ = ["Judging", "opening_judge", "verify_and_judge"]
 
 _T = TypeVar("_T")
 
@@ -36,13 +42,24 @@ class Judging:
         log: its file.
         origin: `<site>/<table>`.
         whole: whether the walk begins with the log's first event.
+        part: whether it takes a part of the log, and others the rest.
+        packed: keeps the coups that are not at hand, by id; None for a temporary file.
     """
 
-    def __init__(self, log: Path, origin: str, *, whole: bool = True) -> None:
+    def __init__(
+        self,
+        log: Path,
+        origin: str,
+        *,
+        whole: bool = True,
+        part: bool = False,
+        packed: MutableMapping[str, bytes] | None = None,
+    ) -> None:
         self._readers = _Parsed(editions_at_hand(log, PROFILES), _reader)
         books = _Parsed(editions_at_hand(log, RULEBOOKS), _rulebook)
-        packed = _OnDisk() if whole else None
-        self._judge = LogJudge(origin, books, self._raw_says, packed, whole=whole)
+        if packed is None and whole:
+            packed = _OnDisk()
+        self._judge = LogJudge(origin, books, self._raw_says, packed, whole=whole, part=part)
 
     @property
     def counts(self) -> JudgedCounts:
@@ -74,6 +91,116 @@ class Judging:
     def _raw_says(self, event: ShoeEvent) -> bool | None:
         reader = self._readers.get(event.profile_hash)
         return None if reader is None else reader.says(event)
+
+
+class _Outcome(NamedTuple):
+    """What the judge of a part has left: what it counted, its coups, and what waits."""
+
+    counts: JudgedCounts
+    store: Path
+    deferred: tuple[tuple[int, bytes], ...]
+
+
+class _PartJudging(Judging):
+    """Judges a part of a log; its coups are in the file `store` afterwards."""
+
+    def __init__(self, log: Path, origin: str, store: Path) -> None:
+        self._store, self._kept = store, _OnDisk(store)
+        super().__init__(log, origin, part=True, packed=self._kept)
+
+    def outcome(self) -> _Outcome:
+        """Return what is left for `_JobsJudging.join`."""
+        self._judge.close()
+        self._kept.close()
+        waits = ((r.position, msgspec.json.encode(r.envelope)) for r in self._judge.deferred)
+        return _Outcome(self.counts, self._store, tuple(waits))
+
+
+class _JobsJudging:
+    """Judges a log whose parts are verified by processes of their own.
+
+    Args:
+        log: its file.
+
+    Attributes:
+        counts: what was judged, once the parts are joined.
+    """
+
+    def __init__(self, log: Path) -> None:
+        self._log = log
+        self.counts = JudgedCounts()
+
+    def of_part(self, origin: str, store: Path) -> PartJudge:
+        """Return the judge of one part."""
+        return _PartJudging(self._log, origin, store)
+
+    def join(self, origin: str, outcomes: Sequence[Any]) -> None:
+        """Judge what is said of the coups of one part in another.
+
+        Raises:
+            BadFile: the record does not follow from itself.
+        """
+        stores = [_OnDisk(each.store) for each in outcomes]
+        coups = ChainMap[str, bytes]({}, *stores)
+        if len(coups) < sum(map(len, stores)):
+            raise BadFile("a coup begins twice")
+        judge = Judging(self._log, origin, packed=coups)
+        for each in outcomes:
+            for position, stored in each.deferred:
+                envelope = decode_envelope(stored)
+                judge.take(position, envelope, decode_data(envelope))
+        judge.finish()
+        counts = (judge.counts, *(each.counts for each in outcomes))
+        # Faults that are known of an old build are never judged in parts.
+        settlements, commissions, decoded, not_decoded, not_judged = (
+            sum(each[index] for each in counts) for index in range(5)
+        )
+        self.counts = JudgedCounts(settlements, commissions, decoded, not_decoded, not_judged)
+        for store in stores:
+            store.close()
+
+
+def verify_and_judge(
+    log: Path,
+    progress: Progress | None,
+    *,
+    jobs: int,
+    held: Sequence[KeptCheckpoint],
+    keys: Collection[VerifierKey],
+    archive: Path | None = None,
+    alone: bool = False,
+) -> tuple[VerificationResult, JudgedCounts]:
+    """Verify a log and judge its events; one process does it again where several find a fault.
+
+    Args:
+        log: its file.
+        progress: called now and then.
+        jobs: how many processes work at a time.
+        held: as `events.log.verify.verify` has them, and those that follow.
+        keys: public keys to trust.
+        archive: the folder of the closed files.
+        alone: leave those; a file alone is not judged.
+
+    Raises:
+        InputError: there is no such file, it cannot be read, or it is not a SQLite file.
+    """
+    if jobs > 1 and not alone:
+        divided = _JobsJudging(log)
+        found = verify_in_parts(
+            log, jobs, progress, held=held, keys=keys, archive=archive, judging=divided
+        )
+        if found is not None:
+            return found, divided.counts
+    judges: list[Judging] = []
+
+    def judging(origin: str) -> Judging:
+        judges.append(Judging(log, origin))
+        return judges[0]
+
+    found = verify(
+        log, progress, held=held, keys=keys, archive=archive, alone=alone, judging=judging
+    )
+    return found, judges[0].counts if judges else JudgedCounts()
 
 
 def opening_judge(log: Path, origin: str) -> Callable[[bool], Judging]:
@@ -125,10 +252,18 @@ def _bad(fault: EvidenceFault) -> BadFile:
 class _OnDisk(MutableMapping[str, bytes]):
     """A mapping in a temporary file of SQLite's own, so that a long log needs little memory."""
 
-    def __init__(self) -> None:
-        self._db = sqlite3.connect("", isolation_level=None)
+    def __init__(self, path: Path | str = "") -> None:
+        self._db = sqlite3.connect(path, isolation_level=None)
         self._db.execute("PRAGMA journal_mode=OFF")
-        self._db.execute("CREATE TABLE kept (name TEXT PRIMARY KEY, data BLOB) WITHOUT ROWID")
+        self._db.execute("PRAGMA synchronous=OFF")
+        table = "kept (name TEXT PRIMARY KEY, data BLOB) WITHOUT ROWID"
+        self._db.execute(f"CREATE TABLE IF NOT EXISTS {table}")
+        self._db.execute("BEGIN")
+
+    def close(self) -> None:
+        """Keep what is there, where the file has a name."""
+        self._db.execute("COMMIT")
+        self._db.close()
 
     def __getitem__(self, name: str) -> bytes:
         row = self._db.execute("SELECT data FROM kept WHERE name = ?", (name,)).fetchone()

@@ -48,6 +48,7 @@ from events.proof.checkpoint import (
 from events.proof.note import VerifierKey, parse_verifier_key, split_notes
 from events.types.envelope import MAX_EVENT_BYTES, Envelope, decode_data, decode_envelope
 from events.types.integrity import CheckpointKeyChanged
+from events.types.snapshot_anchor import BooksClosed
 from events.types.table import CoupSettled, TableEvent
 
 __all__ = [
@@ -55,9 +56,15 @@ __all__ = [
     "Progress",
     "RecordJudge",
     "VerificationResult",
+    "VerificationWalk",
     "parse_kept_checkpoints",
+    "stored_checkpoints",
     "verify",
+    "verify_checkpoints",
+    "verify_event",
+    "verify_events",
     "verify_format",
+    "verify_no_more_is_known",
     "verify_no_side_files",
     "verify_pages",
     "verify_size",
@@ -254,7 +261,7 @@ class VerificationResult(NamedTuple):
     unsigned_settlements: int = 0
 
 
-class _VerificationWalk:
+class VerificationWalk:
     """The state gathered while walking the events, file by file.
 
     Args:
@@ -291,7 +298,39 @@ class _VerificationWalk:
         self.position, self.digest, self.tree = start
         self.roots[start.position] = self.tree.root()
 
+    def result(self, reach: SignatureReach, checkpoints: int, base: int = 1) -> VerificationResult:
+        """Return the result of a walk that found nothing wrong.
+
+        Args:
+            reach: of the signatures.
+            checkpoints: how many agree.
+            base: the first position that was verified.
+        """
+        return VerificationResult(
+            ok=True,
+            events=self.total,
+            root=self.tree.root().hex(),
+            first_bad=None,
+            reason=None,
+            checkpoints=checkpoints,
+            base=base,
+            origin=self.origin,
+            newest=self.newest,
+            signed_to=reach.size,
+            keys=tuple(map(str, reach.keys)),
+            unsigned_settlements=sum(position > reach.size for position, _ in self.settled),
+        )
+
     def take(self, digest: bytes, stored: bytes, at: str, event: TableEvent) -> None:
+        """Take the next event.
+
+        Raises:
+            BadFile: it says what the log before it, or its own key, is not.
+        """
+        if isinstance(event, BooksClosed):
+            ours = tuple(peak.hex() for peak in self.tree.peaks)
+            if (event.size, event.chain, event.peaks) != (self.position, self.digest.hex(), ours):
+                raise BadFile("the books do not have the log before", self.position + 1)
         self.position += 1
         self.newest = at
         self.before, self.digest = self.digest, digest
@@ -391,7 +430,7 @@ class _Found:
         self.events = 0
         self.origin = ""
         self.odd: str | None = None
-        self.walk: _VerificationWalk | None = None
+        self.walk: VerificationWalk | None = None
         self.base = 1
         self.checkpoints = 0
         self.reach = SignatureReach(0, ())
@@ -403,22 +442,8 @@ class _Found:
         )
 
     def sound(self) -> VerificationResult:
-        walk = self.walk
-        assert walk is not None  # noqa: S101 - nothing was refused
-        return VerificationResult(
-            ok=True,
-            events=self.events,
-            root=walk.tree.root().hex(),
-            first_bad=None,
-            reason=None,
-            checkpoints=self.checkpoints,
-            base=self.base,
-            origin=self.origin,
-            newest=walk.newest,
-            signed_to=self.reach.size,
-            keys=tuple(map(str, self.reach.keys)),
-            unsigned_settlements=sum(position > self.reach.size for position, _ in walk.settled),
-        )
+        assert self.walk is not None  # noqa: S101 - nothing was refused
+        return self.walk.result(self.reach, self.checkpoints, self.base)
 
 
 def _verify_log(request: _Request, source: Path, stack: ExitStack, found: _Found) -> None:
@@ -433,7 +458,7 @@ def _verify_log(request: _Request, source: Path, stack: ExitStack, found: _Found
     found.events += start.position
     trusted = start.position if request.alone else 0
     judge = request.judging(found.origin) if request.judging and not trusted else None
-    walk = found.walk = _VerificationWalk(found.origin, found.events, request.progress, judge)
+    walk = found.walk = VerificationWalk(found.origin, found.events, request.progress, judge)
     walk.wanted.update(each.checkpoint.size for each in request.held)
     stored: list[KeptCheckpoint] = []
     if request.alone:
@@ -445,12 +470,12 @@ def _verify_log(request: _Request, source: Path, stack: ExitStack, found: _Found
     if judge is not None:
         judge.finish()
     checkpoints = _checkable(walk, (*request.held, *stored), trusted, request.keys)
-    found.reach = _verify_checkpoints(walk, checkpoints, request.keys)
+    found.reach = verify_checkpoints(walk, checkpoints, request.keys)
     found.checkpoints = len(checkpoints)
 
 
 def _verify_closed_files(
-    walk: _VerificationWalk, folder: Path, base: int, stored: list[KeptCheckpoint]
+    walk: VerificationWalk, folder: Path, base: int, stored: list[KeptCheckpoint]
 ) -> None:
     try:
         files = find_segments(folder, walk.origin, base)
@@ -480,21 +505,31 @@ def _verify_closed_files(
 
 
 def _verify_file(
-    walk: _VerificationWalk, db: sqlite3.Connection, version: int, stored: list[KeptCheckpoint]
+    walk: VerificationWalk, db: sqlite3.Connection, version: int, stored: list[KeptCheckpoint]
 ) -> None:
     """Verify one file's events and its hints about them; add its checkpoints to `stored`."""
-    found = _stored_checkpoints(db, version)
+    found = stored_checkpoints(db, version)
     walk.wanted.update(each.checkpoint.size for each in found)
     stored += [each for each in found if each not in stored[-1:]]  # the newest is carried on
-    ended = _verify_events(db, walk)
-    _verify_no_more_is_known(db, walk.position, ended)
+    ended = verify_events(db, walk)
+    verify_no_more_is_known(db, walk.position, ended)
     verify_pages(db)
 
 
-def _verify_events(db: sqlite3.Connection, walk: _VerificationWalk) -> int:
-    """Verify every event of a file after `walk`; return how many requests end in it."""
+def verify_events(
+    db: sqlite3.Connection, walk: VerificationWalk, reach: tuple[int, int] | None = None
+) -> int:
+    """Verify every event of a file after `walk`; return how many requests end in it.
+
+    Args:
+        db: the file.
+        walk: takes the events.
+        reach: the first and the last position to verify; None for all that the file has.
+    """
     ended, progress = 0, walk.progress
-    rows = db.execute(f"SELECT {', '.join(_COLUMNS)} FROM event ORDER BY position")  # noqa: S608 - our names
+    where = "" if reach is None else "WHERE position BETWEEN ? AND ?"
+    sql = f"SELECT {', '.join(_COLUMNS)} FROM event {where} ORDER BY position"  # noqa: S608 - our names
+    rows = db.execute(sql, reach or ())
     seam = walk.position > 0 and bool(walk.before)
     while True:
         try:
@@ -510,14 +545,14 @@ def _verify_events(db: sqlite3.Connection, walk: _VerificationWalk) -> int:
         if row is None:
             return ended
         position = walk.position + 1
-        digest, envelope, event = _verify_event(row, position, walk.origin, walk.digest)
+        digest, envelope, event = verify_event(row, position, walk.origin, walk.digest)
         ended += _ends_request(db, envelope)
         walk.take(digest, row[4], envelope.at, event)
         if walk.judge is not None:
             walk.judge.take(position, envelope, event)
 
 
-def _verify_seam(row: tuple[object, ...] | None, walk: _VerificationWalk) -> None:
+def _verify_seam(row: tuple[object, ...] | None, walk: VerificationWalk) -> None:
     """Verify that a file begins with the last event of the one before: a true `books_closed`."""
     position = walk.position
     if row is None:
@@ -526,7 +561,7 @@ def _verify_seam(row: tuple[object, ...] | None, walk: _VerificationWalk) -> Non
         raise BadFile(f"begins at {row[0]}, but the file before it ends at {position}", position)
     if row[5] != walk.digest:
         raise BadFile("does not go on from the file before it: another past", position)
-    _verify_event(row, position, walk.origin, walk.before)
+    verify_event(row, position, walk.origin, walk.before)
     stored = row[4]
     books = start_at_anchor(position, stored) if isinstance(stored, bytes) else None
     if books is None or not isinstance(stored, bytes):
@@ -537,7 +572,7 @@ def _verify_seam(row: tuple[object, ...] | None, walk: _VerificationWalk) -> Non
     walk.roots[position] = walk.tree.root()  # a checkpoint of this size may be in either file
 
 
-def _verify_event(
+def verify_event(
     row: tuple[object, ...], position: int, origin: str, before: bytes
 ) -> tuple[bytes, Envelope, TableEvent]:
     """Verify the event at `position`; return the chain's hash with it, its envelope and itself."""
@@ -581,7 +616,17 @@ def _ends_request(db: sqlite3.Connection, envelope: Envelope) -> bool:
     return end == envelope.position
 
 
-def _verify_no_more_is_known(db: sqlite3.Connection, events: int, ended: int) -> None:
+def verify_no_more_is_known(db: sqlite3.Connection, events: int, ended: int) -> None:
+    """Verify that a file's cursors and requests know no more than its events.
+
+    Args:
+        db: the file.
+        events: the position of its last event.
+        ended: how many requests end in it.
+
+    Raises:
+        BadFile: they do.
+    """
     for name, known in db.execute("SELECT name, position FROM cursor"):
         if not isinstance(known, int) or known < 0:
             raise BadFile(f"cursor {name!r} stands at {known!r}, which is no position")
@@ -598,7 +643,12 @@ def _verify_no_more_is_known(db: sqlite3.Connection, events: int, ended: int) ->
         raise BadFile(f"{requests} requests are recorded, but the events are of {ended}")
 
 
-def _stored_checkpoints(db: sqlite3.Connection, version: int) -> tuple[KeptCheckpoint, ...]:
+def stored_checkpoints(db: sqlite3.Connection, version: int) -> tuple[KeptCheckpoint, ...]:
+    """Return the checkpoints that a file of a format holds, smallest first.
+
+    Raises:
+        BadFile: one cannot be read.
+    """
     if version < CHECKPOINTS_SINCE:
         return ()
     found = []
@@ -617,7 +667,7 @@ def _stored_checkpoints(db: sqlite3.Connection, version: int) -> tuple[KeptCheck
 
 
 def _checkable(
-    walk: _VerificationWalk,
+    walk: VerificationWalk,
     held: Sequence[KeptCheckpoint],
     base: int,
     keys: Collection[VerifierKey],
@@ -640,8 +690,8 @@ def _checkable(
     return [each for each in within if each.checkpoint.size >= announced]
 
 
-def _verify_checkpoints(
-    walk: _VerificationWalk, held: Sequence[KeptCheckpoint], keys: Collection[VerifierKey]
+def verify_checkpoints(
+    walk: VerificationWalk, held: Sequence[KeptCheckpoint], keys: Collection[VerifierKey]
 ) -> SignatureReach:
     """Verify the checkpoints; return how far they reach.
 

@@ -14,7 +14,12 @@ from events.cards import Card, Hand, Winner
 from events.types.commission import CommissionEvent
 from events.types.corrections import HandsCorrected, RulebookCorrected, WagerCorrected
 from events.types.envelope import Envelope
-from events.types.irregularities import CardCorrected, CardEntered, CardMarkedUnreadable
+from events.types.irregularities import (
+    CardCorrected,
+    CardEntered,
+    CardMarkedUnreadable,
+    CardUnread,
+)
 from events.types.shoe_reports import ShoeEvent
 from events.types.table import (
     BettingOpened,
@@ -29,10 +34,12 @@ from events.types.table import (
     ShoeReported,
     TableEvent,
     Wager,
+    WagersPlaced,
     WagersWithdrawn,
 )
 from events.types.wagers import AggregateCapped, WagersVoided
 from table_core.evidence.coup_commission import ToldCommission, commission_fault, told_after
+from table_core.rules.commission_owed import CommissionBook
 from table_core.rules.draw import Outcome, judge_hands
 from table_core.rules.rulebook import INITIAL_PHASE, LAST_PHASE, Rulebook
 from table_core.rules.settlement import CapApplied, Result, settle_with_caps
@@ -62,6 +69,8 @@ __all__ = [
 ]
 
 _Settled = tuple[Settlement, tuple[CapApplied, ...]]
+# Events without a check of their own that change a coup.
+_OF_A_COUP: Final = (WagersPlaced, CardUnread, CommissionEvent)
 _INITIAL_CARDS: Final = 2
 _BY_HAND: Final = "manual"
 # The shoe gives Player a card that is due to Banker: the one place that the table corrects itself.
@@ -161,11 +170,13 @@ class CoupMemory(Struct, frozen=True, kw_only=True):
         coup: by its record.
         refunds: stakes that went back unsettled.
         told: what its events say of its commission.
+        book: its commission's debts, where a whole log is judged.
     """
 
     coup: Coup | None = None
     refunds: tuple[Refund, ...] = ()
     told: ToldCommission = ToldCommission()
+    book: CommissionBook = CommissionBook()
 
 
 class CoupJudge:
@@ -177,6 +188,10 @@ class CoupJudge:
         rulebooks: by the SHA-256 of their files.
         memory: of the coup's record so far.
         lenient: whether a rulebook may be missing; the lines of its settlements are believed then.
+
+    Attributes:
+        id: as above.
+        book: the debts of its commission, which `LogJudge` follows.
     """
 
     def __init__(
@@ -190,17 +205,18 @@ class CoupJudge:
     ) -> None:
         self._lenient = lenient
         self._table = table
-        self._id = coup
+        self.id = coup
         self._rulebooks = rulebooks
         self._said: dict[str, ShoeEvent] = {}
         self._voiding: set[str] = set()
         self._coup, self._refunds, self._told = memory.coup, memory.refunds, memory.told
+        self.book = memory.book
         self._untold: list[AggregateCapped] = []
 
     @property
     def memory(self) -> CoupMemory:
         """What to continue from."""
-        return CoupMemory(coup=self._coup, refunds=self._refunds, told=self._told)
+        return CoupMemory(coup=self._coup, refunds=self._refunds, told=self._told, book=self.book)
 
     @property
     def coup(self) -> Coup | None:
@@ -216,7 +232,7 @@ class CoupJudge:
         self._voiding = {
             r.envelope.cause
             for r in records
-            if isinstance(r.event, CoupVoided) and r.event.coup == self._id
+            if isinstance(r.event, CoupVoided) and r.event.coup == self.id
         }
 
     def take(self, record: EvidenceEvent) -> None:
@@ -225,9 +241,11 @@ class CoupJudge:
         Raises:
             EvidenceFault: it does not follow from those before it.
         """
-        if self._coup is None and not isinstance(record.event, BettingOpened):
-            raise self._fault(record, "comes before the coup began")
         check = self._CHECKS.get(type(record.event))
+        if self._coup is None and not isinstance(record.event, BettingOpened):
+            if check is None and not isinstance(record.event, _OF_A_COUP):
+                return
+            raise self._fault(record, "comes before the coup began")
         if check is not None:
             check(self, record, record.event)
         if isinstance(record.event, CommissionEvent):
@@ -256,7 +274,7 @@ class CoupJudge:
         over = self._void or self._coup.settlement(LAST_PHASE) is not None
         fault = commission_fault(self._told, self._coup.settlements, over=over)
         if commission and fault is not None:
-            raise EvidenceFault("events", f"coup {self._id}: {fault}")
+            raise EvidenceFault("events", f"coup {self.id}: {fault}")
 
     def _require_settled(self) -> None:
         coup = self._coup
@@ -285,10 +303,10 @@ class CoupJudge:
         """
         coup = self._coup
         if coup is None:
-            raise EvidenceFault("events", f"coup {self._id} does not begin here")
+            raise EvidenceFault("events", f"coup {self.id} does not begin here")
         settlements = sorted(coup.settlements, key=lambda each: each.phase)
         if not self._void and coup.settlement(LAST_PHASE) is None:
-            raise EvidenceFault("events", f"coup {self._id} is neither settled nor void here")
+            raise EvidenceFault("events", f"coup {self.id} is neither settled nor void here")
         self.require_fitting()
         outcome = self._outcome()
         ended = outcome is not None and outcome.complete

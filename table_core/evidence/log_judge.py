@@ -4,21 +4,28 @@ The fold believes what the events conclude. This judge derives it again: settlem
 standing cards and wagers of their coup, commission from the settlements, and what the shoe said
 from the raw bytes that it sent. It keeps the coups of the newest commits, and packs the others,
 since a correction may come for a coup of any age.
+
+A log can be judged in parts. A commit that touches a coup from before its part waits (`deferred`),
+and so does everything that is later said of the coups in it; whoever joins the parts judges those
+by what the parts have packed.
 """
 
 from collections.abc import Callable, Mapping, MutableMapping
+from itertools import takewhile
 from typing import Final, NamedTuple
 
 import msgspec
 
 from events.errors import OurBug
 from events.types.commission import CommissionEvent, CommissionReversed
-from events.types.corrections import RulebookCorrected
+from events.types.corrections import HandsCorrected, RulebookCorrected, WagerCorrected
 from events.types.envelope import Envelope
+from events.types.irregularities import CardCorrected, CardMarkedUnreadable
 from events.types.shoe_reports import ShoeEvent
 from events.types.table import (
     BettingOpened,
     CoupSettled,
+    CoupVoided,
     ShoeReported,
     TableEvent,
 )
@@ -65,6 +72,11 @@ class JudgedCounts(NamedTuple):
 
 _unpack: Final = msgspec.msgpack.Decoder(CoupMemory)
 _OPEN_COUPS: Final = 8
+# Events with which money moves, or must.
+_MONEY: Final = (
+    *(CoupSettled, CoupVoided, CommissionEvent),
+    *(CardCorrected, CardMarkedUnreadable, HandsCorrected, WagerCorrected, RulebookCorrected),
+)
 
 
 class LogJudge:
@@ -76,6 +88,10 @@ class LogJudge:
         raw_says: reads raw bytes again; None to leave them.
         packed: keeps the coups that are not at hand, by id.
         whole: whether the events begin with the log's first; else coups that began before are left.
+        part: whether they are a part of a whole log.
+
+    Attributes:
+        deferred: the events that wait for the judge of the other parts, and their positions.
     """
 
     def __init__(
@@ -86,7 +102,10 @@ class LogJudge:
         packed: MutableMapping[str, bytes] | None = None,
         *,
         whole: bool = True,
+        part: bool = False,
     ) -> None:
+        self.deferred: list[EvidenceEvent] = []
+        self._part, self._elsewhere = part, set[str]()
         self._table = origin.rpartition("/")[2]
         self._rulebooks = rulebooks
         self._raw_says = raw_says
@@ -94,7 +113,8 @@ class LogJudge:
         self._whole = whole
         self._open: dict[str, CoupJudge] = {}
         self._commit: list[EvidenceEvent] = []
-        self._book = CommissionBook()
+        # In a log of 0.1.0 commission is balances of seats, over all coups.
+        self._balances: CommissionBook | None = None
         self._doubt = CommissionInDoubt()
         self._settlements = self._commissions = 0
         self._decoded = self._not_decoded = self._not_judged = 0
@@ -131,25 +151,48 @@ class LogJudge:
             EvidenceFault: an event does not follow from the record; `part` names its position.
         """
         commit, self._commit = self._commit, []
+        if self._part and self._defers(commit):
+            return
         touched: dict[str, CoupJudge] = {}
         for record in commit:
             if isinstance(record.event, ShoeReported):
                 self._judge_report(record, record.event.source)
             coup = getattr(record.event, "coup", None)
+            found = (touched.get(coup) or self._find(coup, record)) if coup else None
             if isinstance(record.event, CommissionEvent):
-                self._judge_commission(record, record.event, commit)
-            if not coup:
-                continue
-            found = touched.get(coup) or self._find(coup, record)
+                self._judge_commission(record, record.event, commit, found)
             if found is None:
                 continue
-            if coup not in touched:
-                touched[coup] = found
+            if found.id not in touched:
+                touched[found.id] = found
                 found.prepare(commit)
             self._judge_coup(found, record)
-        for each in touched.values():
-            if commit:
+        if any(isinstance(record.event, _MONEY) for record in commit):
+            for each in touched.values():
                 self._require_fitting(each, commit[-1])
+
+    def close(self) -> None:
+        """Pack every coup, for whoever goes on from here."""
+        for coup in tuple(self._open):
+            self._pack(coup)
+
+    def _defers(self, commit: list[EvidenceEvent]) -> bool:
+        """Put a commit aside that touches a coup from before this part, and its coups with it."""
+        coups: dict[str, bool] = {}
+        for record in commit:
+            coup = getattr(record.event, "coup", None)
+            if isinstance(record.event, CommissionEvent) and not record.event.currency:
+                raise _fault(record, "balances of seats cannot be judged in parts")
+            if coup and coup not in coups:
+                known = coup in self._open or coup in self._packed
+                coups[coup] = known or isinstance(record.event, BettingOpened)
+        if all(coups.values()) and self._elsewhere.isdisjoint(coups):
+            return False
+        self._elsewhere.update(coups)
+        for coup in self._open.keys() & coups.keys():
+            self._pack(coup)
+        self.deferred += commit
+        return True
 
     def _find(self, coup: str, record: EvidenceEvent) -> CoupJudge | None:
         """Return a coup of any age; None where it began before the first event that was taken."""
@@ -200,39 +243,64 @@ class LogJudge:
             raise _fault(record, fault.reason) from fault
 
     def _judge_commission(
-        self, record: EvidenceEvent, event: CommissionEvent, commit: list[EvidenceEvent]
+        self,
+        record: EvidenceEvent,
+        event: CommissionEvent,
+        commit: list[EvidenceEvent],
+        found: CoupJudge | None,
     ) -> None:
         self._commissions += 1
         if not self._whole:
             return
-        self._doubt.take(self._book, event)
+        if self._balances is None and not event.currency:
+            self._balances = CommissionBook()
+        if self._balances is not None:
+            self._doubt.take(self._balances, event)
+        elif found is None:
+            return
+        book = found.book if self._balances is None and found else self._balances
+        assert book is not None  # noqa: S101 - one of the two is there
         if event.currency:
-            self._require_owed(record, event, commit)
+            self._require_owed(record, event, commit, book)
         try:
-            self._book = fold_commission(self._book, event)
+            book = fold_commission(book, event)
         except OurBug as error:
             raise _fault(record, str(error)) from error
+        if self._balances is not None:
+            self._balances = book
+        elif found is not None:
+            found.book = book
 
     def _require_owed(
-        self, record: EvidenceEvent, event: CommissionEvent, commit: list[EvidenceEvent]
+        self,
+        record: EvidenceEvent,
+        event: CommissionEvent,
+        commit: list[EvidenceEvent],
+        book: CommissionBook,
     ) -> None:
         """Compare what follows a first settlement with what that settlement charges."""
-        first = next(
-            (each.event.settlement for each in commit
-             if isinstance(each.event, CoupSettled) and each.event.coup == event.coup
-             and each.event.settlement.reverses is None and not each.event.settlement.difference),
-            None,
-        )  # fmt: skip
-        of_commit = [e.event for e in commit if isinstance(e.event, CommissionEvent)]
+        before = [each.event for each in commit if each.position < record.position]
+        settled = [
+            at
+            for at, each in enumerate(before)
+            if isinstance(each, CoupSettled) and each.coup == event.coup
+        ]
         # Another rulebook moves what is laid beside the wagers by itself.
-        corrected = any(isinstance(each.event, RulebookCorrected) for each in commit)
-        if first is None or corrected or of_commit[0] is not event:
+        if not settled or any(isinstance(each.event, RulebookCorrected) for each in commit):
             return
-        rulebook = self._rulebooks.get(first.rulebook_hash)
-        if rulebook is None or any(isinstance(e, CommissionReversed) for e in of_commit):
+        first = before[settled[-1]]
+        assert isinstance(first, CoupSettled)  # noqa: S101 - chosen so
+        if any(isinstance(each, CommissionEvent) for each in before[settled[-1] :]):
+            return  # it was compared with the first of them
+        settlement = first.settlement
+        rulebook = self._rulebooks.get(settlement.rulebook_hash)
+        revises = settlement.reverses is not None or settlement.difference
+        behind = (each.event for each in commit[settled[-1] + 1 :])
+        told = takewhile(lambda each: not isinstance(each, CoupSettled), behind)
+        of_it = [each for each in told if isinstance(each, CommissionEvent)]
+        if rulebook is None or revises or any(isinstance(e, CommissionReversed) for e in of_it):
             return
-        due = settlement_commission(rulebook, rulebook, self._book, first)
-        if list(due) != of_commit:
+        if list(settlement_commission(rulebook, rulebook, book, settlement)) != of_it:
             raise _fault(record, "its settlement charges another commission")
 
     def _require_fitting(self, judge: CoupJudge, last: EvidenceEvent) -> None:

@@ -2,8 +2,8 @@
 
 import hashlib
 import json
+import resource
 import shutil
-import time
 from base64 import b64decode, b64encode
 from collections.abc import Callable
 from pathlib import Path
@@ -142,9 +142,11 @@ def test_a_million_exported_events_are_judged_within_a_minute(
     source, target = tmp_path / "log.jsonl", tmp_path / "million.jsonl"
     assert here("log", "export", log, "-o", source).code == 0
     multiplied(source, target, EVENTS)
-    began = time.monotonic()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = node(VERIFIER / "cli.mjs", target, "--json")
-    seconds = time.monotonic() - began
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    # Of a processor: other work on the machine does not count.
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     verdict = json.loads(done.stdout)
     record_property("figures", f"{verdict['events']} events in {seconds:.1f} s")
     assert (done.returncode, verdict["ok"]) == (0, True), verdict

@@ -1,5 +1,6 @@
 """`baccarat log verify`: prove that nobody edited a log."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -11,7 +12,7 @@ from baccarat.cli.main import EXIT_DONE, EXIT_NO
 from baccarat.cli.progress import show_progress, stderr_is_terminal
 from events.errors import InputError
 from events.free_text import show_lines, show_text
-from events.log.verify import VerificationResult, parse_kept_checkpoints, verify
+from events.log.verify import VerificationResult, parse_kept_checkpoints
 from events.proof.checkpoint import KeptCheckpoint
 from events.proof.keys import read_verifier_key
 from property.witness.cosignature import WitnessKey, cosigned_at, parse_witness_key
@@ -40,6 +41,8 @@ _CONTRACT: Final = (
 @click.option("--archive", type=click.Path(path_type=Path), metavar="DIR",
               help="The closed files, where they are not in `archive` beside LOG.")  # fmt: skip
 @click.option("--alone", is_flag=True, help="LOG without its closed files, on its own word.")
+@click.option("--jobs", type=click.IntRange(1, 256), metavar="N",
+              help="Processes at a time; by default as many as there are processors.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def verify_command(
     log: Path,
@@ -48,6 +51,7 @@ def verify_command(
     witness: str | None,
     archive: Path | None,
     alone: bool,
+    jobs: int | None,
     as_json: bool,
 ) -> int:
     """Prove that nobody edited LOG, a table's log file (table.sqlite).
@@ -62,25 +66,17 @@ def verify_command(
     held = [held for file in files for held in _checkpoints_in(file)]
     if witness is not None and not held:
         raise InputError("--witness: name the cosigned checkpoints by --checkpoint")
-    from baccarat.history.log_judging import Judging  # noqa: PLC0415 - not for `--help`
-    from table_core.evidence.log_judge import JudgedCounts  # noqa: PLC0415 - as above
+    from baccarat.history.log_judging import verify_and_judge  # noqa: PLC0415 - not for `--help`
 
-    judges: list[Judging] = []
-
-    def judging(origin: str) -> Judging:
-        judges.append(Judging(log, origin))
-        return judges[0]
-
-    verdict = verify(
+    verdict, judged = verify_and_judge(
         log,
         show_progress if stderr_is_terminal() and not as_json else None,
+        jobs=jobs or len(os.sched_getaffinity(0)),
         held=held,
         keys=frozenset(map(read_verifier_key, keys)),
         archive=archive,
         alone=alone,
-        judging=judging,
     )
-    judged = judges[0].counts if judges else JudgedCounts()
     if witness is not None and verdict.ok:
         verdict = _require_cosigned(verdict, held, _witness_key(witness))
     if as_json:
