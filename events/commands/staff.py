@@ -6,13 +6,13 @@ __all__ = ["AcknowledgeAlarm", "AssignDealer"]
 
 
 class AssignDealer(Command, frozen=True, kw_only=True):
-    """Who answers for the coups from here on: opaque staff references, no names."""
+    """Name who answers for the coups from now on, by opaque staff references."""
 
     dealer: str
     supervisor: str | None = None
 
 
 class AcknowledgeAlarm(Command, frozen=True, kw_only=True):
-    """A person has seen an alarm that nothing else will clear."""
+    """Clear an alarm that nothing else clears."""
 
     alarm: str
