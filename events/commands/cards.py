@@ -7,7 +7,7 @@ __all__ = ["CorrectCard", "EnterCard", "MarkUnreadable", "Realign", "ResolveIrre
 
 
 class MarkUnreadable(Command, frozen=True, kw_only=True):
-    """A face that was read is not trusted; it must be entered."""
+    """Do not trust a face that was read; somebody must enter it."""
 
     hand: Hand
     number: int
@@ -15,7 +15,7 @@ class MarkUnreadable(Command, frozen=True, kw_only=True):
 
 
 class EnterCard(Command, frozen=True, kw_only=True):
-    """The face of a card that was not read, or that the shoe never told of."""
+    """Enter the face of a card that the shoe did not read, or never reported."""
 
     hand: Hand
     number: int
@@ -24,7 +24,7 @@ class EnterCard(Command, frozen=True, kw_only=True):
 
 
 class CorrectCard(Correction, frozen=True, kw_only=True):
-    """Another face for a card of the coup in progress, or of a `coup` that is over."""
+    """Correct the face of a card of the coup in progress, or of a `coup` that is over."""
 
     hand: Hand
     number: int
@@ -34,13 +34,13 @@ class CorrectCard(Correction, frozen=True, kw_only=True):
 
 
 class Realign(Command, frozen=True, kw_only=True):
-    """A supervisor vouches for the cards of a misaligned coup as they stand in the log."""
+    """Confirm the cards of a misaligned coup as the log has them; the coup goes on."""
 
     reason: str
 
 
 class ResolveIrregularity(Command, frozen=True, kw_only=True):
-    """The way out of an irregularity.
+    """Resolve an irregularity, or record one.
 
     Args:
         kind: `excess_card`, or one that is only recorded.

@@ -26,7 +26,7 @@ class ChipCommand(Command, frozen=True, kw_only=True):
 
 
 class OpenFloat(ChipCommand, frozen=True, kw_only=True):
-    """The tray was counted, and the table takes it over.
+    """Open a float: the tray was counted, and the table takes it over.
 
     Args:
         float_id: `YYYYMMDD-NN` by the site's business day; ids rise.
@@ -40,7 +40,7 @@ class OpenFloat(ChipCommand, frozen=True, kw_only=True):
 
 
 class Fill(ChipCommand, frozen=True, kw_only=True):
-    """The cage brought chips to the open float.
+    """Record a fill: the cage brought chips to the open float.
 
     Args:
         slip: the fill slip's number, never used for another.
@@ -54,7 +54,7 @@ class Fill(ChipCommand, frozen=True, kw_only=True):
 
 
 class Credit(ChipCommand, frozen=True, kw_only=True):
-    """Chips went back to the cage from the open float; fields as of a fill."""
+    """Record a credit: chips of the open float went back to the cage."""
 
     slip: str
     reference: str = ""
@@ -62,20 +62,20 @@ class Credit(ChipCommand, frozen=True, kw_only=True):
 
 
 class CountChips(ChipCommand, frozen=True, kw_only=True):
-    """The tray of the open float was counted; `occasion` says at what, a change of shift or so."""
+    """Record a count of the open float's tray; `occasion` names why, such as a shift change."""
 
     occasion: str = ""
     chips: tuple[Pieces, ...]
 
 
 class CloseFloat(ChipCommand, frozen=True, kw_only=True):
-    """The tray was counted a last time and locked."""
+    """Close the float: the tray was counted a last time and locked."""
 
     chips: tuple[Pieces, ...]
 
 
 class CountDrop(ChipCommand, frozen=True, kw_only=True):
-    """The count room has counted a drop box.
+    """Record what the count room found in a drop box.
 
     Args:
         float_id: during which float it hung at the table.
@@ -91,7 +91,7 @@ class CountDrop(ChipCommand, frozen=True, kw_only=True):
 
 
 class CorrectChips(ChipCommand, frozen=True, kw_only=True):
-    """What a count or a slip should have said.
+    """Correct a count or a slip that was misread.
 
     Args:
         float_id: whose.

@@ -11,7 +11,7 @@ __all__ = ["CollectCommission", "MarkUncollected", "RecoverCommission"]
 
 
 class CollectCommission(Command, frozen=True, kw_only=True):
-    """A seat has paid commission that it owed.
+    """Record commission that a seat has paid.
 
     Args:
         seat: whose; None for every seat that owes any.
@@ -27,7 +27,7 @@ class CollectCommission(Command, frozen=True, kw_only=True):
 
 
 class MarkUncollected(Command, frozen=True, kw_only=True):
-    """A seat's outstanding commission cannot be collected (the patron has left, for example)."""
+    """Give up a seat's outstanding commission (the patron has left, for example)."""
 
     seat: int
     reason: str
@@ -36,7 +36,7 @@ class MarkUncollected(Command, frozen=True, kw_only=True):
 
 
 class RecoverCommission(Command, frozen=True, kw_only=True):
-    """Commission that had been marked uncollected was paid after all, in minor units."""
+    """Record commission that was paid after it had been given up, in minor units."""
 
     seat: int
     amount: int

@@ -12,7 +12,7 @@ class Replay(Command, frozen=True, kw_only=True, rename={"start": "from"}):
 
 
 class Ack(Command, frozen=True, kw_only=True):
-    """A durable consumer has stored everything up to and including `position`.
+    """Acknowledge that a durable consumer has stored everything up to and including `position`.
 
     Args:
         consumer: its name, which registers it.

@@ -8,7 +8,7 @@ __all__ = ["AcknowledgeCorrection", "CorrectHands", "CorrectRulebook", "CorrectW
 
 
 class CorrectHands(Correction, frozen=True, kw_only=True):
-    """The cards of a coup as they really lay, whole: wrong faces, a wrong hand, a missed card."""
+    """Correct all cards of a coup: wrong faces, a wrong hand, a missed card."""
 
     coup: str
     player: tuple[Card, ...]
@@ -17,7 +17,7 @@ class CorrectHands(Correction, frozen=True, kw_only=True):
 
 
 class CorrectWager(Correction, frozen=True, kw_only=True):
-    """A wager as it really stood, once betting is closed.
+    """Correct a wager after betting has closed.
 
     Args:
         coup: whose.
@@ -34,7 +34,7 @@ class CorrectWager(Correction, frozen=True, kw_only=True):
 
 
 class CorrectRulebook(Correction, frozen=True, kw_only=True):
-    """A coup was played by this rulebook: it is judged by it, again if it was settled."""
+    """Judge a coup by this rulebook, by which it was really played; again if it was settled."""
 
     coup: str
     rulebook: str
@@ -43,7 +43,7 @@ class CorrectRulebook(Correction, frozen=True, kw_only=True):
 
 
 class AcknowledgeCorrection(Command, frozen=True, kw_only=True):
-    """The dealer has moved the chips that the corrections of a coup ask for.
+    """Confirm that the dealer has moved the chips that the corrections of a coup require.
 
     Args:
         coup: whose.

@@ -10,7 +10,7 @@ class OpenBetting(Command, frozen=True, kw_only=True):
 
 
 class CloseBetting(Command, frozen=True, kw_only=True):
-    """No more wagers. Answers `exists` when the first card has already closed it.
+    """Close betting. Answers `exists` when the first card has already closed it.
 
     Args:
         coup: of this coup alone; None for whichever is in progress.
@@ -24,13 +24,13 @@ class FreeHand(Command, frozen=True, kw_only=True):
 
 
 class ConfirmResult(Command, frozen=True, kw_only=True):
-    """A supervisor confirms the table's own result where the device is silent or disagrees."""
+    """Confirm the table's own result where the device is silent or disagrees."""
 
     reason: str
 
 
 class VoidCoup(Correction, frozen=True, kw_only=True):
-    """The coup does not count; unsettled stakes go back.
+    """Void a coup: it does not count, and unsettled stakes go back.
 
     Args:
         reason: why.

@@ -8,13 +8,13 @@ __all__ = ["Preview", "ShowCoup", "ShowRequest"]
 
 
 class ShowCoup(Command, frozen=True, kw_only=True):
-    """A coup of any shoe as it stands on record, wagers and settlements; changes nothing."""
+    """Show a coup of any shoe as it is on record, with wagers and settlements; changes nothing."""
 
     coup: str
 
 
 class ShowRequest(Command, frozen=True, kw_only=True):
-    """What became of a request of one's own; changes nothing.
+    """Show whether a request of this user was carried out; changes nothing.
 
     Args:
         request: its transaction.
@@ -24,7 +24,7 @@ class ShowRequest(Command, frozen=True, kw_only=True):
 
 
 class Preview(Command, frozen=True, kw_only=True):
-    """What a command of this name and body, to put a coup right, would do; changes nothing."""
+    """Show what a correction with this name and body would do; changes nothing."""
 
     command: str
     body: dict[str, Any]

@@ -27,7 +27,7 @@ class Query(Command, frozen=True, kw_only=True):
 
 
 class FindCoups(Query, frozen=True, kw_only=True):
-    """The coups that fit all that is said, the newest first.
+    """Find the coups that fit every condition, the newest first.
 
     Args:
         shoe: of this shoe.
@@ -53,13 +53,13 @@ class FindCoups(Query, frozen=True, kw_only=True):
 
 
 class TellCoup(Query, frozen=True, kw_only=True):
-    """A coup that is over, step by step: who, what, which bytes, which rule, each wager's sums."""
+    """Tell a coup that is over, step by step: people, bytes, rules and each wager's sums."""
 
     coup: str
 
 
 class ShowTable(Query, frozen=True, kw_only=True):
-    """The table as its `state` was at a position of the log."""
+    """Show the table's `state` at a position of the log."""
 
     position: int
 
@@ -72,13 +72,13 @@ class CardInstead(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class WhatIfCard(Query, frozen=True, kw_only=True):
-    """A coup that is over beside what it would have been with other cards."""
+    """Compare a coup that is over with what it would have been with other cards."""
 
     coup: str
     changes: tuple[CardInstead, ...]
 
 
 class ProveCoup(Query, frozen=True, kw_only=True):
-    """The evidence for a coup, as the text of the file that proves itself."""
+    """Give the evidence for a coup, as the text of its file."""
 
     coup: str

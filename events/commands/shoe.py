@@ -21,7 +21,7 @@ __all__ = [
 
 
 class LoadShoe(Command, frozen=True, kw_only=True):
-    """A shuffled shoe is in place.
+    """Load a shuffled shoe.
 
     Args:
         shoe: `YYYYMMDD-NN` by the site's business day.
@@ -33,7 +33,7 @@ class LoadShoe(Command, frozen=True, kw_only=True):
 
 
 class Burn(Command, frozen=True, kw_only=True):
-    """A person records the burn that the shoe did not report, or that was skipped.
+    """Record the burn that the shoe did not report, or that was skipped.
 
     Args:
         cards: how many were burned behind the first card.
@@ -45,19 +45,19 @@ class Burn(Command, frozen=True, kw_only=True):
 
 
 class CutCard(Command, frozen=True, kw_only=True):
-    """The dealer reports the cut card, where the shoe does not itself."""
+    """Report the cut card where the shoe does not."""
 
     place: CutPlace
 
 
 class EndShoe(Command, frozen=True, kw_only=True):
-    """No more coups from this shoe."""
+    """End the shoe: it gives no more coups."""
 
     reason: str = ""
 
 
 class CountShoe(Command, frozen=True, kw_only=True):
-    """All cards of an ended shoe were counted, dealt or not, by a person or a counting device.
+    """Record a count of all cards of an ended shoe, dealt or not, by a person or a device.
 
     Args:
         shoe: its id.
@@ -71,7 +71,7 @@ class CountShoe(Command, frozen=True, kw_only=True):
 
 
 class ReleaseShoe(Command, frozen=True, kw_only=True):
-    """The next shoe may be loaded, although this one is held.
+    """Release a held shoe: the next one may be loaded.
 
     Args:
         shoe: the held shoe's id.
@@ -83,7 +83,7 @@ class ReleaseShoe(Command, frozen=True, kw_only=True):
 
 
 class ReplaceShoe(Command, frozen=True, kw_only=True):
-    """Another shoe takes the place of the one on the table before its time.
+    """Replace the shoe on the table before its end.
 
     Args:
         shoe: the new one's id.
@@ -99,7 +99,7 @@ class ReplaceShoe(Command, frozen=True, kw_only=True):
 
 
 class ClearShoeError(Command, frozen=True, kw_only=True):
-    """An error of the shoe is over, and no report of it will say so."""
+    """Clear an error of the shoe that is over, and that no report will clear."""
 
     code: str
     reason: str

@@ -6,7 +6,7 @@ __all__ = ["AcknowledgeAlarm", "AssignDealer", "CallSupervisor"]
 
 
 class AssignDealer(Command, frozen=True, kw_only=True):
-    """Who answers for the coups from here on: opaque staff references, no names."""
+    """Name who answers for the coups from now on, by opaque staff references."""
 
     dealer: str
     supervisor: str | None = None
@@ -19,6 +19,6 @@ class CallSupervisor(Command, frozen=True, kw_only=True):
 
 
 class AcknowledgeAlarm(Command, frozen=True, kw_only=True):
-    """A person has seen an alarm that nothing else will clear."""
+    """Clear an alarm that nothing else clears."""
 
     alarm: str

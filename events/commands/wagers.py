@@ -48,7 +48,7 @@ class WithdrawWager(Command, frozen=True, kw_only=True):
 
 
 class SetLimits(Command, frozen=True, kw_only=True):
-    """The table's own limits from the next coup on; see `LimitsSet`."""
+    """Set the table's own limits from the next coup on."""
 
     bets: tuple[BetLimits, ...] = ()
     table_maximum: int | None = None

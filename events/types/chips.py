@@ -124,7 +124,7 @@ class DropCounted(ChipEvent, frozen=True, kw_only=True):
 
 
 class ChipsCorrected(ChipEvent, frozen=True, kw_only=True):
-    """What a count or a slip should have said.
+    """A count or a slip was misread, and this is what it really was.
 
     Args:
         move: the opening, a fill, a credit or the closing.
