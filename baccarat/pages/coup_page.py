@@ -5,12 +5,10 @@ people type reasons and references.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
 from itertools import groupby
 from typing import Any, Final
 
 import msgspec
-from jinja2 import Template
 from msgspec import Struct
 
 from baccarat.pages.printed import page_template
@@ -47,7 +45,7 @@ def coup_page(story: CoupNarrative, what_if: WhatIf | None = None) -> str:
         story: the coup's narrative.
         what_if: printed next to it, if requested.
     """
-    return _template().render(
+    return page_template(_TEMPLATE, _filters()).render(
         story=story,
         lead=_lead(story),
         settlements=sorted(story.settlements, key=lambda each: not each.in_force),
@@ -74,9 +72,8 @@ def told_coup_page(shown: object) -> str:
     return coup_page(msgspec.convert(shown, _Told).story)
 
 
-@cache
-def _template() -> Template:
-    filters: dict[str, Callable[..., Any]] = {
+def _filters() -> dict[str, Callable[..., Any]]:
+    return {
         "money": amount,
         "face": face,
         "card_name": card_name,
@@ -87,7 +84,6 @@ def _template() -> Template:
         "signed": _signed,
         "outcome": lambda winner: "a tie" if winner == "tie" else winner.capitalize(),
     }
-    return page_template(_TEMPLATE, filters)
 
 
 def _signed(minor: int, currency: Currency) -> str:
