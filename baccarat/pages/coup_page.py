@@ -5,10 +5,12 @@ people type reasons and references.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from itertools import groupby
 from typing import Any, Final
 
 import msgspec
+from jinja2 import Template
 from msgspec import Struct
 
 from baccarat.pages.printed import page_template
@@ -45,7 +47,7 @@ def coup_page(story: CoupNarrative, what_if: WhatIf | None = None) -> str:
         story: the coup's narrative.
         what_if: printed next to it, if requested.
     """
-    return page_template(_TEMPLATE, _filters()).render(
+    return _template().render(
         story=story,
         lead=_lead(story),
         settlements=sorted(story.settlements, key=lambda each: not each.in_force),
@@ -72,8 +74,9 @@ def told_coup_page(shown: object) -> str:
     return coup_page(msgspec.convert(shown, _Told).story)
 
 
-def _filters() -> dict[str, Callable[..., Any]]:
-    return {
+@cache
+def _template() -> Template:
+    filters: dict[str, Callable[..., Any]] = {
         "money": amount,
         "face": face,
         "card_name": card_name,
@@ -84,6 +87,7 @@ def _filters() -> dict[str, Callable[..., Any]]:
         "signed": _signed,
         "outcome": lambda winner: "a tie" if winner == "tie" else winner.capitalize(),
     }
+    return page_template(_TEMPLATE, filters)
 
 
 def _signed(minor: int, currency: Currency) -> str:
