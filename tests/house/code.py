@@ -37,7 +37,7 @@ def unshown(source: Source) -> Iterator[str]:
     """A line for a person with a text in it is printed by `say`, which shows the text."""
     if not source.is_product:
         return
-    for call in (node for node in ast.walk(source.tree) if isinstance(node, ast.Call)):
+    for call in (node for node in source.nodes if isinstance(node, ast.Call)):
         if ast.unparse(call.func) == "click.echo" and isinstance(call.args[0], ast.JoinedStr):
             parts = (part for part in call.args[0].values if isinstance(part, ast.FormattedValue))
             if any(
@@ -140,7 +140,7 @@ def unreasoned(source: Source) -> Iterator[str]:
         excepts = token.type == tokenize.COMMENT and _EXCEPTION.search(token.string)
         if excepts and not _REASONED.search(token.string):
             yield source.at(token.start[0], f"no reason given: {token.string}")
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Call) and dotted(node.func).endswith(_MARKS):
             reasons = [*node.args[:1], *(k.value for k in node.keywords if k.arg == "reason")]
             if not any(isinstance(reason, ast.Constant | ast.JoinedStr) for reason in reasons):

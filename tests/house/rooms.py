@@ -107,7 +107,7 @@ def impurities(source: Source) -> Iterator[str]:
     for line, module, _ in source.imports():
         if module.partition(".")[0] in IMPURE_MODULES:
             yield source.at(line, f"a pure module imports {module}")
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.AsyncFunctionDef | ast.Await | ast.AsyncFor | ast.AsyncWith):
             yield source.at(node, "a pure module waits")
         if isinstance(node, ast.Global):

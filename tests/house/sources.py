@@ -37,6 +37,11 @@ class Source:
     def tree(self) -> ast.Module:
         return ast.parse(self.text, filename=self.path)
 
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """Every node of the tree, which a hundred rules look through."""
+        return tuple(ast.walk(self.tree))
+
     @property
     def is_package(self) -> bool:
         return self.path.endswith("__init__.py")
@@ -59,25 +64,32 @@ class Source:
         return f"{self.path}:{line}: {complaint}"
 
     def functions(self) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 yield node
 
     def calls(self) -> Iterator[tuple[ast.Call, str]]:
         """Every call with the dotted name it is made by (`datetime.now`, `open`)."""
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Call):
                 yield node, dotted(node.func)
 
     def strings(self) -> Iterator[str]:
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 yield node.value
 
-    def imports(self) -> Iterator[tuple[int, str, str]]:
+    def imports(self) -> tuple[tuple[int, str, str], ...]:
         """(line, module, name) of every import, relative ones resolved; `import x` has no name."""
+        return self._imported
+
+    @cached_property
+    def _imported(self) -> tuple[tuple[int, str, str], ...]:
+        return tuple(self._imports())
+
+    def _imports(self) -> Iterator[tuple[int, str, str]]:
         package = self.module.split(".") if self.is_package else self.module.split(".")[:-1]
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Import):
                 yield from ((node.lineno, alias.name, "") for alias in node.names)
             elif isinstance(node, ast.ImportFrom):
