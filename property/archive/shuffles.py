@@ -172,8 +172,8 @@ class ShuffleWatch:
         text = await asyncio.to_thread(self._examine, key.name, dealt, others)
         if text is not None:
             given = {
-                "site": key.site, "table": key.table, "kind": ORDER_ALARM, "position": coups[-1].position,
-                "reason": text, "shoe": f"shoe {key.name}:",
+                "site": key.site, "table": key.table, "kind": ORDER_ALARM,
+                "position": coups[-1].position, "reason": text, "shoe": f"shoe {key.name}:",
             }  # fmt: skip
             with translate_archive_errors(self._url):
                 await self._connection.execute(_ALARM, given)
