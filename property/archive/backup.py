@@ -26,6 +26,7 @@ _MADE_AGAIN: Final = frozenset(
         "event_before",
         "feed",
         "head",
+        "reading",
         "settlement_row",
         "state",
         "stay",

@@ -25,6 +25,11 @@ ON CONFLICT (kind, name) DO UPDATE SET
     said = excluded.said, read_at = clock_timestamp()
 WHERE r.said <> excluded.said
 """
+# A worker that was taken away, a certificate of a name of before: they were not retired.
+_FORGET: Final = """
+DELETE FROM property.reading
+WHERE kind IN ('certificate', 'disk', 'node', 'worker') AND read_at < now() - interval '1 day'
+"""
 _READ: Final = """
 SELECT kind, name, value, extract(epoch FROM clock_timestamp() - read_at)::float8
 FROM property.reading
@@ -91,6 +96,15 @@ class ReadingStore:
             await self._connection.execute(
                 _STORE, (list(kinds), list(names), values, stamps, stamps)
             )
+
+    async def forget_gone(self) -> None:
+        """Take away parts of which nothing was read for a day.
+
+        Raises:
+            ArchiveUnavailable: the database does not answer.
+        """
+        with translate_archive_errors(self._url):
+            await self._connection.execute(_FORGET)
 
     async def forget(self, kind: str, name: str) -> None:
         """Take a part away that was ended in order.

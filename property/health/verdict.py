@@ -182,7 +182,7 @@ def _judge_part(read: Reading, now_s: float) -> PartFinding | None:
 
 
 def _heard(read: Reading, _: float) -> PartFinding | None:
-    if read.age_s <= LATE_S:
+    if read.age_s <= LATE_S or read.kind == "backup":
         return None
     own = {"worker": _WORKER, "witness": "start it; its journal says why"}
     step = own.get(read.kind, "who reads it is gone: see the workers")

@@ -151,6 +151,8 @@ class Witness:
                 self._judge_waiting(seen)
             for origin, why, data in refused:
                 self._refuse(origin, why, data)
+            for origin in sorted({origin for origin, _, _ in refused if origin in self._waiting}):
+                self._judge_waiting(self._observed(origin))  # one may contradict what was seen
             self._book.move_cursor(stream, cursor)
         return any(why.code == "gap" for _, why, _ in refused)
 

@@ -41,7 +41,7 @@ FOLDERS: Final = tuple(
     for name in ("integrate", "money", "reference", "security", "property", "develop")
 )
 _OTHERS: Final = {f"`limits.{key}`" for key in ("partial_ms", "silence_ms", "data_bytes", "js")}
-SUFFIXES: Final = {"_MS": 0.001, "_US": 0.000_001, "_NS": 0.000_000_001}
+SUFFIXES: Final = {"_MS": 0.001, "_US": 0.000_001, "_NS": 0.000_000_001, "_DAYS": 86_400}
 
 
 def _options() -> dict[str, set[str]]:

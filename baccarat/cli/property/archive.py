@@ -7,17 +7,21 @@ from pathlib import Path
 from typing import Any
 
 import click
+from psycopg import AsyncConnection
 
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
 from baccarat.cli.property.run import archive_of
 from baccarat.cli.shown import say
 from baccarat.config.property import load_property
+from events.clock import SystemClock
 from events.errors import InputError
 from property.archive.backup import ArchiveBackup, restore_archive, write_backup
 from property.archive.database import connect_archive, migrate, require_current
 from property.archive.reader import let_read
+from property.archive.readings import ReadingStore, SaidReading
 from property.archive.rebuild import archived_events, archived_tables, rebuild
 from property.archive.retention import KEEP_DAYS_LEAST, drop_events
+from property.health.readings import Reading
 from property.hub.subjects import split_origin
 
 __all__ = ["backup", "events", "reader", "rebuild_rows", "restore", "retain"]
@@ -127,7 +131,14 @@ def backup(config: Path, file: Path, *, without_events: bool) -> None:
     """Copy the archive of CONFIG into the new FILE, as it is at one moment; workers go on."""
     url = _archive(config)
     whole = not without_events
-    made = _run(lambda connection: write_backup(url, connection, file, whole=whole), url)
+
+    async def written(connection: AsyncConnection) -> ArchiveBackup:
+        made = await write_backup(url, connection, file, whole=whole)
+        done = Reading(kind="backup", name="archive", at_s=SystemClock().utc_ns() / 1e9)
+        await ReadingStore(url, connection).keep([SaidReading.now(done)])
+        return made
+
+    made = _run(written, url)
     say(f"{file}: {_told(made)}", err=True)
 
 

@@ -22,7 +22,7 @@ CREATE TABLE property.settled (
     at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 CREATE TABLE property.given_way (
-    settled bigint NOT NULL REFERENCES property.settled,
+    settled bigint NOT NULL,                -- the record in property.settled
     seen_in text NOT NULL CHECK (seen_in IN ('archive', 'hub')),
     position bigint NOT NULL,
     hash bytea NOT NULL,

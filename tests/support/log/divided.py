@@ -61,7 +61,7 @@ def in_parts(log: Path, jobs: int, monkeypatch: pytest.MonkeyPatch) -> Told:
     progress: list[tuple[int, int]] = []
 
     def spied(*args: object, **options: object) -> VerificationResult | None:
-        found = verify_in_parts.verify_in_parts(*args, **options)  # type: ignore[arg-type]
+        found = verify_in_parts.verify_in_parts(*args, **options)  # type: ignore[arg-type]  # handed on as they came
         divided.append(found is not None)
         return found
 

@@ -45,6 +45,7 @@ PARTS: list[tuple[Reading, str]] = [
     (read("backup", at_s=NOW_S - 25 * 3600), ""),
     (read("backup", at_s=NOW_S - 27 * 3600), "old!"),
     (read("backup"), "old!"),
+    (read("backup", at_s=NOW_S - 3600, age_s=3600), ""),
 ]
 
 
