@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, NamedTuple
 from events.cards import parse_card
 from events.errors import InputError
 from events.free_text import escape_nul
+from property.health.verdict import ORDER_ALARM
 from property.hub.subjects import split_origin
 
 __all__ = ["ARCHIVE_QUERIES", "ArchiveQuery", "QueryOption", "is_unlimited", "parse_parameters"]
@@ -162,11 +163,10 @@ ARCHIVE_QUERIES: Final[dict[str, ArchiveQuery]] = {
         "shoes in the order of a shoe of another table, with the probability, the newest first",
         f"""
         SELECT site, "table", position, reason AS text, raised_at, cleared_at, cleared_by
-        FROM property.feed_alarm WHERE kind = 'order_of_another_table'
-            AND raised_at >= %(since)s AND raised_at < %(until)s AND {_OF_TABLE}
-        ORDER BY raised_at DESC, site, "table" LIMIT {_ROWS_MOST}
+        FROM property.feed_alarm WHERE kind = '{ORDER_ALARM}' AND {_within("raised_at")}
+        ORDER BY raised_at DESC, site, "table" LIMIT %(rows)s
         """,  # noqa: S608 - our own words
-        (_TABLE, _SINCE, _UNTIL),
+        _LIMITS,
     ),
     "editions": ArchiveQuery(
         "the rulebooks and wire profiles that events cite by hash, the text of one with `hash`",

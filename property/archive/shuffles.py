@@ -16,12 +16,11 @@ from events.errors import ArchiveError, ArchiveUnavailable
 from events.structured_log import structlog
 from property.archive.database import connect_archive, migrate, translate_archive_errors
 from property.background_tasks import TaskBackoff
+from property.health.verdict import ORDER_ALARM
 
-__all__ = ["KIND", "ExamineOrder", "ShuffleWatch", "watch_shuffles"]
+__all__ = ["ExamineOrder", "ShuffleWatch", "watch_shuffles"]
 
 _log = structlog.get_logger()
-KIND: Final = "order_of_another_table"
-"""The alarm's kind in `property.feed_alarm`."""
 ExamineOrder = Callable[[str, Sequence[tuple[str, str]], Sequence[tuple[str, str]]], str | None]
 """Returns the alarm's text, or None. Takes a shoe's name, id and cards of each of its coups, and
 name and cards of other shoes. Cards are a text of two letters each, in dealing order."""
@@ -173,8 +172,8 @@ class ShuffleWatch:
         text = await asyncio.to_thread(self._examine, key.name, dealt, others)
         if text is not None:
             given = {
-                "site": key.site, "table": key.table, "kind": KIND, "position": coups[-1].position,
-                "reason": text, "shoe": f"shoe {key.name}:",
+                "site": key.site, "table": key.table, "kind": ORDER_ALARM,
+                "position": coups[-1].position, "reason": text, "shoe": f"shoe {key.name}:",
             }  # fmt: skip
             with translate_archive_errors(self._url):
                 await self._connection.execute(_ALARM, given)

@@ -12,13 +12,23 @@ from msgspec import Struct
 
 from property.health.readings import ArchivedUpTo, PartKind, Reading
 
-__all__ = ["LATE_S", "PartFinding", "PropertyHealth", "TablePulse", "judge_property"]
+__all__ = [
+    "LATE_S",
+    "ORDER_ALARM",
+    "PartFinding",
+    "PropertyHealth",
+    "TablePulse",
+    "judge_property",
+]
 
 LATE_S: Final = 12.0
 """Seconds after which a reading is too old: an uplink speaks every 4, so one lost word is none."""
 
+ORDER_ALARM: Final = "order_of_another_table"
+"""The alarm of a shoe in the order of one of another table: nothing of its feed is wrong."""
+
 # Alarms of a feed that goes on; any other has stopped it.
-_GOES_ON: Final = frozenset({"nonsense"})
+_GOES_ON: Final = frozenset({"nonsense", ORDER_ALARM})
 _DAY_S: Final = 86_400
 _SOON_S: Final = 21 * _DAY_S
 _BACKUP_OLD_S: Final = 26 * 3_600
@@ -133,7 +143,11 @@ def _judge_table(
     name: str, archived: ArchivedUpTo, word: Reading | None
 ) -> tuple[TablePulse, list[PartFinding]]:
     settle = f"`baccarat property settle CONFIG {name}` says what differs"
-    told = [(kind, f"feed: {reason}", settle) for kind, reason in archived.alarms.items()]
+    looked = f"compare both shoes, then `baccarat property release CONFIG {name} --by NAME`"
+    told = [
+        (kind, reason, looked) if kind == ORDER_ALARM else (kind, f"feed: {reason}", settle)
+        for kind, reason in archived.alarms.items()
+    ]
     pulse = TablePulse(live=False, state="silent")
     if word is None:
         told.append(("silent", "its uplink was never heard", _UPLINK))

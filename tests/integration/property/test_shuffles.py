@@ -10,8 +10,9 @@ from baccarat.property.shuffles import order_alarm
 from benchmarks.instruments.postgres import Postgres
 from property.archive.database import connect_archive
 from property.archive.questions import ARCHIVE_QUERIES, parse_parameters
-from property.archive.shuffles import KIND, ShuffleWatch
+from property.archive.shuffles import ShuffleWatch
 from property.archive.store import release
+from property.health.verdict import ORDER_ALARM
 from tests.support.property.logs import dealt, into_archive, write_log
 
 # The seed of the cards of each table.
@@ -39,7 +40,7 @@ async def test_one_order_at_two_tables_is_an_alarm_at_both(
         while await watch.look():
             pass
         alarms = await asked("alarms")
-        return {f"{row[0]}/{row[1]}": row[4] for row in alarms if row[3] == KIND}
+        return {f"{row[0]}/{row[1]}": row[4] for row in alarms if row[3] == ORDER_ALARM}
 
     try:
         told = await standing()

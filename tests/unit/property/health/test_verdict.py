@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from property.health.readings import ArchivedUpTo, Reading
-from property.health.verdict import LATE_S, judge_property
+from property.health.verdict import LATE_S, ORDER_ALARM, judge_property
 
 NOW_S = 1_800_000_000.0
 DAY_S = 86_400.0
@@ -107,6 +107,11 @@ TABLES: dict[str, tuple[Reading | None, ArchivedUpTo, tuple[bool, str, int | Non
         WORD,
         ArchivedUpTo(position=50, alarms={"nonsense": "no header"}),
         (True, "running", 0, ["nonsense"]),
+    ),
+    "a shoe in another table's order": (
+        WORD,
+        ArchivedUpTo(position=50, alarms={ORDER_ALARM: "shoe harbour/b7 20261127-01: ..."}),
+        (True, "running", 0, [ORDER_ALARM]),
     ),
 }
 
