@@ -208,6 +208,10 @@ class World:
             named=tuple(sorted(liar.named)) if liar else (),
         )
 
+    def save_log(self, path: Path) -> None:
+        """Write the table's log as a file."""
+        self._log_disk.save(path)
+
     def close(self) -> None:
         """End the world."""
         self._log_disk.close()

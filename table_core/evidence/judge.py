@@ -225,6 +225,9 @@ class CoupJudge:
 
     def prepare(self, records: Sequence[EvidenceEvent]) -> None:
         """Note what the events of whole commits say about one another, before they are taken."""
+        self._said, self._voiding = {}, set()
+        if len(records) == 1:
+            return  # nothing follows from a report or a void that is alone
         self._said = {
             r.envelope.cause: r.event.source for r in records if isinstance(r.event, ShoeReported)
         }

@@ -73,10 +73,12 @@ class JudgedCounts(NamedTuple):
 _unpack: Final = msgspec.msgpack.Decoder(CoupMemory)
 _OPEN_COUPS: Final = 8
 # Events with which money moves, or must.
-_MONEY: Final = (
-    *(CoupSettled, CoupVoided, CommissionEvent),
-    *(CardCorrected, CardMarkedUnreadable, HandsCorrected, WagerCorrected, RulebookCorrected),
-)
+_MONEY: Final = frozenset[type[TableEvent]](
+    {
+        *(CoupSettled, CoupVoided),
+        *(CardCorrected, CardMarkedUnreadable, HandsCorrected, WagerCorrected, RulebookCorrected),
+    }
+).union(CommissionEvent.__subclasses__())
 
 
 class LogJudge:
@@ -167,7 +169,7 @@ class LogJudge:
                 touched[found.id] = found
                 found.prepare(commit)
             self._judge_coup(found, record)
-        if any(isinstance(record.event, _MONEY) for record in commit):
+        if not _MONEY.isdisjoint(type(record.event) for record in commit):
             for each in touched.values():
                 self._require_fitting(each, commit[-1])
 
