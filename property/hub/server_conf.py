@@ -171,6 +171,9 @@ cluster {{
   name: "property"
   listen: "{node.host}:{node.cluster}"
   routes: [{routes}]
+  # A node that hangs is left soon; clients and leaves ping by themselves.
+  ping_interval: "2s"
+  ping_max: 2
   {tls}
 }}
 """
@@ -184,7 +187,7 @@ max_payload: {_PAYLOAD}
 max_connections: 4096
 max_control_line: 4KB
 write_deadline: "10s"
-ping_interval: "2s"
+ping_interval: "10s"
 ping_max: 2
 lame_duck_duration: "30s"
 # Every write is on the disk before it is acknowledged. It has still been seen to lose some: each
