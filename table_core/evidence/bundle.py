@@ -321,8 +321,8 @@ def _begins_whole(records: Sequence[EvidenceEvent], record: EvidenceEvent) -> No
             event_id(cause, index),
             index,
         ):
-            part = f"event at {each.position}"
-            raise EvidenceFault(part, "a part of what its transaction wrote is missing before it")
+            told = f"a part of what its transaction wrote is missing before {each.position}"
+            raise EvidenceFault("events", told)
 
 
 def _complete(coup: str, records: Sequence[EvidenceEvent]) -> None:

@@ -82,8 +82,8 @@ def without(*types: str) -> Callable[[dict[str, Any]], None]:
 @pytest.mark.parametrize(
     ("left_out", "part"),
     [
-        (("coup_settled",), "event at"),
-        (("hands_corrected",), "event at"),
+        (("coup_settled",), "events"),
+        (("hands_corrected",), "events"),
         (AFTER_THE_CARDS, "settlement"),
     ],
 )
