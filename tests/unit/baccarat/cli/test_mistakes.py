@@ -23,7 +23,7 @@ log verify -> Missing argument 'LOG'. `baccarat log verify -h`
 log verify NONE -> no such file; name a table's log
 log verify TEXT -> no SQLite file; name a table's log
 log verify LOG extra -> unexpected extra argument (extra). `baccarat log verify -h`
-log verify LOG --jsn -> Did you mean '--json'?
+log verify LOG --jsn -> Did you mean one of: '--jobs', '--json'?
 log show LOG --from 0 -> '--from': 0 is not in the range x>=1
 log show LOG --from x -> '--from': 'x' is not a whole number
 log show LOG --from 9 --to 3 -> no position lies between them
