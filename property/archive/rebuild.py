@@ -36,6 +36,10 @@ _DERIVED: Final = ("coup_row", "settlement_row", "wager", "total", "stay", "stat
 # The lock by which one worker alone reads an archive of before. "bacpread" in ASCII.
 _READING_EARLIER: Final = 0x6261637072656164
 _EARLIER: Final = "SELECT to_regclass('property.event_before') IS NOT NULL"
+_MONTHS: Final = """
+SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+WHERE i.inhparent = to_regclass('property.event_before') ORDER BY 1
+"""
 _EARLIER_EVENTS: Final = """
 SELECT position, bytes, hash FROM property.event_before
 WHERE site = %s AND "table" = %s AND position > %s ORDER BY position LIMIT 2000
@@ -252,8 +256,17 @@ async def read_earlier(url: str, connection: AsyncConnection) -> AsyncIterator[s
                     done = await _read_earlier_table(cursor, table)
                 if done:
                     yield table.origin
-            await connection.execute("DROP TABLE property.event_before")
+            await _drop_earlier(connection)
         await connection.execute("SELECT pg_advisory_unlock(%s)", (_READING_EARLIER,))
+
+
+async def _drop_earlier(connection: AsyncConnection) -> None:
+    """Drop month by month: each takes some sixty locks, and a server has a few thousand."""
+    async with connection.cursor() as cursor:
+        await cursor.execute(_MONTHS)
+        for (month,) in await cursor.fetchall():
+            await cursor.execute(sql.SQL("DROP TABLE property.{}").format(sql.Identifier(month)))
+        await cursor.execute("DROP TABLE property.event_before")
 
 
 async def _read_earlier_table(cursor: AsyncCursor[Any], table: ArchivedTable) -> bool:

@@ -138,6 +138,12 @@ ON CONFLICT (table_id, day, shift, rulebook, bet) DO UPDATE SET
 _BLOCK_COLUMNS: Final = "table_id, first, last, first_at, last_at, before, hash, content"
 _KEEP_BLOCKS: Final = f"COPY property.block ({_BLOCK_COLUMNS}) FROM STDIN"
 _KEEP_TAIL: Final = "COPY property.tail (table_id, position, hash, bytes) FROM STDIN"
+# COPY takes three exchanges with the server, and this one: events come one by one at normal pace.
+_FEW: Final = 20
+_KEEP_FEW: Final = """
+INSERT INTO property.tail (table_id, position, hash, bytes)
+SELECT %s, * FROM unnest(%s::bigint[], %s::bytea[], %s::bytea[])
+"""
 _TAIL: Final = """
 SELECT position, hash, bytes FROM property.tail WHERE table_id = %s ORDER BY position
 """
@@ -158,11 +164,13 @@ class TableEvents(NamedTuple):
         table_id: the table's number in the archive.
         head: before them.
         rows: the events.
+        document: the table's state before them, where the caller has read it; empty for none yet.
     """
 
     table_id: int
     head: Head
     rows: Sequence[ArchiveRow]
+    document: str | None = None
 
 
 def visible_json(document: str) -> str:
@@ -214,7 +222,7 @@ async def fold_again(cursor: AsyncCursor[Any], batch: TableEvents, *, packed: bo
 async def _fold(
     cursor: AsyncCursor[Any], batches: Sequence[TableEvents]
 ) -> tuple[dict[int, ArchivedState], dict[int, FoldedRows]]:
-    states = await _read_states(cursor, [each.table_id for each in batches])
+    states = await _read_states(cursor, batches)
     ending = [each.table_id for each in batches if ends_a_coup(each.rows)]
     placed = await _read_wagers(cursor, [each for each in ending if states[each].open])
     return states, {
@@ -238,12 +246,19 @@ def _leave_tail(state: ArchivedState, rows: Iterable[ArchiveRow]) -> None:
         state.open.tail_bytes -= packed
 
 
-async def _read_states(cursor: AsyncCursor[Any], tables: Sequence[int]) -> dict[int, ArchivedState]:
-    states = {table: ArchivedState() for table in tables}
-    await cursor.execute(_STATES, (list(tables),))
-    for table, document in await cursor.fetchall():
-        states[table] = msgspec.json.decode(written_json(document), type=ArchivedState)
-    return states
+async def _read_states(
+    cursor: AsyncCursor[Any], batches: Sequence[TableEvents]
+) -> dict[int, ArchivedState]:
+    documents = {each.table_id: each.document or "" for each in batches}
+    if unread := [each.table_id for each in batches if each.document is None]:
+        await cursor.execute(_STATES, (unread,))
+        documents |= dict(await cursor.fetchall())
+    return {
+        table: msgspec.json.decode(written_json(document), type=ArchivedState)
+        if document
+        else ArchivedState()
+        for table, document in documents.items()
+    }
 
 
 async def _read_wagers(
@@ -304,10 +319,14 @@ async def _write_bytes(cursor: AsyncCursor[Any], state: ArchivedState, batch: Ta
         async with cursor.copy(_KEEP_BLOCKS) as copy:
             for block in blocks:
                 await copy.write_row(block)
-    if rest:
+    if len(rest) > _FEW:
         async with cursor.copy(_KEEP_TAIL) as copy:
             for row in rest:
                 await copy.write_row((batch.table_id, row.position, row.hash, row.stored))
+    elif rest:
+        positions, hashes = [row.position for row in rest], [row.hash for row in rest]
+        stored = [row.stored for row in rest]
+        await cursor.execute(_KEEP_FEW, (batch.table_id, positions, hashes, stored))
 
 
 async def _hash_before(cursor: AsyncCursor[Any], batch: TableEvents, origin: str) -> bytes:

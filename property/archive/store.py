@@ -94,7 +94,9 @@ ON CONFLICT (site, "table") DO UPDATE SET
 WHERE (h.site, h."table", h.position, h.hash) IN (
     SELECT * FROM unnest(%s::text[], %s::text[], %s::bigint[], %s::bytea[])
 )
-RETURNING h.id, h.site || '/' || h."table"
+RETURNING h.site || '/' || h."table", h.id, coalesce((
+    SELECT s.document::text FROM property.state s WHERE s.table_id = h.id
+), '')
 """
 _ALARM: Final = """
 INSERT INTO property.feed_alarm (site, "table", kind, position, reason) VALUES (%s, %s, %s, %s, %s)
@@ -336,14 +338,17 @@ class Archive:
     ) -> None:
         async with self._connection.transaction(), self._cursor() as cursor:
             if intake.rows:
-                ids = await self._move(cursor, intake)
+                tables = await self._move(cursor, intake)
                 by_table: dict[str, list[ArchiveRow]] = {origin: [] for origin in intake.moves}
                 for row in intake.rows:
                     by_table[row.origin].append(row)
                 moves = intake.moves
                 await write_events(
                     cursor,
-                    [TableEvents(ids[o], moves[o].was, rows) for o, rows in by_table.items()],
+                    [
+                        TableEvents(tables[o][0], moves[o].was, rows, tables[o][1])
+                        for o, rows in by_table.items()
+                    ],
                 )
                 self._probe("keep.copied")
             await _record(cursor, [*intake.faults, *nonsense])
@@ -351,8 +356,10 @@ class Archive:
                 await cursor.execute(_PLACE, (place[0], *place[1]))
             self._probe("keep.written")
 
-    async def _move(self, cursor: AsyncCursor[Any], intake: BatchPlan) -> dict[str, int]:
-        """Move the heads, and return the tables' numbers."""
+    async def _move(
+        self, cursor: AsyncCursor[Any], intake: BatchPlan
+    ) -> dict[str, tuple[int, str]]:
+        """Move the heads, and return the number and the state of each table."""
         tables = [split_origin(origin) for origin in intake.moves]
         sites, names = [site for site, _ in tables], [table for _, table in tables]
         moves = intake.moves.values()
@@ -360,7 +367,7 @@ class Archive:
         was = [[each.was.position for each in moves], [each.was.hash for each in moves]]
         times = [each.at for each in moves]
         await cursor.execute(_MOVE, (sites, names, *now, times, sites, names, *was))
-        moved = {origin: number for number, origin in await cursor.fetchall()}
+        moved = {origin: (number, told) for origin, number, told in await cursor.fetchall()}
         if len(moved) != len(tables):
             raise ArchiveError(
                 f"{len(tables) - len(moved)} of {len(tables)} heads were moved by another "

@@ -86,6 +86,31 @@ def test_a_day_once_begun_stays_begun_in_every_zone(archive: psycopg.Connection)
     assert sorted(told) == sorted(asked)
 
 
+@pytest.mark.parametrize(
+    ("zone", "begins", "first", "names"),
+    [
+        # Sydney's clocks go from 03:00 back to 02:00 at 16:00 UTC.
+        ("Australia/Sydney", "02:30", "2026-04-04T14:30Z", "early early late late late late late"),
+        ("Australia/Sydney", "02:00", "2026-04-04T14:30Z", "early late late late late late late"),
+        # New York's from 02:00 to 03:00 at 07:00 UTC: 02:30 does not come, and begins at 03:00.
+        ("America/New_York", "02:30", "2026-03-08T06:00Z", "early early late late late late late"),
+    ],
+)
+def test_a_shift_once_begun_stays_begun(
+    archive: psycopg.Connection, zone: str, begins: str, first: str, names: str
+) -> None:
+    site = f"{zone} {begins}"
+    for name, at in (("early", "20:00"), ("late", begins)):
+        shift = (site, name, at, zone)
+        archive.execute("INSERT INTO property.shift VALUES (%s, %s, %s, %s)", shift)
+    told = archive.execute(
+        "SELECT shift FROM generate_series(0, 6) AS n, "
+        "LATERAL property.shift_at(%s, %s::timestamptz + n * interval '30 minutes') ORDER BY n",
+        (site, first),
+    ).fetchall()
+    assert " ".join(name for (name,) in told) == names
+
+
 def test_a_shift_of_an_unknown_zone_is_refused_when_it_is_written(
     archive: psycopg.Connection,
 ) -> None:
