@@ -330,7 +330,7 @@ def _complete(coup: str, records: Sequence[EvidenceEvent]) -> None:
     causes = {r.envelope.cause for r in records if r.envelope.correlation == coup}
     if not causes:
         raise EvidenceFault("coup", f"no event of coup {coup!r} is here")
-    over = False
+    over, behind = False, list[EvidenceEvent]()
     before = records[0].position - 1
     for record in records:
         if record.position <= before:
@@ -338,10 +338,12 @@ def _complete(coup: str, records: Sequence[EvidenceEvent]) -> None:
         if over and record.envelope.cause not in causes:
             raise EvidenceFault(f"event at {record.position}", f"is none of coup {coup}")
         if over:
-            _begins_whole(records, record)
+            behind.append(record)
         if not over and record.position != before + 1:
             raise EvidenceFault(
                 "events", f"position {before + 1} is missing from the coup's course"
             )
         before = record.position
         over = over or ends_coup(record, coup)
+    for record in behind:
+        _begins_whole(records, record)
