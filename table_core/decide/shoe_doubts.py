@@ -23,6 +23,8 @@ _ALARMS: Final = {
 }
 # In play the order is examined each time that so many more cards have left the shoe.
 _CARDS_BETWEEN: Final = 26
+# A settlement waits for the examination in play: it has the newest earlier shoes only.
+_EARLIER_IN_PLAY: Final = 100
 _CARDS_SHOWN: Final = 12
 _PACKS: Final = {
     "by_suits": "suit by suit",
@@ -46,7 +48,8 @@ def question_order(state: TableState, *, at_end: bool) -> Iterator[TableEvent]:
         return
     cards = tuple(dealt_cards(state, shoe.id))
     recorded = dict(shoe.questioned)
-    for found in examine(order_of(card for card, _ in cards), shoe.decks, state.orders):
+    earlier = state.orders if at_end else state.orders[-_EARLIER_IN_PLAY:]
+    for found in examine(order_of(card for card, _ in cards), shoe.decks, earlier):
         worth = recorded.get(found.kind, -1)
         if worth < 0 or (at_end and found.exponent > worth):
             at = found.way.place(len(cards), found.start)
