@@ -74,7 +74,7 @@ class BetLimitsConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Limits of one bet, minor units; those left out are the rulebook's.
 
     Args:
-        minimum: the smallest amount that may stand.
+        minimum: the smallest amount that may be bet.
         maximum: the largest.
         step: stakes are multiples of it.
         per: what minimum and maximum bind: `patron`, `seat`, `spot` or `wager`.
@@ -228,7 +228,7 @@ class MessageKeysConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class DataConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where the durable things are."""
+    """The places of the log and the journals."""
 
     log: Annotated[str, ConfigKey("The event log's file.", '"table.sqlite"', given=True)] = (
         "table.sqlite"
@@ -243,7 +243,7 @@ class DataConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class CheckpointConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the log is signed with."""
+    """The keys that sign the log."""
 
     key: Annotated[
         str | None, ConfigKey("The private key's file; `baccarat keys new` makes one.", '"b7.key"')
@@ -257,7 +257,7 @@ class CheckpointConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     ] = ()
     head: Annotated[
         str | None,
-        ConfigKey("Where the newest signed state is kept; else beside the log.", '"b7.head"'),
+        ConfigKey("Where the newest signed state is kept; else next to the log.", '"b7.head"'),
     ] = None
     every_s: Annotated[
         int,

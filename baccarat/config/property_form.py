@@ -75,7 +75,7 @@ class UplinkTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class UplinkConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The uplink beside tables: each log goes up to the hub."""
+    """The uplink next to tables, which sends each log to the hub."""
 
     tables: Annotated[
         dict[str, UplinkTable],

@@ -52,7 +52,7 @@ def property_metrics(health: PropertyHealth, readings: Sequence[Reading]) -> Ite
     yield finding
     age = GaugeMetricFamily(
         "baccarat_property_pulse_age_seconds",
-        "Seconds since the uplink's newest word was stored in the archive.",
+        "Seconds since the uplink's newest status was stored in the archive.",
         labels=["table"],
     )
     events = GaugeMetricFamily(

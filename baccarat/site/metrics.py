@@ -253,7 +253,7 @@ def _of_table(table: str, state: Mapping[str, Any]) -> Iterator[Metric]:
         table,
         state.get("catching_up", False),
     )
-    alarm = GaugeMetricFamily("baccarat_alarm", "An alarm that stands.", labels=["table", "alarm"])
+    alarm = GaugeMetricFamily("baccarat_alarm", "A raised alarm.", labels=["table", "alarm"])
     for each in state.get("alarms") or ():
         alarm.add_metric([table, show_text(str(each["name"]))], 1)
     yield alarm
@@ -312,7 +312,7 @@ def _of_link(table: str, link: Mapping[str, Any]) -> Iterator[Metric]:
     for key, says in (
         ("reports", "Reports accepted."),
         ("rejected", "Frames rejected."),
-        ("short_copies", "Reports of which copies were missing."),
+        ("short_copies", "Reports for which some copies never came."),
         ("resends", "Reports that came again."),
         ("opened", "How often the port was opened."),
     ):

@@ -22,7 +22,7 @@ class CorrectWager(Correction, frozen=True, kw_only=True):
     Args:
         coup: whose.
         wager: the id of the one on record; None for one that was left out.
-        to: what it is corrected to; None where it did not stand. Without a patron, the patron of
+        to: the right wager; None where there was no such wager. Without a patron, the patron of
             the one on record stays.
         reason: why.
     """

@@ -36,7 +36,7 @@ class Burn(Command, frozen=True, kw_only=True):
     """Record the burn that the shoe did not report, or that was skipped.
 
     Args:
-        cards: how many were burned behind the first card.
+        cards: how many were burned after the first card.
         reason: why it is recorded by hand.
     """
 

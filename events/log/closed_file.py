@@ -1,7 +1,6 @@
 """The reader of a log's files, whatever their form: SQLite, or packed (`events.log.packed_file`).
 
-Everything that reads closed files reads them through this module, so that no reader depends on the
-form in which a site keeps them.
+All code reads closed files through this module, so no reader depends on the form that a site chose.
 """
 
 import sqlite3

@@ -3,8 +3,8 @@
 A request that was accepted years ago must be recognised when it is sent again. Searching hundreds
 of files for each new request would take too long, and carrying all requests from file to file would
 never make a file small. The index maps a transaction's id to its position; the body to compare with
-stays in the closed file. The index records up to which position and chain hash it goes. If that is
-not where the log goes on, the index is thrown away and built again.
+stays in the closed file. The index records the position and the chain hash at which it ends. If
+the log does not continue there, the index is thrown away and built again.
 """
 
 import sqlite3

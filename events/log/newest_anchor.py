@@ -1,4 +1,4 @@
-"""The snapshot anchor: the newest `books_closed`, so that opening need not begin at event 1."""
+"""The snapshot anchor: the newest `books_closed`, at which the checks of an opening begin."""
 
 import sqlite3
 from typing import Final, NamedTuple

@@ -1,4 +1,4 @@
-"""Packed files: closed files of a log in compressed form. What they hold is what they held before.
+"""Packed files: closed files of a log in compressed form, with the same content.
 
 A packed file holds the rows of a closed file: events, requests, checkpoints, cursors and meta. Only
 the rows' stored bytes are in it; the columns and the chain's hashes follow from them, and packing
@@ -10,8 +10,8 @@ that one coup is read without the rest.
 
 An event's id follows from its cause and is left out, since random digits do not compress. The
 dictionary is the beginning of the first block, and every block is compressed with it. The index
-names each block's first position, place, hash, and the chain's hash before it. Every byte of the
-file is covered by a hash, so that damage is found where it is and names its positions.
+names each block's first position, place, hash, and the chain's hash before it. A hash
+covers every byte of the file, so a reader finds the damaged block and can name its positions.
 """
 
 import hashlib

@@ -1,14 +1,15 @@
 """Rotation: a log goes on in a new file; the old file moves into the archive and is kept for ever.
 
 The new file begins with the old file's last event, a `books_closed`, at its own position: the event
-records what the chain and the tree came to. Cursors and the newest checkpoint move along. The
+records the chain's hash and the tree's peaks. Cursors and the newest checkpoint move along. The
 format is that of every log: its first row is inserted before the triggers that would refuse it. The
 rename that gives the new file the log's name is the commit point. The next start undoes what a kill
 left before it, and after it only has to make the old file read-only. The order, each step on the
 disk before the next:
 
 1. make the new file under another name, and check it like any log that is opened;
-2. move the old file's WAL into it and remove the WAL, which would be taken for the new file's;
+2. move the old file's WAL into the old file, and remove the WAL, which SQLite would otherwise use
+   with the new file;
 3. give the old file a second name in the archive;
 4. give the new file the log's name;
 5. make the old file read-only.

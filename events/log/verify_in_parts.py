@@ -1,11 +1,11 @@
 """Verify a log in several processes: each takes a part of its events, and the ends must meet.
 
-A part begins with a `books_closed`, which states chain and tree of what is before it. What it
-states is believed within the part, and then compared with what the part before came to. A closed
-file is a part, and the log's own file has several.
+A part begins with a `books_closed`, which states chain and tree of the events before it. A part is
+verified as if that statement were true. Then the statement is compared with the result of the part
+before. A closed file is a part, and the log's own file has several.
 
-Nothing is refused here. Whatever is odd in any part is left to `events.log.verify`, which names it,
-so that the answer is the same for any number of processes.
+This module never refuses a log. If a part has a fault, `events.log.verify` verifies the log again
+and names the fault, so the answer is the same for any number of processes.
 """
 
 import os

@@ -1,9 +1,10 @@
 """Whether a log's past is the table's own: its newest signatures, and the head kept outside it.
 
-Who can write the log's file can write another past, hashes included, and drop the checkpoints that
-would show it. A table that signed it at its next start would launder it. So the table also keeps
-the newest checkpoint that it signed in a file of its own, the *head*, and opens no log that does
-not go on from there. Without the head a log is adopted once, and an event says so.
+Somebody who can write the log's file can write another past with right hashes, and drop the
+checkpoints that would reveal it. If the table signed such a log at its next start, the forgery
+would look genuine. So the table also keeps its newest signed checkpoint in a separate file, the
+*head*. It opens only a log that continues from the head. Without a head it adopts the log once, and
+records that in an event.
 """
 
 import sqlite3

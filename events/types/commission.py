@@ -115,7 +115,7 @@ class CommissionCollected(CommissionEvent, frozen=True, kw_only=True):
 
 
 class CommissionPrepaid(CommissionEvent, frozen=True, kw_only=True):
-    """Commission was laid beside Banker wagers before the hand (seed 3, the small circle)."""
+    """Commission was laid next to Banker wagers before the hand (seed 3, the small circle)."""
 
     TYPE = "commission_prepaid"
     VERSION: ClassVar[int] = 2

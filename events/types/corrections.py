@@ -41,7 +41,7 @@ class WagerCorrected(TableEvent, frozen=True, kw_only=True):
     Args:
         coup: the coup's id.
         was: as it stood on record; None where it was left out.
-        wager: as it really stood, under the same id; None where it did not stand.
+        wager: the real wager, under the same id; None where there was no such wager.
         reason: the person's.
     """
 

@@ -69,7 +69,7 @@ class CardCorrected(TableEvent, frozen=True, kw_only=True):
 
 
 class CoupRealigned(TableEvent, frozen=True, kw_only=True):
-    """A person vouches for the cards as they stand in the log: the coup goes on from there."""
+    """A person vouches for the cards that the log has, and the coup goes on from there."""
 
     TYPE = "coup_realigned"
     coup: str
@@ -77,7 +77,7 @@ class CoupRealigned(TableEvent, frozen=True, kw_only=True):
 
 
 class ExcessCardDrawn(TableEvent, frozen=True, kw_only=True):
-    """A card was drawn when none was due: the coup is held. Its face is told to nobody."""
+    """A card was drawn when none was due: the coup is held. The event hides the card's face."""
 
     TYPE = "excess_card_drawn"
     coup: str

@@ -28,9 +28,9 @@ class BurnRecorded(TableEvent, frozen=True, kw_only=True):
     Args:
         shoe: the shoe's id.
         exposed: the first card, shown to the table; None where nobody reported it.
-        burned: how many cards were burned behind it.
+        burned: how many cards were burned after it.
         expected: how many the rulebook's rule asks for; None where the first card is not known.
-        by: `shoe` or a person, whose reason then stands beside it.
+        by: `shoe`, or a person, who then gives a reason.
         reason: why, where a person recorded it.
     """
 
@@ -80,14 +80,14 @@ class RepeatedRun(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fi
 
 
 class ShoeAudited(TableEvent, frozen=True, kw_only=True):
-    """What a shoe's end says of its cards. Sealed: burned faces can be told from what is left.
+    """The count of an ended shoe's cards. Sealed: the faces left would reveal the burned ones.
 
     Args:
         shoe: its id.
         decks: how many it began with.
         seen: cards that left it, whatever became of them.
         known: of these, whose face is known.
-        burned: of these, burned: the exposed first card, those behind it, and overdrawn cards
+        burned: of these, burned: the exposed first card, those after it, and overdrawn cards
             that the house's policy burned.
         carried: overdrawn cards that were carried over.
         coups: begun from it, voids included.
@@ -168,7 +168,7 @@ class ShoeHeld(TableEvent, frozen=True, kw_only=True):
 
     Args:
         shoe: its id.
-        cause: its `count` did not come out, or `cards` came that it cannot hold.
+        cause: its `count` is wrong, or more copies of a face came (`cards`) than it can have.
         text: which, for a person.
     """
 

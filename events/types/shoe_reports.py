@@ -150,7 +150,7 @@ class CardReversed(Report, frozen=True, kw_only=True, tag="card_reversed"):
 
 
 class ErrorRaised(Report, frozen=True, kw_only=True, tag="error_raised"):
-    """The device stands in an error. Errors are a set: two can stand and one be cleared."""
+    """The device has an error. Several errors can be active, and each is cleared on its own."""
 
     code: str
     latched: bool
@@ -233,7 +233,7 @@ AnyReport: TypeAlias = (
 class ShoeEvent(
     Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """One report with its number and its stamps, as it stands on the bus.
+    """One report with its number and its times, as it travels on the bus.
 
     Args:
         journal: id of the raw journal the bytes are in.

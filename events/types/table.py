@@ -108,7 +108,7 @@ WagerKind = Literal["chips", "promo", "toke"]
 class Wager(
     Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """A wager that stands.
+    """A wager in force.
 
     Args:
         id: user, transaction id and index, `dealer/t-17/0`; without the user in logs of old.
@@ -192,7 +192,7 @@ class DrawRule(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_field
 
 
 class DealCompleted(TableEvent, frozen=True, kw_only=True):
-    """Every card due has come and is known; by our own draw table the coup stands so."""
+    """Every card due has come and is known; this is the outcome by our own draw table."""
 
     TYPE = "deal_completed"
     coup: str
@@ -236,7 +236,7 @@ class CoupMisaligned(TableEvent, frozen=True, kw_only=True):
 class SettlementLine(
     Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """What became of one wager, in minor units: paid = stake returned + winnings - commission.
+    """The result of one wager, in minor units: paid = stake returned + winnings - commission.
 
     Args:
         wager: the wager's id.
@@ -345,7 +345,7 @@ class CoupVoided(TableEvent, frozen=True, kw_only=True):
 
 
 class AlarmRaised(TableEvent, frozen=True, kw_only=True):
-    """Something needs a person. `alarm` is its stable name; it stands until cleared."""
+    """Something needs a person. `alarm` is its stable name; the alarm lasts until cleared."""
 
     TYPE = "alarm_raised"
     alarm: str

@@ -24,7 +24,7 @@ class BetLimits(
 
     Args:
         bet: the bet's id.
-        minimum: the smallest amount that may stand.
+        minimum: the smallest amount that may be bet.
         maximum: the largest.
         step: stakes are multiples of it.
         per: what minimum and maximum bind.
@@ -60,7 +60,7 @@ class LimitsSet(TableEvent, frozen=True, kw_only=True):
 
 
 class WagersVoided(TableEvent, frozen=True, kw_only=True):
-    """Wagers that could not stand when betting closed; their stakes go back.
+    """Wagers that broke a rule when betting closed; their stakes go back.
 
     Args:
         coup: the coup's id.
@@ -75,7 +75,7 @@ class WagersVoided(TableEvent, frozen=True, kw_only=True):
 
 
 class CappedWager(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
-    """What an aggregate maximum left of one wager's winnings, minor units."""
+    """The winnings of one wager after the cut of an aggregate maximum, minor units."""
 
     wager: str
     winnings: int

@@ -1,4 +1,4 @@
-"""Who may ask for what: the broker ties a topic to a login, a command's row ties it to roles."""
+"""Who may give a command: the broker ties a topic to a login, the command's row names roles."""
 
 from events.commands.base import Command, Refusal
 from events.commands.registry import DELEGATE, ROW_OF

@@ -1,11 +1,11 @@
-"""Commands that correct a coup: its cards, a wager, its rulebook, or that it counts at all. Pure.
+"""Commands that correct a coup: its cards, a wager or its rulebook, or that void the coup. Pure.
 
 Before the settlement the coup is judged again with its cards as they are then. After it, one
 transaction records the correction, reverses each settlement that is now wrong by its next revision,
 and adjusts the commission. Nothing else of the table changes.
 
-Of a void coup, what its first phase paid can be corrected or taken back, by the same commands. The
-other stakes went back. A coup that was settled before it was void counts again by `correct_hands`.
+The same commands correct or take back the payments of a void coup's first phase. The other stakes
+went back. If a coup was settled before it was void, `correct_hands` makes it count again.
 
 The rules on the table's sign at the time of the stakes count, not the configured ones. Before the
 settlement, the coup is judged by the right rulebook from then on: prepaid commission and a paid

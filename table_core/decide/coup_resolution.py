@@ -1,7 +1,7 @@
 """Resolves a coup from its cards: contradictions, completion, result, settlement. Pure.
 
-The shoe's reports and people's corrections both end here, so a coup is judged in one way however
-its cards became known.
+The shoe's reports and people's corrections both call this module. So the table judges a coup in the
+same way, whether the shoe or a person named its cards.
 """
 
 from typing import Final

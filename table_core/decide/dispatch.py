@@ -1,8 +1,8 @@
 """Commands to events: `decide(state, command, context)` returns events, or a refusal with a code.
 
-Pure. An empty tuple means that what was asked for holds already (`exists`). Each subject's module
-ends with its `HANDLERS`, and a command's row in `events.commands.registry` names the module. What
-the shoe reports is decided in `table_core.decide.shoe_reports`.
+Pure. An empty tuple means that the table is already in the wanted state (`exists`). Each subject's
+module ends with its `HANDLERS`, and a command's row in `events.commands.registry` names the module.
+`table_core.decide.shoe_reports` decides on the shoe's reports.
 """
 
 from typing import Final

@@ -1,9 +1,9 @@
 """Integrity lockdown: the commands that a table refuses while its log cannot be trusted. Pure.
 
-The coup in progress may be finished or voided by the cards that everybody sees. Every other command
-that would pay relies on the doubtful record, and waits: new bets, a wager or a rulebook corrected
-afterwards, and any change to a coup that is over. The table never issues a settlement again from a
-log that somebody may have changed.
+People may finish or void the coup in progress, because everybody sees its cards. The table refuses
+every other command that would pay, because that command relies on the doubtful record: new bets, a
+later correction of a wager or a rulebook, and any change to a coup that is over. The table never
+issues a settlement again from a log that somebody may have changed.
 """
 
 from typing import Final

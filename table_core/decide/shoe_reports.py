@@ -1,8 +1,8 @@
 """Decides on shoe reports: state and shoe event to table events. Pure, and never refuses.
 
-Every shoe event is recorded whole (`shoe_reported`), and then applied. The draw table says the
-place of a card. A card that belongs nowhere makes the coup misaligned, and so does any break in
-continuity from the close of betting on. Nothing is guessed, and no card is dropped.
+The table records every shoe event whole (`shoe_reported`), and then applies it. The draw table
+gives a card its place. A card without a place makes the coup misaligned, and so does any break in
+continuity after the close of betting. The table guesses nothing, and drops no card.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Commands about the people at the table: who deals, who is wanted, and alarms seen. Pure."""
+"""Commands about people: name the dealer, call a supervisor, acknowledge an alarm. Pure."""
 
 from typing import Final
 

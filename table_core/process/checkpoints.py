@@ -1,8 +1,9 @@
 """Signed checkpoints of the log: made after money has moved, stored in the log, published.
 
 A checkpoint is due after every settlement, void, payment of commission and end of a shoe, and some
-time after other events. It is made once the settlement is on its way, and covers every event until
-then: the money never waits for a signature. If a kill prevents one, the next start makes it.
+time after other events. The table makes the checkpoint after it has sent the settlement, so that
+the money never waits for a signature. The checkpoint covers every event until then. If a kill
+prevents one, the next start makes it.
 
 The first signer is the key in force. Where another key signed the log's newest checkpoint first, an
 event announces the new key. Where the old key is still available, it signs once next to the new

@@ -1,7 +1,8 @@
-"""Detects that the machine's clock went back, on which only people depend, not the log. Pure.
+"""Detects that the machine's clock went back. Pure.
 
 A step forward looks like a machine that slept, and the time service silently corrects a second of
-drift. Only a step back is reported: after it, events follow one another with times that do not.
+drift. So only a step back is reported: after it, later events have earlier times. The log does not
+depend on these times, but people who read it do.
 """
 
 from datetime import datetime

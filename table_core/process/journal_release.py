@@ -3,9 +3,11 @@
 - The driver keeps the bytes that an open or disputed coup may still need. The table reports up to
   which event no coup needs them.
 - The driver's disk may have lost events that the table has. Then the driver would give their
-  numbers to new cards, and the table would take those for duplicates. The driver's head shows it.
-- A journal that a newer one has followed may come back, with a folder restored from a copy or
-  with a second driver. The table would take all of its events for duplicates. Its name shows it.
+  numbers to new cards, and the table would take these cards for duplicates. The driver's newest
+  number shows such a loss.
+- After the driver has begun a newer journal, an old one may come back, with a folder restored from
+  a copy or with a second driver. The table would take all events of the old journal for
+  duplicates. The journal's name shows that it is an old one.
 """
 
 from typing import Final

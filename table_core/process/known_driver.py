@@ -1,8 +1,9 @@
 """The table's view of its shoe driver: online or not, its newest event, and whether to trust it.
 
-A driver that is offline may hold cards, so the table knows nothing of it until it reports again.
-And there may be two drivers, or one with old journals (a controller's copy). Then the table would
-take some of their cards for duplicates, and it lets nobody bet.
+A driver that is offline may hold cards that the table does not have. So the table discards its view
+of the driver until the driver reports again. There may also be two drivers, or a driver with old
+journals (a controller's copy). The table would then take some of their cards for duplicates, so it
+refuses bets.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What the log's disk refuses, and whether the log can be trusted. Pure."""
+"""Tracks errors of the log's disk, and whether the log can be trusted. Pure."""
 
 from collections.abc import Callable, Iterator
 

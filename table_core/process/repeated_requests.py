@@ -1,4 +1,4 @@
-"""Recognises a repeated request by its transaction, and checks that it is the same. Pure."""
+"""Recognises a repeated request by its transaction, and compares it with the first one. Pure."""
 
 import msgspec
 

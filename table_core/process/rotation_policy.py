@@ -1,8 +1,8 @@
 """Rotation: a log continues in a new file after the snapshot anchor of a shoe, as configured.
 
-The new file begins only right after the anchor (`books_closed`), with no event after it. Where
-somebody reads the file at that moment, the rotation is tried again until another event is appended;
-where the disk refuses, not before the next anchor. Until then the log continues in its file. Pure.
+The new file begins only right after the anchor (`books_closed`), with no event after it. If a
+reader prevents the rotation, the table tries again until it appends another event. If the disk
+refuses, the table waits for the next anchor. Until then the log continues in its file. Pure.
 """
 
 from typing import Final

@@ -1,4 +1,4 @@
-"""Chooses the rulebook at startup: the configured one, or in mid-coup the version the log pins."""
+"""Chooses the rulebook at startup: the configured one, or the one that a coup in progress cites."""
 
 from collections.abc import Sequence
 

@@ -197,7 +197,7 @@ class BetView(Struct, frozen=True, kw_only=True):
     Args:
         id: the bet's id.
         pays: category to odds to one, or `push`.
-        minimum: the smallest amount that may stand, of what `per` says.
+        minimum: the smallest amount that may be bet, for each `per`.
         maximum: the largest; null for no limit.
         step: stakes are multiples of it.
         per: what the maximum binds.

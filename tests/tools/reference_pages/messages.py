@@ -97,7 +97,7 @@ def _event(kind: type[TableEvent], made: Mapping[str, list[Any]]) -> str:
 def _objects(kinds: Iterable[type[Struct]]) -> list[str]:
     """Return the sections of the objects that the messages share."""
     held = {each.__name__: each for kind in kinds for each in structs_in(kind)}
-    head = "## Objects that stand in several messages\n"
+    head = "## Objects of several messages\n"
     return [head] + [
         f"### {name}\n\n{summary_of(kind)}\n\n{fields_table(kind)}"
         for name, kind in sorted(held.items())
