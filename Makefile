@@ -168,7 +168,7 @@ $(STAMP): requirements/dev.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	    echo "make: Python 3.11 or newer is needed, and '$(PYTHON)' is not:" \
 	        "$$($(PYTHON) --version 2>&1 | tail -n 1). Say make PYTHON=/path/to/python3.11" >&2; exit 1; }
-	@echo "Setting up $(VENV) (once; about half a minute) ..."
+	@echo "Setting up $(VENV) (once; a minute or more) ..."
 	@$(PYTHON) -m venv --clear $(VENV) || { \
 	    echo "make: '$(PYTHON) -m venv' failed; on Debian: apt-get install python3-venv" >&2; exit 1; }
 	@$(BIN)/python -m pip install --quiet --require-hashes -r requirements/dev.txt

@@ -45,7 +45,7 @@ _EXIT_INTERRUPTED: Final = 130
 @click.option("--mqtt-port", type=click.IntRange(1, 65535), help="The broker's port on loopback.")
 @click.option("--json", "as_json", is_flag=True, help="One document on stdout at the end.")
 def demo(as_json: bool, **given: object) -> int:
-    """Play a whole table on this machine: broker, shoe, driver, core, patrons, cage."""
+    """Play a whole table on this machine: broker, shoe, driver, table, screens, patrons, cage."""
     seed, faults = given.pop("seed"), str(given.pop("faults"))
     form = simulated_profile(simulated_form(str(given["profile"])))
     form.device(cast(Disclosure, given["disclosure"]))

@@ -10,13 +10,12 @@ import msgspec
 
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
 from baccarat.cli.shown import say
-from baccarat.config.advice import advice
 from baccarat.config.errors import ConfigFaults
 from baccarat.config.table import load_config
 from baccarat.services.registry import configure_logging
 from baccarat.site.credentials import with_sources
 from baccarat.site.doctor import examine, examine_broker, examine_port
-from baccarat.site.findings import DoctorFinding, fails, passes, warns
+from baccarat.site.findings import DoctorFinding, fails, passes
 
 __all__ = ["doctor"]
 
@@ -58,8 +57,6 @@ def _findings(path: Path, backups: Path) -> Iterator[DoctorFinding]:
         return
     config = with_sources(config)
     yield passes("configuration", f"{path} is in order")
-    for each in advice(config):
-        yield warns(each.key, each.text, each.remedy)
     yield from examine(config, backups)
     of_broker, has_driver = asyncio.run(examine_broker(config))
     yield from of_broker

@@ -143,9 +143,15 @@ def _change(change: SettlementChange, currency: Currency) -> Iterator[str]:
     yield f"  before  {change.was}" + (f"  ({change.before})" if change.before else "")
     yield f"  after   {change.now}  ({change.after})"
     for seat in change.seats:
+        staked = ""
+        if seat.staked_before != seat.staked_after:
+            staked = (
+                f"staked {amount(seat.staked_before, currency)} before, "
+                f"{amount(seat.staked_after, currency)} after, "
+            )
         yield (
-            f"  seat {seat.seat:>2}  paid {amount(seat.before, currency)} before, "
-            f"{amount(seat.after, currency)} after, difference {amount(seat.difference, currency)}"
+            f"  seat {seat.seat:>2}  {staked}paid {amount(seat.before, currency)} before, "
+            f"{amount(seat.after, currency)} after, difference {amount(seat.owed, currency)}"
         )
 
 

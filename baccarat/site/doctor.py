@@ -407,7 +407,7 @@ def _of_link(link: dict[str, Any]) -> DoctorFinding:
 
 def _of_state(state: dict[str, Any]) -> Iterator[DoctorFinding]:
     for alarm in state.get("alarms", ()):
-        yield fails(f"alarm {alarm['name']}", alarm["text"], "see the runbook's page of that name")
+        yield fails(f"alarm {alarm['name']}", alarm["text"], "follow its page in docs/alarms")
     for each in state.get("consumers", ()):
         check = f"consumer {each['name']}"
         if each["overdue"]:

@@ -1,6 +1,6 @@
 """The duplicate filter for devices that send every report in copies: is a frame new or a copy?
 
-The rule of the shoe-link page for devices that repeat without being acknowledged:
+The rule of docs/shoe/profiles.md for devices that repeat without being acknowledged:
 
     first valid copy             a new report, at once: nothing waits for the others
     same number, same body       a copy, while it may be one, up to `copies` in all

@@ -91,12 +91,25 @@ class WagerNarrative(Struct, frozen=True, kw_only=True):
 
 
 class SeatChange(Struct, frozen=True, kw_only=True):
-    """The change of one seat by a revision, minor units; positive: the house owes the seat."""
+    """The change of one seat by a revision, minor units.
+
+    Args:
+        seat: 1 to 99.
+        before: what the reversed settlement paid.
+        after: what the revision pays.
+        difference: the latter less the former.
+        staked_before: the chips staked by the reversed settlement; tokens count nothing.
+        staked_after: the same by the revision.
+        owed: the difference, less what the stakes grew; positive: the house owes the seat.
+    """
 
     seat: int
     before: int
     after: int
     difference: int
+    staked_before: int
+    staked_after: int
+    owed: int
 
 
 def narrate_wager(
@@ -147,15 +160,30 @@ def differences(before: Settlement | None, after: Settlement) -> tuple[SeatChang
     """
     lines = before.lines if before else ()
     seats = sorted({line.seat for line in (*lines, *after.lines)})
-    return tuple(
-        SeatChange(seat=seat, before=was, after=now, difference=now - was)
-        for seat in seats
-        for was, now in [(_paid(lines, seat), _paid(after.lines, seat))]
+    return tuple(_seat_change(seat, lines, after.lines) for seat in seats)
+
+
+def _seat_change(
+    seat: int, before: Iterable[SettlementLine], after: Iterable[SettlementLine]
+) -> SeatChange:
+    laid_then, then = _chips(before, seat)
+    laid_now, now = _chips(after, seat)
+    return SeatChange(
+        seat=seat,
+        before=then,
+        after=now,
+        difference=now - then,
+        staked_before=laid_then,
+        staked_after=laid_now,
+        owed=now - then - (laid_now - laid_then),
     )
 
 
-def _paid(lines: Iterable[SettlementLine], seat: int) -> int:
-    return sum(line.paid for line in lines if line.seat == seat)
+def _chips(lines: Iterable[SettlementLine], seat: int) -> tuple[int, int]:
+    """Return the chips that a seat staked and was paid; a token counts nothing."""
+    own = [line for line in lines if line.seat == seat]
+    staked = sum(line.stake for line in own if line.kind != "promo")
+    return staked, sum(line.paid for line in own)
 
 
 def _why(line: SettlementLine) -> str:

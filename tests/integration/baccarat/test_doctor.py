@@ -263,6 +263,13 @@ def test_a_fault_is_named(machine: Machine, fault: _Fault) -> None:
     assert fault.remedy in found["remedy"]
 
 
+def test_a_warning_comes_once(machine: Machine) -> None:
+    checks = json.loads(run("doctor", machine.config, "--json").out)["checks"]
+    said = [each["says"] for each in checks if each["verdict"] == "warn"]
+    assert any(each.startswith("no maximum on") for each in said)
+    assert len(said) == len(set(said))
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
 @pytest.mark.parametrize(
     ("options", "says"), [("size=1m", "1 MB free"), ("size=1m,ro", "read-only")]

@@ -52,8 +52,12 @@ _PATRONS = ("cage report",)
 _TIMINGS = ("deduct", "extras", "per-coup", "per-shoe", "prepaid")
 _LISTED = ("replay table.sqlite:", "replay table.sqlite --json:")
 _COUPS = tuple(f"replay table.sqlite --coup 20261127-{coup} " for coup in ("01/2", "02/4"))
-# Verifying says since what it could not judge, in lines of their own.
-_SAYS_MORE = re.compile(r"log verify table\.sqlite( --key [^:]*)?: 4 lines, now [56]")
+# Verifying says since what it could not judge, in lines of their own. Replay says of a corrected
+# stake what was staked, and takes it off what the seat is owed.
+_SAYS_MORE = re.compile(
+    r"log verify table\.sqlite( --key [^:]*)?: 4 lines, now [56]"
+    r"|replay table\.sqlite --coup [^:]*: line \d+: '  seat .*, now '  seat +\d+  staked "
+)
 TOLD_WRONG = dict.fromkeys([f"money-{each}" for each in _TIMINGS], _PATRONS) | {
     "money-per-shoe": (*_PATRONS, *_LISTED, *_COUPS),
     "control-characters": _RAW,

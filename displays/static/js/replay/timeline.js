@@ -278,7 +278,7 @@ export class Told {
           {},
           el("p", {}, `${timeText(change.at)}, ${this.tell(change.who)}: ${change.reason || "–"}`),
           el("p.detail", {}, `${this.tell(change.was)} → ${this.tell(change.now)}`),
-          wagerTable(word, ["seat", "gets"], change.seats.map(({ seat, difference }) => [String(seat), amount(difference)])),
+          wagerTable(word, ["seat", "gets"], change.seats.map(({ seat, owed }) => [String(seat), amount(owed)])),
         ),
       ),
     );

@@ -8,7 +8,9 @@ import pytest
 from baccarat.pages.coup_page import coup_page
 from displays.http.words import DEFAULT_LANGUAGE, LANGUAGES
 from events.cards import Hand, parse_card
+from events.commands.corrections import CorrectWager
 from events.commands.coup import VoidCoup
+from events.commands.wagers import WagerRequest
 from table_core.history.what_if import what_if
 from tests.support.table.coups import COUP, drawn
 from tests.support.table.stories import BOOKS, KeptWorld, disputed_and_corrected
@@ -180,6 +182,16 @@ def test_nothing_that_somebody_typed_becomes_markup() -> None:
     assert "<script" not in source
     assert f"Reason: {HOSTILE}" in page["Corrections: before and after"]
     assert page.all.count(HOSTILE) == 3  # what went wrong, the correction, and its step
+
+
+def test_a_corrected_stake_shows_what_the_seat_owes_for_it() -> None:
+    world = disputed_and_corrected()
+    left = WagerRequest(seat=1, bet="tie", stake=100)
+    world.must(CorrectWager(transaction="w", coup=COUP, to=left, reason="it was left out"))
+    told = Page(coup_page(world.story()))["Corrections: before and after"]
+    assert "10.00 → 11.00" in told
+    assert "+8.00" in told  # of 9.00 for a tie at 8 to 1, the stake of 1.00 was the seat's own
+    assert "+9.00" not in told
 
 
 def test_a_what_if_stands_beside_it() -> None:

@@ -77,12 +77,21 @@ a correction is told before and after with each seat's difference
                              -> story().changes.0.seats.before=2000,0
                              -> story().changes.0.seats.after=1000,2900
                              -> story().changes.0.seats.difference=-1000,2900
+                             -> story().changes.0.seats.owed=-1000,2900
                              -> story().changes.0.difference=1900
                              -> story().settlements.in_force=false,true
                              -> story().settlements.1.reverses=t1/20261127-01/1/2/1
                              -> story().settlements.0.id=t1/20261127-01/1/2/1
                              -> story().result=tie story().banker.total=9
                              -> story().seats.paid=1000,2900 only(hands_corrected).tone=decision
+a corrected stake is told with what the seat owes for it
+    # A tie pays 8 to 1: 900 come back for the 100 that seat 1 had laid besides.
+    {disputed}
+    correct_wager coup=01/1 to="1 tie 100" reason=left -> story().changes.1.seats.seat=1,2
+                             -> story().changes.1.seats.difference=900,0
+                             -> story().changes.1.seats.staked_before=1000,2100
+                             -> story().changes.1.seats.staked_after=1100,2100
+                             -> story().changes.1.seats.owed=800,0
 a correction long after belongs to its coup and the coups between do not
     {disputed}               -> story().last=26
     open
