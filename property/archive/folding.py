@@ -7,6 +7,7 @@ before it, and where it ends a coup, with that coup's wagers. The same fold make
 from the stored bytes.
 """
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
@@ -58,6 +59,9 @@ __all__ = [
 
 _LINKS: Final = {LinkDown: "down", LinkOpen: "open", LinkStalled: "stalled", LinkUp: "up"}
 _KNOWN: Final = {kind.TYPE for kind in KINDS}
+# An index of PostgreSQL takes 2,704 bytes; an old log may hold a reference of any length.
+_REFERENCE_BYTES: Final = 256
+_REFERENCE_SHOWN: Final = 32
 # With these a coup that was never finished is over as well.
 _ENDS: Final = (CoupSettled, CoupVoided, BettingOpened, ShoeEnded, ShoeLoaded)
 _ENDING: Final = {kind.TYPE for kind in _ENDS}
@@ -364,7 +368,8 @@ class _Fold:
         self._state.alarms.pop(event.alarm, None)
 
     def staff(self, event: DealerAssigned) -> None:
-        self._state.dealer, self._state.supervisor = event.dealer, event.supervisor
+        self._state.dealer = _reference(event.dealer)
+        self._state.supervisor = _reference(event.supervisor)
 
     def load(self, event: ShoeLoaded) -> None:
         self._end()
@@ -389,9 +394,10 @@ class _Fold:
 
     def place(self, event: WagersPlaced) -> None:
         for each in event.wagers:
-            if each.patron is not None:
+            patron = _reference(each.patron)
+            if patron is not None:
                 self.rows.placed[each.id] = WagerRow(
-                    self._id, each.id, each.patron, each.seat, each.stake, self._at
+                    self._id, each.id, patron, each.seat, each.stake, self._at
                 )
 
     def withdraw(self, event: WagersWithdrawn) -> None:
@@ -463,6 +469,7 @@ class _Fold:
 
     def _settlement(self, coup: str, made: Settlement) -> SettlementRow:
         lines = made.lines
+        patrons = [_reference(line.patron) for line in lines]
         kinds, taken = {line.kind for line in lines}, any(line.commission for line in lines)
         reverses = (made.reverses or "").rpartition("/")[2]
         return SettlementRow(
@@ -477,7 +484,7 @@ class _Fold:
             wagers="\n".join(line.wager.replace("\n", " ") for line in lines),
             seats=_list(line.seat for line in lines),
             bets=_list(line.bet for line in lines),
-            patrons=[line.patron for line in lines] if any(line.patron for line in lines) else None,
+            patrons=patrons if any(patrons) else None,
             kinds=_list(line.kind for line in lines) if kinds - {"chips"} else None,
             results=_list(line.result for line in lines),
             stakes=_list(line.stake for line in lines),
@@ -525,6 +532,14 @@ class _Fold:
             row.staked.append(sum(each.stake for each in lay))
         self.rows.coups[coup.coup] = row
         self.rows.placed, self.rows.ended = {}, True
+
+
+def _reference(text: str | None) -> str | None:
+    """Return a person's reference; one that no index can hold is cut, and ends in its SHA-256."""
+    data = (text or "").encode(errors="surrogatepass")
+    if text is None or len(data) <= _REFERENCE_BYTES:
+        return text
+    return f"{text[:_REFERENCE_SHOWN]}...{hashlib.sha256(data).hexdigest()}"
 
 
 def _list(values: Iterable[object]) -> str:

@@ -25,7 +25,7 @@ from events.log.store import EventLog
 from events.proof.checkpoint import Checkpoint, signed_checkpoint
 from events.proof.note import SigningKey, parse_note
 from events.types.integrity import CheckpointKeyChanged
-from events.types.table import BettingOpened, CoupSettled, RulebookAdopted
+from events.types.table import AlarmRaised, BettingOpened, CoupSettled, RulebookAdopted
 from property.archive.client import ArchiveClient
 from property.archive.database import connect_archive, migrate
 from property.archive.store import Archive
@@ -361,7 +361,7 @@ def test_a_log_is_held_against_what_the_witness_has_cosigned(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log, cosigned, key = tmp_path / "b7.sqlite", tmp_path / "note", tmp_path / "witness.pub"
-    write_log(log, "harbour/b7", dealt(1, 4))
+    write_log(log, "harbour/b7", [AlarmRaised(alarm="lid", text="the lid is open")])
     with EventLog.open(log, "harbour/b7") as opened:
         size = opened.position
         note = signed_checkpoint(Checkpoint("harbour/b7", size, opened.root), [B7])

@@ -112,7 +112,7 @@ def into_archive(url: str, *logs: Path) -> None:
             archive = Archive(url, connection)
             for log in logs:
                 intake, _ = await archive.keep({}, carried_in(log), ())
-                assert not intake.faults
+                assert not intake.faults, intake.faults
 
     migrate(url)
     asyncio.run(store())
