@@ -41,6 +41,11 @@ class _BoardSource:
         return self._feed.reason
 
     @property
+    def well(self) -> bool:
+        health = self._feed.health
+        return self._feed.live and health is not None and health.well
+
+    @property
     def change(self) -> int:
         return self._feed.board.change
 

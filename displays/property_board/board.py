@@ -47,6 +47,11 @@ class BoardSource(Protocol):
         ...
 
     @property
+    def well(self) -> bool:
+        """Whether nothing is wrong with any part; the page names what is."""
+        ...
+
+    @property
     def change(self) -> int:
         """The number of the newest change."""
         ...
@@ -137,9 +142,14 @@ class _Board:
         return self._pages.render(request, "board.html", questions=questions, replay=self._replay)
 
     async def health(self, _: Request) -> Response:
-        live = self._source.live
-        told = {"live": live, "reason": self._source.reason, "screens": self._screens}
-        return JSONResponse(told, 200 if live else 503)
+        source = self._source
+        told = {
+            "live": source.live,
+            "well": source.well,
+            "reason": source.reason,
+            "screens": self._screens,
+        }
+        return JSONResponse(told, 200 if source.live else 503)
 
     async def events(self, request: Request) -> "Response | _BoardStream":
         if not same_origin(request):

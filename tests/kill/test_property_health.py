@@ -66,7 +66,7 @@ class Whole:
     def _page(self) -> bool:
         with suppress(httpx.TransportError):
             answer = httpx.get(f"http://127.0.0.1:{self.site.page_port}/health", timeout=5)
-            return bool(answer.json()["live"])
+            return bool(answer.json()["well"])
         return False
 
     def _metrics(self) -> str:

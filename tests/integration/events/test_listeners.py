@@ -3,11 +3,20 @@
 import asyncio
 import gc
 import socket
+import warnings
 
 import pytest
 
 from baccarat.local_brokers.nats import LOOPBACK
 from tests.support.brokers.rude_broker import Line, rude_broker
+
+
+@pytest.fixture(autouse=True)
+def _nothing_of_other_tests() -> None:
+    """What tests before left for the collector is not of these listeners."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 async def read(line: Line) -> None:

@@ -126,7 +126,12 @@ def test_logs_go_up_are_archived_cosigned_shown_and_asked(
         assert (told["archive"], told["hub"], told["witness"]) == ("ok", "ok", "ok")
         positions = {each["table"]: each["position"] for each in told["tables"]}
         assert positions == {origin: len(entries_in(path)) for origin, path in logs.items()}
-        assert health(site.page_port) == {"live": True, "reason": "", "screens": 0}
+        assert health(site.page_port) == {
+            "live": True,
+            "well": True,
+            "reason": "",
+            "screens": 0,
+        }
         card = str(next(iter(settled(logs["harbour/b8"]).values())).settlement.player[0])
         found = {(each["table"], each["coup"]) for each in site.rows("coups", "--card", card)}
         assert found == {

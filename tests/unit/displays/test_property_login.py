@@ -18,7 +18,7 @@ _PASSWORD = "correct horse"  # noqa: S105 - of a test
 class Board:
     """A board without tables and without questions."""
 
-    live, reason, change = True, "", 0
+    live, well, reason, change = True, True, "", 0
     questions: tuple[Mapping[str, object], ...] = ()
 
     def news(self, _: int) -> bytes:
