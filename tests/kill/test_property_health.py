@@ -6,8 +6,6 @@ metrics. Behind each fault it is well again by itself, or after the step that `s
 
 import asyncio
 import os
-import random
-import secrets
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -21,6 +19,7 @@ import pytest
 from baccarat.processes.children import Child
 from benchmarks.instruments.postgres import Postgres, postgres_cluster
 from property.hub.subjects import EVENTS
+from tests.support.machine.seeds import seeded
 from tests.support.machine.waiting import until_blocking
 from tests.support.property.logs import dealt, write_log
 from tests.support.property.nats_hub import Hub, made_streams, running_hub
@@ -160,8 +159,8 @@ def whole(tmp_path: Path) -> Iterator[Whole]:
             yield whole
 
 
-def told_of(whole: Whole, name: str) -> None:
-    """Apply a fault, and hold what is seen of it against what is promised; then end it."""
+def told_of(whole: Whole, name: str) -> float:
+    """Apply a fault, wait until all say so, and end it; return the seconds until then."""
     fault, parts = FAULTS[name]
     with fault(whole):
 
@@ -181,17 +180,16 @@ def told_of(whole: Whole, name: str) -> None:
         for _ in range(3):
             assert not any(whole.seen().values()), name
     print(f"{name}: {wrong}")  # noqa: T201 - the figures
-    assert max(wrong.values()) <= _WITHIN_S, (name, wrong)
     whole.until_well()
+    return max(wrong.values())
 
 
-def test_a_drawn_fault_is_told_in_time_by_status_page_and_metric(whole: Whole) -> None:
-    for name in random.Random(secrets.randbelow(1000)).sample(sorted(FAULTS), 2):
-        told_of(whole, name)
+def test_a_drawn_fault_is_told_by_status_page_and_metric(whole: Whole) -> None:
+    told_of(whole, seeded().choice(sorted(FAULTS)))
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(1800)
 def test_every_fault_is_told_in_time_by_status_page_and_metric(whole: Whole) -> None:
-    for name in FAULTS:
-        told_of(whole, name)
+    times = {name: told_of(whole, name) for name in FAULTS}
+    assert {name: time for name, time in times.items() if time > _WITHIN_S} == {}
