@@ -29,6 +29,7 @@ WHERE r.said <> excluded.said
 _FORGET: Final = """
 DELETE FROM property.reading
 WHERE kind IN ('certificate', 'disk', 'node', 'worker') AND read_at < now() - interval '1 day'
+    OR kind = 'node' AND name <> ALL (%s::text[])
 """
 _READ: Final = """
 SELECT kind, name, value, extract(epoch FROM clock_timestamp() - read_at)::float8
@@ -97,14 +98,17 @@ class ReadingStore:
                 _STORE, (list(kinds), list(names), values, stamps, stamps)
             )
 
-    async def forget_gone(self) -> None:
-        """Take away parts of which nothing was read for a day.
+    async def forget_gone(self, nodes: Sequence[str]) -> None:
+        """Take away parts of which nothing was read for a day, and nodes of other names.
+
+        Args:
+            nodes: all of them, as they were named now: one that does not answer has its address.
 
         Raises:
             ArchiveUnavailable: the database does not answer.
         """
         with translate_archive_errors(self._url):
-            await self._connection.execute(_FORGET)
+            await self._connection.execute(_FORGET, (list(nodes),))
 
     async def forget(self, kind: str, name: str) -> None:
         """Take a part away that was ended in order.

@@ -170,7 +170,7 @@ async def go_rounds(
         found += [Reading(kind="worker", name=name), *await asyncio.to_thread(local)]
         async with turn:
             await store.keep([SaidReading.now(each) for each in found])
-            await store.forget_gone()
+            await store.forget_gone([each.name for each in found if each.kind == "node"])
         await asyncio.sleep(_EVERY_S)
 
 
