@@ -228,9 +228,12 @@ async def _ask_hub(config: PropertyConfig, now_ns: int) -> tuple[_Tables, str, l
         return {}, str(error), []
     client, trouble = None, ""
     try:
-        client = await _connected(settings.servers, lambda n: connect(settings, n))
+        async with asyncio.timeout(_ASKED_S):
+            client = await _connected(settings.servers, lambda n: connect(settings, n))
     except BusError as error:
         trouble = " ".join(str(error).split())
+    except TimeoutError:
+        trouble = f"no node answers within {_ASKED_S:.0f} s"
     try:
         asked = asyncio.create_task(hub_readings(client, settings, settings.tls()))
         tables, said = await _held(client, now_ns) if client else ({}, trouble)

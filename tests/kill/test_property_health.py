@@ -8,7 +8,7 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final, Self
@@ -53,11 +53,12 @@ class Whole:
         """Start a service."""
         self.services[name] = self._stack.enter_context(self.site.running(name))
 
-    def seen(self) -> dict[str, bool]:
-        """Whether each that looks says that all is well."""
+    def seen(self, parts: Iterable[str] = ()) -> dict[str, bool]:
+        """Whether each that looks says that all is well, and status names none of these parts."""
         code, told = self.site.status()
         return {
             "status": code == 0 and told["well"],
+            "its part": not {*parts} & {each["kind"] for each in told["findings"]},
             "page": self._page(),
             "metrics": "baccarat_property_well 1.0" in self._metrics(),
         }
@@ -163,22 +164,17 @@ def told_of(whole: Whole, name: str) -> float:
     """Apply a fault, wait until all say so, and end it; return the seconds until then."""
     fault, parts = FAULTS[name]
     with fault(whole):
-
-        def looked() -> dict[str, bool]:
-            named = {each["kind"] for each in whole.site.status()[1]["findings"]}
-            return whole.seen() | {"its part": not named & parts}
-
-        began, wrong = time.monotonic(), dict.fromkeys(looked(), 0.0)
+        began, wrong = time.monotonic(), dict.fromkeys(whole.seen(parts), 0.0)
 
         def all_say_so() -> bool:
-            for who, well in looked().items():
+            for who, well in whole.seen(parts).items():
                 wrong[who] = 0.0 if well else wrong[who] or time.monotonic() - began
             return all(wrong.values())
 
         until_blocking(all_say_so, lambda: f"{name}: they say so: {wrong}", _WELL_S, every=0.1)
         # It never says well meanwhile.
         for _ in range(3):
-            assert not any(whole.seen().values()), name
+            assert not any(whole.seen(parts).values()), name
     print(f"{name}: {wrong}")  # noqa: T201 - the figures
     whole.until_well()
     return max(wrong.values())

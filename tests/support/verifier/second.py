@@ -177,13 +177,15 @@ def forge_log(random: Random, log: Path) -> str:
     Checkpoints that cover the event are gone, as a thorough forger would have it.
 
     Returns:
-        Where: `type: field`.
+        Where: `type: field`; of a log that has no such event, which stays as it is, that.
     """
     with forging(log) as db:
         rows = db.execute("SELECT position, type, bytes FROM event ORDER BY position").fetchall()
         books = max((position for position, name, _ in rows if name == "books_closed"), default=0)
         late = [row for row in rows if row[0] > books and row[1] in _JUDGED]
         changed = ""
+        if not late:
+            return "nothing to forge"
         while not changed:
             position, name, stored = random.choice(late)
             event = json.loads(stored)
