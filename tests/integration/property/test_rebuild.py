@@ -12,7 +12,7 @@ from property.archive.database import connect_archive, migrate
 from property.archive.rebuild import archived_tables, read_earlier, rebuild, take_back
 from property.archive.store import Archive
 from property.hub.replicated_event import Head, ReplicatedEvent
-from tests.support.property.logs import archived, carried_in, differences, played, write_log
+from tests.support.property.logs import archived, carried_in, differences, played_logs
 from tests.support.property.older_archive import make_older_archive
 
 _ORIGINS: Final = ("harbour/t1", "harbour/t2")
@@ -23,11 +23,7 @@ _ROWS: Final = ("coup_row", "settlement_row", "wager", "total", "state")
 
 @pytest.fixture(scope="module")
 def logs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    folder = tmp_path_factory.mktemp("logs")
-    paths = [folder / f"{number}.sqlite" for number in range(len(_ORIGINS))]
-    for seed, (path, origin) in enumerate(zip(paths, _ORIGINS, strict=True), 21):
-        write_log(path, origin, played(seed, 60), every_s=50)
-    return paths
+    return played_logs(tmp_path_factory.mktemp("logs"), _ORIGINS, first_seed=21)
 
 
 @pytest.fixture

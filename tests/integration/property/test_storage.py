@@ -28,6 +28,7 @@ from tests.support.property.logs import (
     differences,
     into_archive,
     played,
+    played_logs,
     write_log,
 )
 from tests.support.property.site import PropertySite
@@ -40,11 +41,7 @@ _DERIVED: Final = ("coup_row", "settlement_row", "total", "state", "edge", "shif
 
 @pytest.fixture(scope="module")
 def logs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    folder = tmp_path_factory.mktemp("logs")
-    paths = [folder / f"{number}.sqlite" for number in range(len(_ORIGINS))]
-    for seed, (path, origin) in enumerate(zip(paths, _ORIGINS, strict=True), 31):
-        write_log(path, origin, played(seed, 60), every_s=50)
-    return paths
+    return played_logs(tmp_path_factory.mktemp("logs"), _ORIGINS, first_seed=31)
 
 
 @pytest.fixture

@@ -30,6 +30,7 @@ __all__ = [
     "entries_in",
     "into_archive",
     "played",
+    "played_logs",
     "well_for_an_hour",
     "write_log",
 ]
@@ -97,6 +98,14 @@ def carried_in(path: Path) -> list[ReplicatedEvent]:
             ReplicatedEvent(log.origin, position, stored, head)
             for position, stored, head in log.bare()
         ]
+
+
+def played_logs(folder: Path, origins: Sequence[str], *, first_seed: int) -> list[Path]:
+    """A log of sixty coups for each origin, each by a seed of its own."""
+    paths = [folder / f"{number}.sqlite" for number in range(len(origins))]
+    for seed, (path, origin) in enumerate(zip(paths, origins, strict=True), first_seed):
+        write_log(path, origin, played(seed, 60), every_s=50)
+    return paths
 
 
 def entries_in(path: Path) -> list[Entry]:
