@@ -226,7 +226,7 @@ class Driver:
             return self._pay() if owed and rng.random() < 0.8 else "load"
         if model.played >= _COUPS or (model.played and rng.random() < 0.02):
             return "end"
-        return "free" if rng.random() < 0.05 else "open"
+        return "free" if rng.random() < (0.5 if self.steps.dummy_due else 0.05) else "open"
 
     def _pay(self) -> str:
         rng = self.rng
@@ -366,7 +366,8 @@ class Driver:
                 if coup.phase not in {"settled", "voided"} and rng.random() < 0.5
                 else f" {coup.id}"
             )
-            return f"card {self._place()} {self._face()}{named}"
+            shoe = int(coup.id.partition("/")[0])
+            return f"card {self._place()} {self._face(shoe)}{named}"
         if kind == "hands":
             return f"hands {coup.id} {self._hands(coup)}"
         if kind == "wager":
@@ -383,15 +384,17 @@ class Driver:
         if coup.complete() and self.rng.random() < 0.3:
             return f"{','.join(coup.hand('P'))} {','.join(coup.hand('B'))}"
         player, banker = list[str](), list[str]()
+        shoe = int(coup.id.partition("/")[0])
         while (place := due(player, banker)) is not None:
-            (player if place[0] == "P" else banker).append(self._face())
+            (player if place[0] == "P" else banker).append(self._face(shoe))
         return f"{','.join(player)} {','.join(banker)}"
 
-    def _face(self) -> str:
-        """A face of which the shoe has one more: a ninth copy is another test's."""
-        shoe = self.model.shoe
-        left = [face for face in self.faces if self.told[shoe, face] < _COPIES]
-        face = self.rng.choice(left or self.faces)
+    def _face(self, shoe: int | None = None) -> str:
+        """A face of which the shoe, else this one, has one more: a ninth copy is another test's."""
+        shoe = self.model.shoe if shoe is None else shoe
+        faces = (self.faces, [rank + suit for rank in _RANKS for suit in _SUITS])
+        left = ([face for face in of if self.told[shoe, face] < _COPIES] for of in faces)
+        face = self.rng.choice(next(some for some in left if some))
         self.told[shoe, face] += 1
         return face
 

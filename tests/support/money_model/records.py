@@ -19,6 +19,7 @@ from events.types.envelope import decode_data, decode_envelope
 from events.types.shoe_reports import AnyReport
 from events.types.table import TableEvent
 from table_core.process.checkpoints import CheckpointKeys
+from table_core.rules.pay_scale import pay_scale
 from table_core.rules.rulebook import Rulebook
 from table_core.service.table import Table
 from table_core.state.table import TableState
@@ -62,6 +63,7 @@ class LoggedTable:
             self._clock,
             roles=_ROLES,
             library=self._library,
+            property_scale=pay_scale(self._rulebook),
         )
         self._table.sign_checkpoints(CheckpointKeys(KEY, None, _SIGNED_AFTER_S))
 
@@ -91,7 +93,7 @@ class LoggedTable:
         self._table.make_due_checkpoint()
 
     def play_by(self, rulebook: Rulebook) -> None:
-        """The table begins again by another rulebook."""
+        """The table begins again by another rulebook, whose pay scale is now the property's."""
         self._rulebook = rulebook
         self.restart()
 

@@ -183,6 +183,7 @@ class Steps:
         self.code: str | None = None
         self.expected: bool | None = None
         self.touched: str | None = None
+        self.dummy_due = False
 
     @property
     def coup(self) -> ModelCoup:
@@ -249,8 +250,12 @@ class Steps:
         if self.model.may_begin and self.shoe_ended:
             self.expected = True
         if self._ask(LoadShoe(transaction=self._t(), shoe=shoe_id(self.model.shoe + 1))):
-            self.model.load()
-            self.table.say(FirstCard(face=Card.SA), BurnCard(face=Card.C4, left=0))
+            self._begin_shoe()
+
+    def _begin_shoe(self) -> None:
+        self.model.load()
+        self.dummy_due = False
+        self.table.say(FirstCard(face=Card.SA), BurnCard(face=Card.C4, left=0))
 
     def do_end(self, _: Sequence[str]) -> None:
         """End the shoe."""
@@ -263,8 +268,7 @@ class Steps:
         )
         if self._ask(replace_shoe):
             self._stand()
-            self.model.load()
-            self.table.say(FirstCard(face=Card.SA), BurnCard(face=Card.C4, left=0))
+            self._begin_shoe()
 
     def do_restart(self, _: Sequence[str]) -> None:
         """End the table and begin again."""
@@ -273,13 +277,14 @@ class Steps:
     def do_open(self, _: Sequence[str]) -> None:
         """Open betting."""
         if self.model.may_begin and not self.shoe_ended:
-            self.expected = True
+            self.expected = not self.dummy_due
         if self._ask(OpenBetting(transaction=self._t())):
             self.model.open()
 
     def do_free(self, _: Sequence[str]) -> None:
         """Begin a free hand."""
         if self._ask(FreeHand(transaction=self._t())):
+            self.dummy_due = False
             self.model.open()
             self.model.close()
 
@@ -360,11 +365,13 @@ class Steps:
         self.table.say(CardOutOfGame(reason="drawn_outside_game"))
 
     def do_excess(self, rest: Sequence[str]) -> None:
-        """A person says whether the table has seen it."""
+        """A person says whether the table has seen it; if so a dummy coup follows (rule 17)."""
         resolve = ResolveIrregularity(
             transaction=self._t(), kind="excess_card", reason=REASON, seen=rest[0] == "seen"
         )
-        self._ask(resolve)
+        carried = self.coup.rulebook.procedure("excess", "carry") == "carry"
+        if self._ask(resolve):
+            self.dummy_due = carried and rest[0] == "seen"
 
     def do_mark(self, rest: Sequence[str]) -> None:
         """A face is not trusted."""
