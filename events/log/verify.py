@@ -221,6 +221,8 @@ _COLUMNS: Final = {
     "bytes": bytes,
     "hash": bytes,
 }
+_COLUMN_TYPES: Final = tuple(_COLUMNS.values())
+_COPIED: Final = ("stream", "position", "type", "version", "at")
 # Damaged text may even be in SQLite's messages, and Python then fails to decode them.
 _UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError)
 _PROGRESS_EVERY: Final = 10_000
@@ -579,9 +581,10 @@ def verify_event(
     found, kind, version, at, stored, digest = row
     if found != position:
         raise BadFile(f"missing; the next event stands at {found}", position)
-    for value, (name, wanted) in zip(row, _COLUMNS.items(), strict=True):
-        if type(value) is not wanted:
-            raise BadFile(f"column {name} holds {type(value).__name__}", position)
+    if tuple(map(type, row)) != _COLUMN_TYPES:
+        pairs = zip(row, _COLUMNS.items(), strict=True)
+        wrong = next((value, name) for value, (name, wanted) in pairs if type(value) is not wanted)
+        raise BadFile(f"column {wrong[1]} holds {type(wrong[0]).__name__}", position)
     assert isinstance(stored, bytes)  # noqa: S101 - tells the type checker what the loop found
     if len(stored) > MAX_EVENT_BYTES:
         raise BadFile(f"{len(stored)} bytes, more than an event may have", position)
@@ -593,15 +596,12 @@ def verify_event(
         event = decode_data(envelope)
     except UnreadableEvent as error:
         raise BadFile(str(error), position) from error
-    for name, copy, said in (
-        ("stream", origin, envelope.stream),
-        ("position", position, envelope.position),
-        ("type", kind, envelope.type),
-        ("version", version, envelope.v),
-        ("at", at, envelope.at),
-    ):
-        if copy != said:
-            raise BadFile(f"{name} is {copy!r}, but the stored bytes say {said!r}", position)
+    copies = (origin, position, kind, version, at)
+    told = (envelope.stream, envelope.position, envelope.type, envelope.v, envelope.at)
+    if copies != told:
+        for name, copy, said in zip(_COPIED, copies, told, strict=True):
+            if copy != said:
+                raise BadFile(f"{name} is {copy!r}, but the stored bytes say {said!r}", position)
     return chained, envelope, event
 
 

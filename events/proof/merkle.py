@@ -69,13 +69,13 @@ class MerkleTree:
 
     def add_leaf(self, leaf: bytes) -> None:
         """Append a leaf by its hash from `leaf_hash`."""
-        peak = leaf
+        peak, peaks = leaf, self._peaks
         # Adding one to the size carries over its trailing ones; each carry joins two equal peaks.
         carry = self.size
         while carry & 1:
-            peak = node_hash(self._peaks.pop(), peak)
+            peak = node_hash(peaks.pop(), peak)
             carry >>= 1
-        self._peaks.append(peak)
+        peaks.append(peak)
         self.size += 1
 
     def root(self) -> bytes:

@@ -59,9 +59,15 @@ class EventReader:
     def __init__(self, kinds: Iterable[type[TableEvent]], upcasts: Iterable[Upcast] = ()) -> None:
         self._newest = _by_name(kinds)
         steps = _by_version(upcasts, self._newest)
-        self._chains = {
+        chains = {
             name: tuple(_step(steps, name, version) for version in range(1, kind.VERSION))
             for name, kind in self._newest.items()
+        }
+        # By name and version; the newest version has none.
+        self._chains = {
+            (name, version): chain[version - 1 :]
+            for name, chain in chains.items()
+            for version in range(1, len(chain) + 1)
         }
         shapes = {(name, kind.VERSION): kind for name, kind in self._newest.items()}
         shapes |= {key: step.shape for key, step in steps.items()}
@@ -75,17 +81,18 @@ class EventReader:
         Raises:
             UnreadableEvent: unknown type, newer version, or fields that are not the version's.
         """
-        kind, decoder = self._newest.get(name), self._decoders.get((name, version))
-        if kind is not None and version > kind.VERSION:
-            raise UnreadableEvent(
-                f"{name} version {version} is newer than this build knows ({kind.VERSION})"
-            )
-        if kind is None or decoder is None:
+        decoder = self._decoders.get((name, version))
+        if decoder is None:
+            kind = self._newest.get(name)
+            if kind is not None and version > kind.VERSION:
+                raise UnreadableEvent(
+                    f"{name} version {version} is newer than this build knows ({kind.VERSION})"
+                )
             raise UnreadableEvent(f"unknown event type {name!r} version {version}")
         at = version
         try:
             event = decoder.decode(data)
-            for upcast in self._chains[name][version - 1 :]:
+            for upcast in self._chains.get((name, version), ()):
                 at, data = at + 1, msgspec.json.encode(upcast.up(msgspec.json.decode(data)))
                 event = self._decoders[name, at].decode(data)
         except UNDECODABLE as error:

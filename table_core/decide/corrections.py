@@ -63,6 +63,7 @@ from table_core.state.corrected_coup import (
     TAKEN_BACK,
     first_phase_revision,
     hands_error,
+    is_settled_so,
     known_faces,
     next_settlement,
     phase_outcome,
@@ -71,7 +72,6 @@ from table_core.state.corrected_coup import (
     void_coup_revisions,
     void_revision,
 )
-from table_core.state.corrected_coup import same_settlement as same
 from table_core.state.coup import OVER, Phase, allows
 from table_core.state.coup_projection import coup_after, with_wager
 from table_core.state.dealing import completion
@@ -613,8 +613,8 @@ def _first_phase_again(
         return
     outcome = phase_outcome(INITIAL_PHASE, *hands)
     lines, cuts = settle_with_caps(now, outcome, coup.wagers, phase=INITIAL_PHASE)
-    settlement = next_settlement(context.table, coup, INITIAL_PHASE, outcome, lines)
-    if (paid or lines) and not same(paid, settlement):
+    if (paid or lines) and not is_settled_so(coup, INITIAL_PHASE, outcome, lines):
+        settlement = next_settlement(context.table, coup, INITIAL_PHASE, outcome, lines)
         issue_revision(draft, coup, settlement, cuts, was=was, now=now, reason=reason)
 
 

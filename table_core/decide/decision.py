@@ -38,10 +38,10 @@ from table_core.rules.wager_checks import (
 from table_core.state.corrected_coup import (
     capped_event,
     first_phase_revision,
+    is_settled_so,
     known_faces,
     next_settlement,
     phase_outcome,
-    same_settlement,
     taken_by_first_phase,
 )
 from table_core.state.shoe import BURN_ALARM, ShoeState, audit_shoe
@@ -181,9 +181,9 @@ class DecisionBuilder:
         player, banker = hands or (known_faces(coup, Hand.PLAYER), known_faces(coup, Hand.BANKER))
         outcome = phase_outcome(phase, player, banker)
         lines, cuts = settle_with_caps(rulebook, outcome, coup.wagers, phase=phase)
-        settlement = next_settlement(context.table, coup, phase, outcome, lines)
-        if same_settlement(coup.settlement(phase), settlement):
+        if is_settled_so(coup, phase, outcome, lines):
             return
+        settlement = next_settlement(context.table, coup, phase, outcome, lines)
         self._issue(context, settlement)
         self.emit_caps(settlement, cuts)
         self._end_shoe_after_its_last_coup()

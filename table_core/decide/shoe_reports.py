@@ -208,8 +208,12 @@ def _fitting(draft: DecisionBuilder, place: CardPlace | None) -> CardPlace | Non
     for due in places:
         if _same(due, place):
             return due
-    known = all(dealt.card is not None for dealt in draft.coup.cards)
-    if known and places and _same(place, _PLAYERS_THIRD) and _same(places[0], _BANKERS_THIRD):
+    if (
+        places
+        and _same(place, _PLAYERS_THIRD)
+        and _same(places[0], _BANKERS_THIRD)
+        and all(dealt.card is not None for dealt in draft.coup.cards)
+    ):
         reason = "drawn for Player in error while Banker's third was due"
         draft.emit(
             IrregularityRecorded(coup=draft.coup.id, kind="card_to_wrong_hand", reason=reason)
@@ -393,7 +397,7 @@ def _begin(
 
 
 def _same(one: CardPlace, other: CardPlace) -> bool:
-    return (one.hand, one.number) == (other.hand, other.number)
+    return one.hand is other.hand and one.number == other.number
 
 
 def _fields(report: Report) -> list[tuple[str, object]]:

@@ -71,6 +71,7 @@ __all__ = [
 _Settled = tuple[Settlement, tuple[CapApplied, ...]]
 # Events without a check of their own that change a coup.
 _OF_A_COUP: Final = (WagersPlaced, CardUnread, CommissionEvent)
+_WITH_A_RULEBOOK: Final = frozenset[type]({BettingOpened, RulebookCorrected})
 _INITIAL_CARDS: Final = 2
 _BY_HAND: Final = "manual"
 # The shoe gives Player a card that is due to Banker: the one place that the table corrects itself.
@@ -244,18 +245,19 @@ class CoupJudge:
         Raises:
             EvidenceFault: it does not follow from those before it.
         """
-        check = self._CHECKS.get(type(record.event))
-        if self._coup is None and not isinstance(record.event, BettingOpened):
-            if check is None and not isinstance(record.event, _OF_A_COUP):
+        event = record.event
+        check = self._CHECKS.get(type(event))
+        if self._coup is None and not isinstance(event, BettingOpened):
+            if check is None and not isinstance(event, _OF_A_COUP):
                 return
             raise self._fault(record, "comes before the coup began")
         if check is not None:
-            check(self, record, record.event)
-        if isinstance(record.event, CommissionEvent):
-            self._require_currency(record, record.event)
-            self._told = told_after(self._told, record.event)
-        self._coup = coup_after(self._coup, record.event)
-        if isinstance(record.event, BettingOpened | RulebookCorrected):
+            check(self, record, event)
+        if isinstance(event, CommissionEvent):
+            self._require_currency(record, event)
+            self._told = told_after(self._told, event)
+        self._coup = coup_after(self._coup, event)
+        if type(event) in _WITH_A_RULEBOOK:
             self._rulebook(record)
 
     def require_fitting(self, *, commission: bool = True) -> None:
@@ -353,9 +355,11 @@ class CoupJudge:
     def _dealt(self, record: EvidenceEvent, event: CardDealt) -> None:
         if self._lying(event) is not None:
             raise self._fault(record, "deals a card to a place where one lies")
-        rules = [place.rule for place in due_places(self._known) if place.hand is event.hand]
-        if event.rule is not None and event.rule not in rules:
-            raise self._fault(record, f"{next(iter(rules), None) or 'no rule'} deals a card here")
+        if event.rule is not None:
+            rules = [place.rule for place in due_places(self._known) if place.hand is event.hand]
+            if event.rule not in rules:
+                told = next(iter(rules), None) or "no rule"
+                raise self._fault(record, f"{told} deals a card here")
         self._in_order(record, event)
         if event.source != _BY_HAND:
             self._as_the_shoe_said(record, event.card, (event.hand, event.number))
@@ -457,6 +461,8 @@ class CoupJudge:
         if getattr(source.report, "face", None) is not card:
             raise self._fault(record, "the shoe reported another face")
         said = (getattr(source.report, "hand", None), getattr(source.report, "number", None))
+        if said == place:
+            return
         elsewhere = any(each not in (None, lies) for each, lies in zip(said, place, strict=True))
         if elsewhere and (said, place) != _DRAWN_IN_ERROR:
             raise self._fault(record, "the shoe reported it to another place")

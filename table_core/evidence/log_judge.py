@@ -157,19 +157,21 @@ class LogJudge:
             return
         touched: dict[str, CoupJudge] = {}
         for record in commit:
-            if isinstance(record.event, ShoeReported):
-                self._judge_report(record, record.event.source)
-            coup = getattr(record.event, "coup", None)
+            event = record.event
+            if isinstance(event, ShoeReported):
+                self._judge_report(record, event.source)
+                continue
+            coup = getattr(event, "coup", None)
             found = (touched.get(coup) or self._find(coup, record)) if coup else None
-            if isinstance(record.event, CommissionEvent):
-                self._judge_commission(record, record.event, commit, found)
+            if isinstance(event, CommissionEvent):
+                self._judge_commission(record, event, commit, found)
             if found is None:
                 continue
             if found.id not in touched:
                 touched[found.id] = found
                 found.prepare(commit)
             self._judge_coup(found, record)
-        if not _MONEY.isdisjoint(type(record.event) for record in commit):
+        if touched and not _MONEY.isdisjoint([type(record.event) for record in commit]):
             for each in touched.values():
                 self._require_fitting(each, commit[-1])
 
@@ -232,11 +234,8 @@ class LogJudge:
             raise _fault(record, f"the shoe's raw bytes {source.raw[:40]} say no such {said}")
 
     def _judge_coup(self, judge: CoupJudge, record: EvidenceEvent) -> None:
-        event = record.event
-        known = judge.coup
-        digest = known.rulebook_hash if known else ""
-        if isinstance(event, CoupSettled):
-            at_hand = digest in self._rulebooks
+        if isinstance(record.event, CoupSettled):
+            at_hand = judge.coup is not None and judge.coup.rulebook_hash in self._rulebooks
             self._settlements += at_hand
             self._not_judged += not at_hand
         try:

@@ -31,10 +31,12 @@ __all__ = [
 
 def on_card_dealt(state: TableState, event: CardDealt, phase: Phase) -> TableState:
     """Place a card."""
-    shoe, link = current_shoe(state), state.link
-    link = replace(link, carried=False) if link.carried else link
-    shoe = move_last_card(shoe, event.hand, event.number)
-    return on_coup(replace(state, shoe=shoe, link=link), event, phase)
+    shoe = move_last_card(current_shoe(state), event.hand, event.number)
+    if shoe is not state.shoe:
+        state = replace(state, shoe=shoe)
+    if state.link.carried:
+        state = replace(state, link=replace(state.link, carried=False))
+    return on_coup(state, event, phase)
 
 
 def on_card_unread(state: TableState, event: CardUnread, phase: Phase) -> TableState:

@@ -30,7 +30,8 @@ def current_shoe(state: TableState) -> ShoeState:
 
 def on_coup(state: TableState, event: TableEvent, phase: Phase) -> TableState:
     """Return the state with the coup as an event changes it, and nothing else changed."""
-    return replace(state, coup=replace(changed_coup(current_coup(state), event), phase=phase))
+    coup = changed_coup(current_coup(state), event)
+    return replace(state, coup=coup if coup.phase is phase else replace(coup, phase=phase))
 
 
 def with_coup(state: TableState, phase: Phase, **changes: Any) -> TableState:

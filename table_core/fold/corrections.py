@@ -62,10 +62,10 @@ def past_with_ended_coup(state: TableState) -> PersistentList[Coup]:
 
 def _within_bounds(past: PersistentList[Coup]) -> PersistentList[Coup]:
     """Return the coups, the oldest slim where they hold too many wagers besides the last's."""
-    coups = list(past)
-    held = sum(len(coup.wagers) for coup in coups)
+    held = sum([len(coup.wagers) for coup in past])
     if held <= KEPT_WAGERS:
         return past
+    coups = list(past)
     for number, coup in enumerate(coups[:-1]):
         if held > KEPT_WAGERS and not coup.slim:
             coups[number], held = _slim(coup), held - len(coup.wagers)

@@ -8,6 +8,8 @@ the runs. `table_core.shuffle.chances` has the bound of each count.
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
+from itertools import chain
+from re import finditer
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -26,6 +28,7 @@ _OF_ITSELF: Final = tuple(way for way in WAYS if way.step == 1)
 # What an honest shoe shows all the time is not worth a bound.
 _GROUPS_WORTH: Final = {2: 8, 3: 8, 4: 3}
 _RUN_WORTH: Final = 6
+_LONG_CHAIN: Final = bytes(_RUN_WORTH - 1)
 
 
 class Finding(Struct, frozen=True, kw_only=True):
@@ -97,11 +100,10 @@ def examine(order: str, decks: int, earlier: Iterable[tuple[str, str]] = ()) -> 
         earlier: id and order of earlier shoes.
     """
     shoes = _with_piles(earlier)
-    packs = [_Source("factory", name, pack) for name, pack in FACTORY_ORDERS.items()]
-    found = [
-        *_against(order, packs, _search(decks, "factory", len(packs) * len(WAYS), FACES)),
-        *_against(order, shoes, _search(decks, "earlier", len(shoes) * len(WAYS), decks * FACES)),
-    ]
+    comparisons = len(FACTORY_ORDERS) * len(WAYS)
+    found = list(_against_packs(order, _search(decks, "factory", comparisons, FACES)))
+    search = _search(decks, "earlier", len(shoes) * len(WAYS), decks * FACES)
+    found += _against_shoes(order, shoes, search)
     # Packs that all lie in the order of the factory repeat one another: that is no second finding.
     if all(each.kind != "factory" for each in found):
         found += _against_itself(order, _search(decks, "itself", len(_OF_ITSELF), 0))
@@ -125,7 +127,9 @@ def examine_elsewhere(order: str, others: Iterable[tuple[str, str]]) -> Finding 
     """
     shoes = _with_piles(others)
     search = _search(_DECKS, "earlier", len(shoes) * len(WAYS), _DECKS * FACES)
-    found = min(_against(order, shoes, search), key=lambda finding: finding.chance, default=None)
+    found = min(
+        _against_shoes(order, shoes, search), key=lambda finding: finding.chance, default=None
+    )
     return found if found and found.chance <= FALSE_ALARM / 4 else None
 
 
@@ -148,49 +152,77 @@ def _search(decks: int, kind: SourceKind, comparisons: int, sources: int) -> _Se
     return _Search(decks, kind, sources, searches)
 
 
-def _against(order: str, sources: Sequence[_Source], search: _Search) -> Iterator[Finding]:
-    """Find sources whose order the shoe has in part; a source is a circle."""
-    size = min(_SMALL[search.kind])
+def _against_packs(order: str, search: _Search) -> Iterator[Finding]:
+    """Find the orders of new packs, which are circles, in every reading of the shoe."""
     readings = [way.read(order) for way in WAYS]
+    for name, pack in FACTORY_ORDERS.items():
+        for way, text in zip(WAYS, readings, strict=True):
+            chained = _chained(text.encode(), pack.encode())
+            if _LONG_CHAIN in chained or chained.count(0) >= _GROUPS_WORTH[2]:
+                chains = [each.span() for each in finditer(rb"\0+", chained)]
+                runs = [(at, end + 1 - at) for start, end in chains for at in range(start, end)]
+                yield from _judged(search, _Source("factory", name, pack), way, text, runs)
+
+
+def _chained(text: bytes, pack: bytes) -> bytes:
+    """Return a byte for each card but the last: 0 where the card after it in the pack follows.
+
+    The cards that follow and the cards that would have to are compared as two large numbers: a
+    comparison card by card takes twenty times as long.
+    """
+    due = text[:-1].translate(bytes.maketrans(pack, pack[1:] + pack[:1]))
+    return (int.from_bytes(due) ^ int.from_bytes(text[1:])).to_bytes(len(due))
+
+
+def _against_shoes(order: str, shoes: Sequence[_Source], search: _Search) -> Iterator[Finding]:
+    """Find shoes whose order this one has in part; a shoe is a circle, since it may be cut."""
+    readings = [way.read(order) for way in WAYS]
+    shown = set(chain.from_iterable(map(_groups, readings)))
+    in_common = [
+        shown.intersection(_groups(each.order + each.order[: _SEED - 1])) for each in shoes
+    ]
+    wanted = set().union(*in_common)
     places: dict[tuple[str, ...], list[tuple[int, int]]] = defaultdict(list)
-    for reading, text in enumerate(readings):
-        for at, group in enumerate(_groups(text, size)):
-            places[group].append((reading, at))
-    for source in sources:
-        circle = source.order + source.order[: size - 1]
-        common = set(filter(places.__contains__, _groups(circle, size)))
+    for reading, text in enumerate(readings if wanted else ()):
+        for at, group in enumerate(_groups(text)):
+            if group in wanted:
+                places[group].append((reading, at))
+    for source, common in zip(shoes, in_common, strict=True):
         starts: dict[int, list[int]] = defaultdict(list)
         for group in common:
             for reading, at in places[group]:
                 starts[reading].append(at)
-        round_twice = source.order * (2 if search.kind == "earlier" else 2 * search.decks)
-        for reading, ats in starts.items():
-            if len(ats) < _RUN_WORTH - size + 1 and len(ats) < _GROUPS_WORTH[size]:
+        round_twice = source.order * 2
+        for reading, ats in sorted(starts.items()):
+            if len(ats) <= _RUN_WORTH - _SEED:
                 continue
             text = readings[reading]
-            places_in = [(at, round_twice) for at in sorted(ats)]
-            yield from _judged(search, source, WAYS[reading], text, _runs(text, places_in, size))
+            runs = _runs(text, [(at, round_twice) for at in sorted(ats)])
+            yield from _judged(search, source, WAYS[reading], text, runs)
 
 
-def _groups(text: str, size: int) -> Iterator[tuple[str, ...]]:
-    """Yield each group of so many cards in a row; the cards of one as a tuple cost less to make."""
-    return zip(*(text[skipped:] for skipped in range(size)), strict=False)
+def _groups(text: str) -> Iterator[tuple[str, ...]]:
+    """Yield each group of `_SEED` cards in a row; a tuple of the cards costs less than a text."""
+    return zip(*(text[skipped:] for skipped in range(_SEED)), strict=False)
 
 
 def _against_itself(order: str, search: _Search) -> Iterator[Finding]:
     """Find groups that lie in the shoe once more, before the place where they come."""
     source = _Source("itself", "", "")
+    last = len(order) - _SEED
+    # Where each group lies first, by its cards backwards.
+    first = {group: last - at for at, group in enumerate(_groups(order[::-1]))}
     for way in _OF_ITSELF:
         places = []
-        for at in range(_SEED, len(order) - _SEED + 1):
-            before = order[:at][::-1] if way.backwards else order[:at]
-            if order[at : at + _SEED] in before:
+        for at, group in enumerate(_groups(order)):
+            if first.get(group if way.backwards else group[::-1], at) <= at - _SEED:
+                before = order[:at][::-1] if way.backwards else order[:at]
                 places.append((at, before))
-        yield from _judged(search, source, way, order, _runs(order, places, _SEED))
+        yield from _judged(search, source, way, order, _runs(order, places))
 
 
-def _runs(text: str, places: Iterable[tuple[int, str]], size: int) -> list[tuple[int, int]]:
-    """Return place and length of the run from each place; it has at least `size` cards.
+def _runs(text: str, places: Iterable[tuple[int, str]]) -> list[tuple[int, int]]:
+    """Return place and length of the run from each place; it has at least `_SEED` cards.
 
     What is left of the run before is a run too, so a shoe that is all in the source costs no more
     comparisons than it has cards.
@@ -198,12 +230,11 @@ def _runs(text: str, places: Iterable[tuple[int, str]], size: int) -> list[tuple
     Args:
         text: the shoe's cards.
         places: each in order, with its source; a later source holds the earlier one.
-        size: cards that are in the source from each place.
     """
     runs = []
     end = 0
     for at, source in places:
-        end = max(end, at + size)
+        end = max(end, at + _SEED)
         while end < len(text) and text[at : end + 1] in source:
             end += 1
         runs.append((at, end - at))

@@ -23,11 +23,11 @@ __all__ = [
     "first_phase_revision",
     "hands_error",
     "in_dealing_order",
+    "is_settled_so",
     "known_faces",
     "next_settlement",
     "phase_outcome",
     "revised_settlements",
-    "same_settlement",
     "taken_by_first_phase",
     "void_coup_revisions",
     "void_revision",
@@ -123,9 +123,18 @@ def capped_event(settlement: Settlement, cut: CapApplied) -> AggregateCapped:
     )
 
 
-def same_settlement(before: Settlement | None, after: Settlement) -> bool:
-    """Return whether a settlement is the same as the one in force."""
-    return before is not None and _said(before) == _said(after)
+def is_settled_so(
+    coup: Coup, phase: int, outcome: Outcome, lines: tuple[SettlementLine, ...]
+) -> bool:
+    """Return whether the settlement in force of a phase says the same already."""
+    before = coup.settlement(phase)
+    return (
+        before is not None
+        and before.lines == lines
+        and (before.player, before.banker) == (outcome.player, outcome.banker)
+        and before.winner == (outcome.winner if phase == LAST_PHASE else None)
+        and before.rulebook_hash == coup.rulebook_hash
+    )
 
 
 def revised_settlements(
@@ -143,17 +152,15 @@ def revised_settlements(
     player, banker = known_faces(coup, Hand.PLAYER), known_faces(coup, Hand.BANKER)
     last = coup.settlement(LAST_PHASE)
     moved = {line.wager for line in last.lines} if last else set()
-    first = (wager for wager in coup.wagers if rulebook.phase_of(wager.bet) == INITIAL_PHASE)
+    first = [wager for wager in coup.wagers if rulebook.phase_of(wager.bet) == INITIAL_PHASE]
     to_first = any(wager.id in moved for wager in first)
     for phase in (LAST_PHASE, INITIAL_PHASE) if to_first else (INITIAL_PHASE, LAST_PHASE):
+        if phase == INITIAL_PHASE and not first and coup.settlement(phase) is None:
+            continue
         outcome = phase_outcome(phase, player, banker)
         lines, cuts = settle_with_caps(rulebook, outcome, coup.wagers, phase=phase)
-        before = coup.settlement(phase)
-        if before is None and not lines and phase == INITIAL_PHASE:
-            continue
-        settlement = next_settlement(table, coup, phase, outcome, lines)
-        if not same_settlement(before, settlement):
-            yield settlement, cuts
+        if not is_settled_so(coup, phase, outcome, lines):
+            yield next_settlement(table, coup, phase, outcome, lines), cuts
 
 
 def void_revision(table: str, coup: Coup, phase: int) -> Settlement | None:
@@ -207,8 +214,10 @@ def first_phase_revision(
     settled, cuts = settle_with_caps(rulebook, outcome, coup.wagers, phase=INITIAL_PHASE)
     by_wager = {line.wager: line for line in settled} if dealt else {}
     lines = tuple(by_wager.get(each.id) or _void_line(_line_of(each)) for each in coup.wagers)
+    if is_settled_so(coup, INITIAL_PHASE, outcome, lines):
+        return None
     settlement = next_settlement(table, coup, INITIAL_PHASE, outcome, lines)
-    return None if same_settlement(before, settlement) else (settlement, cuts if dealt else ())
+    return settlement, cuts if dealt else ()
 
 
 def void_coup_revisions(
@@ -266,16 +275,6 @@ def _differences(
         SeatDifference(seat=seat, staked=staked, paid=paid, commission=commission)
         for seat, (staked, paid, commission) in sorted(seats.items())
         if staked or paid or commission
-    )
-
-
-def _said(settlement: Settlement) -> tuple[object, ...]:
-    return (
-        settlement.rulebook_hash,
-        settlement.player,
-        settlement.banker,
-        settlement.winner,
-        settlement.lines,
     )
 
 

@@ -63,7 +63,7 @@ def coup_after(coup: Coup | None, event: TableEvent) -> Coup:
     if coup is None:
         raise OurBug(f"{event.TYPE} before its coup began")
     after, phase = changed_coup(coup, event), advance(coup.phase, event)
-    return after if phase is None else replace(after, phase=phase)
+    return after if phase is None or phase is after.phase else replace(after, phase=phase)
 
 
 def changed_coup(coup: Coup, event: TableEvent) -> Coup:

@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import Struct
 
 from events.cards import Card, Hand
-from events.types.table import DealCompleted, DrawRule
+from events.types.table import DealCompleted
 from table_core.rules.draw import hand_due, hands_possibly_due, judge_hands
 from table_core.state.table import Coup
 
@@ -59,11 +59,14 @@ def due_places(coup: Coup) -> tuple[CardPlace, ...]:
     hand, rules = hand_due(*faces)
     if hand is None:
         return ()
-    return (CardPlace(hand, len(coup.hand(hand)) + 1, _rule_for(hand, rules)),)
+    number = len(faces[hand is Hand.BANKER]) + 1
+    return (CardPlace(hand, number, rules[-1].rule),)
 
 
 def completion(coup: Coup) -> DealCompleted | None:
     """Return our own outcome, once every card due has come and is known; else None."""
+    if len(coup.cards) < INITIAL_CARDS:
+        return None
     faces = _faces(coup)
     if faces is None:
         return None
@@ -120,8 +123,3 @@ def _faces(coup: Coup) -> tuple[tuple[Card, ...], tuple[Card, ...]] | None:
             return None
         (player if dealt.hand is Hand.PLAYER else banker).append(dealt.card)
     return tuple(player), tuple(banker)
-
-
-def _rule_for(hand: Hand, rules: tuple[DrawRule, ...]) -> str:
-    drawing = [rule.rule for rule in rules if rule.hand is hand and rule.draws]
-    return drawing[-1] if drawing else "initial"

@@ -14,8 +14,9 @@ __all__ = ["dealt_cards"]
 def dealt_cards(state: TableState, shoe: str) -> Iterator[tuple[Card, str]]:
     """Yield each known card of the coups of a shoe on the table, with the coup's id."""
     coups = [*state.past, state.coup] if state.in_progress else state.past
+    prefix = f"{shoe}/"
     for coup in coups:
-        if coup is not None and coup.id.startswith(f"{shoe}/"):
+        if coup is not None and coup.id.startswith(prefix):
             for dealt in coup.cards:
                 if dealt.card is not None:
                     yield dealt.card, coup.id
