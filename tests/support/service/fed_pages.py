@@ -120,6 +120,7 @@ def _html(path: str, language: str) -> str:
         "person": _PERSON,
         "kiosk": path == "/kiosk",
         "countersign": False,
+        "dealers": ["dora", "mia"],
         "layout": TableLayout(),
     }
     still: dict[str, Any] = {
