@@ -62,7 +62,6 @@ def test_a_promise_that_the_table_would_not_keep_is_found(browser: Browser) -> N
     assert found == [
         "open_betting is refused, and its button is open",
         "close_betting is due here, and not to the table",
-        "wagers can be placed here, and are refused",
     ]
 
 

@@ -77,7 +77,7 @@ def faults(browser: Browser, wanted: Iterable[Shown]) -> Iterator[str]:
 
 
 def _promised(state: StateView) -> tuple[list[str], list[str], bool]:
-    """Return the commands that the core refuses now, those it advises, and whether it takes bets."""
+    """Return what the core refuses now, what it advises, and whether it takes wagers."""
     wagers = state.coup is not None and state.coup.phase is Phase.BETTING
     return list(state.refusals), list(state.advice.commands), wagers
 
