@@ -458,6 +458,12 @@ class TableConfig(PlacedConfig, frozen=True, kw_only=True, forbid_unknown_fields
         str | None,
         ConfigKey("The property's scale, for rulebooks that pay by one.", '"one"'),
     ] = None
+    dealers: Annotated[
+        Literal["named", "accounts"],
+        ConfigKey(
+            "A dealer is any reference (named), or signs in at the table (accounts).", '"accounts"'
+        ),
+    ] = "named"
     limits: LimitsConfig | None = None
     shoe: ShoeConfig
     bus: BusConfig = BusConfig()

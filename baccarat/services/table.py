@@ -93,6 +93,7 @@ def table_on(
         result_required=load_profile(config.profile_name).result == "required",
         library=library,
         property_scale=config.pay_scale,
+        dealer_accounts=config.dealers == "accounts",
         probe=probe,
     )
     if table.rulebook != in_force:

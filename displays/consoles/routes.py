@@ -284,6 +284,9 @@ class ConsoleRoutes:
             person=person,
             layout=self._layout,
             countersign=self._countersign,
+            dealers=sorted(
+                name for name, each in self._accounts.all().items() if "dealer" in each.roles
+            ),
         )
 
     async def _home(self, request: Request) -> Response:

@@ -35,6 +35,7 @@ ROLES: Final = frozenset(
 
 _PIT: Final = frozenset({"dealer", "supervisor"})
 _SUPERVISOR: Final = frozenset({"supervisor"})
+_DEALER: Final = frozenset({"dealer"})
 _WAGERS: Final = frozenset({"wagers", "dealer"})
 _CAGE: Final = frozenset({"cage"})
 # Who answers a dispute, and who looks after the shoe and its raw bytes.
@@ -109,6 +110,7 @@ ROWS: Final[tuple[Row, ...]] = (
     Row("acknowledge_alarm", staff.AcknowledgeAlarm, _PIT | {"technician"}, Decider.STAFF),
     Row("clear_shoe_error", shoe.ClearShoeError, _SUPERVISOR | {"technician"}, Decider.SHOE),
     Row("assign_dealer", staff.AssignDealer, _SUPERVISOR, Decider.STAFF),
+    Row("take_table", staff.TakeTable, _DEALER, Decider.STAFF),
     Row("confirm_result", coup.ConfirmResult, _SUPERVISOR, Decider.COUP),
     Row("void_coup", coup.VoidCoup, _SUPERVISOR, Decider.COUP),
     Row("collect_commission", commission.CollectCommission, _PIT, Decider.COMMISSION),

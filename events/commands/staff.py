@@ -2,7 +2,7 @@
 
 from events.commands.base import Command
 
-__all__ = ["AcknowledgeAlarm", "AssignDealer", "CallSupervisor"]
+__all__ = ["AcknowledgeAlarm", "AssignDealer", "CallSupervisor", "TakeTable"]
 
 
 class AssignDealer(Command, frozen=True, kw_only=True):
@@ -10,6 +10,10 @@ class AssignDealer(Command, frozen=True, kw_only=True):
 
     dealer: str
     supervisor: str | None = None
+
+
+class TakeTable(Command, frozen=True, kw_only=True):
+    """The dealer who asks, by an account, deals from now on."""
 
 
 class CallSupervisor(Command, frozen=True, kw_only=True):

@@ -95,6 +95,11 @@ def _play_refusal(
     if state.in_progress:
         return refuse("coup_in_progress", f"coup in phase {state.phase.value}")
     return first_refusal(
+        (
+            context.dealers is not None and state.dealer not in context.dealers,
+            "no_dealer",
+            "no dealer has taken the table",
+        ),
         (shoe is None, "no_shoe", "load a shoe first"),
         (shoe is not None and shoe.ended, "shoe_ended", "the shoe has ended; load the next one"),
         # It was loaded for another rulebook, or by a build that took any number of decks.

@@ -67,6 +67,7 @@ class DecisionContext(Struct, frozen=True, kw_only=True):
         recalled: the state at the end of an earlier shoe, for a command about a coup of that shoe.
         fault: the fault of a log that cannot be trusted, in one line; None where it has none.
         property_scale: the property's pay scale; None where nobody has said one.
+        dealers: the accounts that may deal; None where a dealer is any reference.
     """
 
     table: str
@@ -78,6 +79,7 @@ class DecisionContext(Struct, frozen=True, kw_only=True):
     recalled: TableState | None = None
     fault: str | None = None
     property_scale: str | None = None
+    dealers: frozenset[str] | None = None
 
     @property
     def pay_scale(self) -> str | None:

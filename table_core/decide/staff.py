@@ -2,25 +2,46 @@
 
 from typing import Final
 
-from events.commands.staff import AcknowledgeAlarm, AssignDealer, CallSupervisor
+from events.commands.staff import AcknowledgeAlarm, AssignDealer, CallSupervisor, TakeTable
 from events.types.irregularities import DealerAssigned
 from events.types.table import AlarmCleared, AlarmRaised
-from table_core.decide.decision import DecisionContext, Handlers, Offers
+from table_core.decide.decision import ANY, DecisionContext, Handlers, Offers
 from table_core.decide.shoe_doubts import HELD_ALARM
 from table_core.refusals import Decision, refuse
 from table_core.state.shoe import BURN_ALARM
 from table_core.state.table import TableState
 
-__all__ = ["HANDLERS", "OFFERS", "acknowledge_alarm", "assign_dealer", "call_supervisor"]
+__all__ = [
+    "HANDLERS",
+    "OFFERS",
+    "acknowledge_alarm",
+    "assign_dealer",
+    "call_supervisor",
+    "take_table",
+]
 
 _CALLED: Final = "supervisor_called"
 
 
-def assign_dealer(_: TableState, command: AssignDealer, __: DecisionContext) -> Decision:
+def assign_dealer(_: TableState, command: AssignDealer, context: DecisionContext) -> Decision:
     """Who answers for the coups from here on."""
     if not command.dealer.strip():
         return refuse("invalid_dealer", "name the dealer by the house's reference")
+    if context.dealers is not None and command.dealer not in context.dealers:
+        return refuse("not_a_dealer", f"{command.dealer!r} is no account with the role dealer")
     return (DealerAssigned(dealer=command.dealer, supervisor=command.supervisor),)
+
+
+def take_table(state: TableState, command: TakeTable, context: DecisionContext) -> Decision:
+    """Whoever asks deals from here on; the supervisor stays."""
+    who = command.actor or context.user
+    if context.dealers is None:
+        return refuse("dealers_are_named", "a supervisor names the dealer here: assign_dealer")
+    if who not in context.dealers:
+        return refuse("not_a_dealer", f"{who!r} is no account with the role dealer")
+    if who == state.dealer:
+        return ()
+    return (DealerAssigned(dealer=who, supervisor=state.supervisor),)
 
 
 def call_supervisor(state: TableState, command: CallSupervisor, _: DecisionContext) -> Decision:
@@ -43,7 +64,11 @@ def acknowledge_alarm(state: TableState, command: AcknowledgeAlarm, _: DecisionC
 
 HANDLERS: Final[Handlers] = {
     AssignDealer: assign_dealer,
+    TakeTable: take_table,
     CallSupervisor: call_supervisor,
     AcknowledgeAlarm: acknowledge_alarm,
 }
-OFFERS: Final = Offers()
+OFFERS: Final = Offers(
+    bare=(TakeTable(transaction=ANY),),
+    details=frozenset({"not_a_dealer"}),
+)

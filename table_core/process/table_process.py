@@ -292,6 +292,7 @@ class TableProcess:
             consumers=self._consumers.view(now),
             library=self._writer.library,
             fault=self._writer.fault,
+            dealers=self._writer.dealers,
         )
         yield from self._alarms.look(document.alarms, document.position)
         yield from Post(self._topics.display, encode_public_view(document), retain=True)

@@ -107,6 +107,7 @@ class TableWriter:
         result_required: whether the table waits for the shoe's own result.
         library: other rulebooks, by which a settled coup can be judged again.
         property_scale: the property's pay scale; None where nobody has said one.
+        dealer_accounts: whether a dealer is an account with that role, instead of any reference.
 
     Attributes:
         state: after the newest event.
@@ -123,6 +124,7 @@ class TableWriter:
         result_required: bool = True,
         library: Sequence[Rulebook] = (),
         property_scale: str | None = None,
+        dealer_accounts: bool = False,
     ) -> None:
         self.topics = topics
         self.state = TableState()
@@ -135,6 +137,7 @@ class TableWriter:
         self._roles = roles
         self._result_required = result_required
         self._property_scale = property_scale
+        self._dealer_accounts = dealer_accounts
         self._owed: str | None = None
         self._rotation = Rotation("never")
         self._site_limits = ConfiguredLimits(None)
@@ -297,7 +300,11 @@ class TableWriter:
         if refusal is not None:
             return refusal
         context = msgspec.structs.replace(
-            self._context, user=user, caught_up=caught_up, fault=self.fault
+            self._context,
+            user=user,
+            caught_up=caught_up,
+            fault=self.fault,
+            dealers=self.dealers,
         )
         if isinstance(command, OF_A_COUP) and command.coup is not None:
             then = yield from self._recall(command.coup, recalled)
@@ -323,6 +330,13 @@ class TableWriter:
     def set_roles(self, roles: Mapping[str, frozenset[str]]) -> None:
         """Judge by these roles from now on."""
         self._roles = roles
+
+    @property
+    def dealers(self) -> frozenset[str] | None:
+        """The accounts that may deal; None where a dealer is any reference."""
+        if not self._dealer_accounts:
+            return None
+        return frozenset(user for user, roles in self._roles.items() if "dealer" in roles)
 
     def roles(self, user: str) -> frozenset[str]:
         """Return the roles of a user; none for a user that nothing names."""

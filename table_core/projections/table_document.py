@@ -364,6 +364,7 @@ class StateView(Struct, frozen=True, kw_only=True):
         advice: what the dealer should do now.
         pay: what the dealer takes, pays and returns of what is settled, in this order.
         to_move: chips to move after corrections.
+        dealer: who deals, as the log has it; null before anybody was named.
     """
 
     position: int
@@ -384,9 +385,10 @@ class StateView(Struct, frozen=True, kw_only=True):
     advice: Advice = Advice()
     pay: tuple[Move, ...] = ()
     to_move: tuple[ChipsToMoveView, ...] = ()
+    dealer: str | None = None
 
 
-def project_table(
+def project_table(  # noqa: PLR0913 - each is a fact that the state does not hold
     state: TableState,
     *,
     table: str,
@@ -396,6 +398,7 @@ def project_table(
     consumers: tuple[ConsumerView, ...] = (),
     library: Sequence[Rulebook] = (),
     fault: str | None = None,
+    dealers: frozenset[str] | None = None,
 ) -> StateView:
     """Return the document of `state`.
 
@@ -408,6 +411,7 @@ def project_table(
         consumers: the durable consumers.
         library: the rulebooks that this table has.
         fault: of a log that cannot be trusted.
+        dealers: the accounts that may deal; None where a dealer is any reference.
     """
     link = state.link
     owed, known = state.commission, (rulebook, *library)
@@ -417,6 +421,7 @@ def project_table(
         caught_up=not catching_up,
         library=tuple(library),
         fault=fault,
+        dealers=dealers,
     )
     refusals = current_refusals(state, context)
     return StateView(
@@ -444,6 +449,7 @@ def project_table(
             for each in state.to_move
             if each.due
         ),
+        dealer=state.dealer,
     )
 
 

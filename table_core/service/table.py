@@ -42,6 +42,7 @@ class Table:
         result_required: whether the table waits for the shoe's own result.
         library: other rulebooks, by which a settled coup can be judged again.
         property_scale: the property's pay scale; None where nobody has said one.
+        dealer_accounts: whether a dealer is an account with that role, instead of any reference.
         probe: called with the name of each step around the append.
 
     Attributes:
@@ -64,6 +65,7 @@ class Table:
         result_required: bool = True,
         library: Sequence[Rulebook] = (),
         property_scale: str | None = None,
+        dealer_accounts: bool = False,
         probe: Callable[[str], None] = no_probe,
     ) -> None:
         self.log, self.clock, self.probe = log, clock, probe
@@ -85,6 +87,7 @@ class Table:
             result_required=result_required,
             library=library,
             property_scale=property_scale,
+            dealer_accounts=dealer_accounts,
         )
         self.perform(self.writer.start())
 

@@ -31,10 +31,12 @@ _OPENS_AGAIN: Final[Mapping[str, str]] = {
     "unfit_shoe": "end_shoe",
     "dummy_coup_due": "free_hand",
     "commission_outstanding": "collect_commission",
+    "no_dealer": "take_table",
 }
 _WAITS: Final = ("catching_up", "link_down", "shoe_error", "shoe_locked", "log_unsound")
 _SAID: Final = """
     correction pay return pay_first open_betting load_shoe end_shoe free_hand collect_commission
+    take_table
     take_wagers close_betting draw enter_card disclose end_round disputed held misaligned
 """
 ADVICE: Final = frozenset(

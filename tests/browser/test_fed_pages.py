@@ -11,8 +11,10 @@ from displays.http.words import load_words
 from table_core.projections.table_document import project_table
 from table_core.projections.wager_pages import WAGERS_IN_STATE
 from table_core.rulebooks.shipped import load_rulebook
+from table_core.state.coup import Phase
 from tests.support.service.fed_pages import FedPage, fed_page
 from tests.support.service.geometry import SPILLS
+from tests.support.table.coups import world_in
 from tests.support.table.every_wager import every_wager
 from tests.support.table.large_coups import placed
 from tests.support.table.shown_states import shown_state
@@ -92,6 +94,26 @@ def test_letters_press_nothing_where_they_are_switched_off(screen: FedPage) -> N
             page.keyboard.press("Escape")
             page.locator(".shortcuts").click()
             screen.open("/pit")
+
+
+def test_whoever_is_logged_in_and_does_not_deal_yet_is_asked_to_take_the_table(
+    screen: FedPage,
+) -> None:
+    world = world_in(Phase.SETTLED)
+    take, strip = screen.page.locator("[data-command=take_table]"), screen.page.locator("#dealer")
+    screen.open("/dealer")
+    for dealers, dealer, due in (
+        (None, None, ""),
+        ({"Both", "mia"}, None, "yes"),
+        ({"Both", "mia"}, "mia", "yes"),
+        ({"Both", "mia"}, "Both", "no"),
+    ):
+        state = replace(world.state, dealer=dealer)
+        who = None if dealers is None else frozenset(dealers)
+        screen.show(project_table(state, table="b7", rulebook=BOOK, catching_up=False, dealers=who))
+        expect(strip).to_have_text(f"Dealer {dealer}" if dealer else "")
+        expect(take).to_have_attribute("data-due", due or "no")
+        assert take.is_hidden() is (due != "yes")
 
 
 def test_a_large_coup_is_shown_in_sums_until_its_wagers_are_there(screen: FedPage) -> None:

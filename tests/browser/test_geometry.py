@@ -12,7 +12,17 @@ from playwright.sync_api import Browser
 
 from displays.http.words import LANGUAGES
 from tests.support.service.fed_pages import fed_page
-from tests.support.service.geometry import PAGES, SIZES, SPILLS, Shown, every_screen, faults
+from tests.support.service.geometry import (
+    PAGES,
+    PROMISES,
+    SIZES,
+    SPILLS,
+    Shown,
+    every_screen,
+    faults,
+)
+from tests.support.table.every_wager import every_wager
+from tests.support.table.shown_states import STATES, shown_state
 
 STILL: Final = ("/login", "/nowhere")
 SEED: Final = 1_130
@@ -30,6 +40,29 @@ def test_drawn_screens_fit(browser: Browser) -> None:
             of_size = [each for key, each in screens.items() if key[:2] == (page, size)]
             drawn += drawing.sample(drawing.choice(of_size), EACH)
     assert list(faults(browser, drawn)) == []
+
+
+def test_every_state_fits_and_no_page_promises_what_the_table_refuses(browser: Browser) -> None:
+    wanted = [Shown(page, "laptop", "en", 0, state) for page in PAGES for state in STATES]
+    assert list(faults(browser, wanted)) == []
+
+
+def test_a_promise_that_the_table_would_not_keep_is_found(browser: Browser) -> None:
+    with fed_page(browser) as screen:
+        screen.open("/dealer")
+        screen.show(shown_state("betting", every_wager()))
+        broken = [["open_betting"], [], False]
+        found = screen.page.evaluate(
+            f"""(promised) => {{
+              document.querySelector("[data-command=open_betting]").disabled = false;
+              return ({PROMISES})(promised);
+            }}""",
+            broken,
+        )
+    assert found == [
+        "open_betting is refused, and its button is open",
+        "close_betting is due here, and not to the table",
+    ]
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -28,10 +28,10 @@ ENTRY_POINTS = {
     "table_core.state.coup_mermaid": "draws the diagram of docs/reference/coup-states.md",
 }
 # Files of a room that are not code and that no module reads by name.
-UNREAD = ("py.typed", "README.md")
+UNREAD = ("py.typed", "README.md", "OFL.txt")
 # Files that name others of their room.
 _WEB = (".html", ".css", ".js")
-_FILE_NAME = re.compile(r"[\w-]+\.(?:html|css|js|svg|json)\b")
+_FILE_NAME = re.compile(r"[\w-]+\.(?:html|css|js|svg|json|woff2)\b")
 # Documents that a reader finds without a link.
 FRONT_DOORS = ("README.md",)
 

@@ -10,6 +10,7 @@ import { previewOf } from "./correct.js";
 
 const reason = { name: "reason", kind: "reason" };
 const SUPERVISOR = ["supervisor"];
+const DEALER = ["dealer"];
 
 /** Which button stands where, by page and place, and which key presses it. */
 const BUTTONS = {
@@ -31,6 +32,7 @@ const BUTTONS = {
       ["end_shoe", { key: "E" }],
       ["load_shoe", { key: "L" }],
       ["call_supervisor", { key: "H" }],
+      ["take_table", { key: "D", roles: DEALER }],
     ],
   },
   pit: {
@@ -102,6 +104,7 @@ const SIMPLE = new Map([
   ["open_betting", () => ({})],
   ["close_betting", (station) => ({ coup: station.state.coup?.id ?? null })],
   ["free_hand", () => ({})],
+  ["take_table", () => ({})],
 ]);
 
 /** The form of each other command. */
@@ -182,7 +185,7 @@ const FORMS = {
     askFor(station, {
       command: "assign_dealer",
       fields: [
-        { name: "dealer", kind: "text" },
+        { name: "dealer", kind: "text", offers: JSON.parse(byId("station").dataset.dealers ?? "[]") },
         { name: "supervisor", kind: "text", required: false, read: (text) => text.trim() || null },
       ],
     }),

@@ -20,7 +20,7 @@ const READERS = {
  * @param {import("./station.js").Station} station
  * @param {object} form
  * @param {string} form.command
- * @param {object[]} form.fields each {name, kind, label, value?, options?, required?}; kinds are text,
+ * @param {object[]} form.fields each {name, kind, label, value?, options?, offers?, required?}; kinds are text,
  *     number, select, reason, card, hands, and `own`, which brings its `element` and its `read`.
  * @param {(values: object) => object} [form.build] returns the command's body from the values.
  * @param {(answer: object) => (Node|string)} [form.preview] draws what the table would do.
@@ -128,7 +128,8 @@ function control(field, word) {
       : el("input", { name, required, value, autocomplete: "off", maxLength: 200 });
   if (kind === "number") Object.assign(input, { type: "number", min: field.min ?? 0, step: 1 });
   if (kind === "select" && value !== "") input.value = value;
-  const list = kind === "reason" ? reasons(input, field, word) : null;
+  const offers = kind === "reason" ? word("reason.usual").split("|") : field.offers;
+  const list = offers?.length ? offersOf(input, name, offers) : null;
   const read = () => (field.read ?? READERS[kind] ?? READERS.text)(input.value);
   const text = el("span", {}, label);
   return { name, read, element: el("label", {}, text, input, list) };
@@ -138,12 +139,11 @@ function option({ value, text }) {
   return el("option", { value }, text);
 }
 
-/** Create a field with the usual reasons; a person can type any other. */
-function reasons(input, field, word) {
-  const id = `reasons-${field.name}`;
+/** Offer texts for a field; a person can type any other. */
+function offersOf(input, name, offers) {
+  const id = `offers-${name}`;
   input.setAttribute("list", id);
-  const usual = word("reason.usual").split("|");
-  return el("datalist", { id }, ...usual.map((text) => el("option", { value: text })));
+  return el("datalist", { id }, ...offers.map((text) => el("option", { value: text })));
 }
 
 function cardControl({ name, label }, word) {

@@ -24,6 +24,7 @@ export function drawStrip(state, word) {
   const line = byId("link");
   line.dataset.state = link.state;
   line.textContent = `${word("station.link")}: ${word(`link.${link.state}`)}`;
+  byId("dealer").textContent = state.dealer ? `${word("station.dealer")} ${state.dealer}` : "";
   const alarms = byId("alarms");
   alarms.dataset.any = state.alarms.length ? "yes" : "no";
   alarms.textContent = state.alarms.length

@@ -30,7 +30,12 @@ _PAGES: Final = Pages(secure=False)
 _PERSON: Final = ConsoleUser("Both", frozenset({"dealer", "supervisor", "technician"}), "secret")
 _STILL: Final = {"/login": "login.html", "/nowhere": "error.html"}
 """Pages without a stream, by an address."""
-_KINDS: Final = {"js": "text/javascript", "css": "text/css", "json": "application/json"}
+_KINDS: Final = {
+    "js": "text/javascript",
+    "css": "text/css",
+    "json": "application/json",
+    "woff2": "font/woff2",
+}
 _HEALTH: Final = {"live": True, "reason": "", "betting_ms": None}
 _FEED: Final = """
   window.EventSource = class extends EventTarget {
@@ -74,6 +79,7 @@ class FedPage:
         self.page.goto(f"{HOST}{path}?lang={language}{more}")
         if path not in _STILL:
             self.page.wait_for_function("window.fed !== undefined")
+        self.page.evaluate("document.fonts.ready.then(() => null)")
 
     def show(self, state: StateView | None, **health: object) -> None:
         """Show a state, and wait until it is drawn."""
@@ -120,6 +126,7 @@ def _html(path: str, language: str) -> str:
         "person": _PERSON,
         "kiosk": path == "/kiosk",
         "countersign": False,
+        "dealers": ["dora", "mia"],
         "layout": TableLayout(),
     }
     still: dict[str, Any] = {

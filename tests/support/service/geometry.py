@@ -1,6 +1,7 @@
 """A page's geometry: text that is cut off, lies over other text or leaves its box.
 
 Nothing is compared with a picture. `SPILLS` is evaluated in the page and returns a line a fault.
+`PROMISES` does so where the page tells people to do what the table refuses now.
 """
 
 from collections.abc import Iterable, Iterator
@@ -10,13 +11,15 @@ from typing import Final, NamedTuple
 from playwright.sync_api import Browser
 
 from displays.http.words import LANGUAGES
+from table_core.projections.table_document import StateView
 from table_core.rulebooks.shipped import shipped_sources
 from table_core.rules.rulebook_file import parse_rulebook
+from table_core.state.coup import Phase
 from tests.support.service.fed_pages import fed_page
 from tests.support.table.every_wager import every_wager
 from tests.support.table.shown_states import STATES, shown_state
 
-__all__ = ["PAGES", "SIZES", "SPILLS", "Shown", "every_screen", "faults"]
+__all__ = ["PAGES", "PROMISES", "SIZES", "SPILLS", "Shown", "every_screen", "faults"]
 
 SIZES: Final = {
     "1080p": (1920, 1080),
@@ -68,9 +71,24 @@ def faults(browser: Browser, wanted: Iterable[Shown]) -> Iterator[str]:
                 state = shown_state(each.state, _RULEBOOKS[each.rulebook])
                 betting_ms = _BETTING_MS if each.state == "betting" else None
                 screen.show(state, betting_ms=betting_ms)
-                found = screen.page.evaluate(SPILLS, scrolls)
+                found = screen.page.evaluate(_FAULTS, [scrolls, *_promised(state)])
                 yield from (f"{', '.join(map(str, each))}: {fault}" for fault in found)
             yield from screen.said
 
 
-SPILLS: Final = Path(__file__).with_name("spills.js").read_text().partition("\n")[2]
+def _promised(state: StateView) -> tuple[list[str], list[str], bool]:
+    """Return what the core refuses now, what it advises, and whether it takes wagers."""
+    wagers = state.coup is not None and state.coup.phase is Phase.BETTING
+    return list(state.refusals), list(state.advice.commands), wagers
+
+
+def _script(name: str) -> str:
+    return Path(__file__).with_name(name).read_text().partition("\n")[2].strip()
+
+
+SPILLS: Final = _script("spills.js")
+PROMISES: Final = _script("promises.js")
+_FAULTS: Final = f"""([tall, ...promised]) => [
+  ...({SPILLS})(tall),
+  ...({PROMISES})(promised),
+]"""

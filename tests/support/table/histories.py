@@ -317,7 +317,9 @@ def _text(value: Any) -> str:
 
 def _flags(words: Sequence[str]) -> dict[str, Any]:
     said = {"true": True, "false": False}
-    return {key: said.get(value, value) for key, value in (word.split("=") for word in words)}
+    pairs = [word.split("=") for word in words]
+    flags: dict[str, Any] = {key: said.get(value, value) for key, value in pairs}
+    return flags | {key: frozenset(flags[key].split(",")) for key in flags.keys() & {"dealers"}}
 
 
 def _set(told: _Told, phase: Phase | None, words: Sequence[str] = ()) -> None:

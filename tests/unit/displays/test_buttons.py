@@ -42,7 +42,7 @@ def test_a_button_knows_what_to_ask_and_is_shut_to_whoever_may_not_press_it(page
         form = re.search(r'form: "(\w+)"', how)
         assert (form[1] if form else command) in asked_for()
         lacks = CONSOLE_PAGES[f"/{page}"].roles - ROW_OF[COMMANDS[command]].roles
-        assert ("roles: SUPERVISOR" in how) is bool(lacks), command
+        assert ("roles: " in how) is bool(lacks), command
         label = re.search(r'label: "([\w.]+)"', how)
         assert (label[1] if label else f"command.{command}") in WORDS
 

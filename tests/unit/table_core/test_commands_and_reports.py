@@ -13,6 +13,7 @@ from events.cards import Hand
 from events.commands.base import Answer, Command
 from events.commands.coup import CloseBetting, OpenBetting, VoidCoup
 from events.commands.shoe import LoadShoe
+from events.commands.staff import AssignDealer, TakeTable
 from events.commands.wagers import PlaceWager, WagerRequest, WithdrawWager
 from events.errors import ConfigError, LogUnwritable
 from events.log.store import EventLog
@@ -271,3 +272,27 @@ def table_position(path: Path) -> int:
     with closing(sqlite3.connect(path)) as db:
         (position,) = db.execute("SELECT max(position) FROM event").fetchone()
     return int(position)
+
+
+def test_where_dealers_have_accounts_one_takes_the_table_until_the_role_is_gone(
+    log: EventLog,
+) -> None:
+    table = Table(
+        log, TOPICS, load_rulebook("ez"), FakeClock(), roles=ROLES_OF, dealer_accounts=True
+    )
+
+    def refused(user: str, command: Command) -> str | None:
+        return ask(table, user, command).code
+
+    assert refused("dealer", OpenBetting(transaction="1")) == "no_dealer"
+    assert refused("supervisor", TakeTable(transaction="2")) == "not_allowed"
+    assert refused("supervisor", AssignDealer(transaction="3", dealer="mia")) == "not_a_dealer"
+    assert refused("dealer", TakeTable(transaction="4")) is None
+    written = [decode_envelope(each.stored) for each in log.read()][-1]
+    assert (written.type, written.actor, table.state.dealer) == (
+        *("dealer_assigned", "dealer"),
+        "dealer",
+    )
+    assert refused("dealer", OpenBetting(transaction="5")) == "no_shoe"
+    table.writer.set_roles({**ROLES_OF, "dealer": frozenset({"supervisor"})})
+    assert refused("dealer", OpenBetting(transaction="6")) == "no_dealer"

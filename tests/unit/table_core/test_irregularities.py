@@ -91,6 +91,23 @@ who answers for a coup is known
     in none
     assign_dealer dealer=d-17 supervisor=s-4 -> dealer=d-17 supervisor=s-4
     assign_dealer dealer=" "                 -> refused invalid_dealer
+    take_table actor=mia                     -> refused dealers_are_named
+where dealers have accounts one of them takes the table before a coup begins
+    in none
+    now dealers=dora,mia
+    {0}                                      -> refused no_dealer
+    assign_dealer dealer=d-17                -> refused not_a_dealer
+    take_table actor=sam                     -> refused not_a_dealer
+    take_table actor=mia                     -> dealer=mia; made dealer_assigned
+    take_table actor=mia                     -> made nothing
+    assign_dealer dealer=dora supervisor=s-4 -> dealer=dora
+    take_table actor=mia                     -> dealer=mia supervisor=s-4
+    now dealers=dora
+    {0}                                      -> refused no_dealer
+    take_table actor=dora
+    {0}                                      -> {1}
+    * open_betting betting
+    * free_hand closed
 """
 BURNED = "shoe first_card AS\nshoe burn_card left=0"
 

@@ -106,10 +106,14 @@ function drawCalls({ calls, rulebook, shoe, coup, advice }) {
 }
 
 /** Make the due actions large, and put the others behind "More". */
-function drawActs({ advice }) {
+function drawActs({ advice, refusals, dealer }) {
   const buttons = [...byId("acts").querySelectorAll(".act")];
   const may = (name) => buttons.some((button) => button.dataset.command === name && !button.dataset.foreign);
-  const due = advice.commands.filter(may).slice(0, DUE_MOST);
+  // Where dealers have accounts, whoever is signed in and does not deal yet takes the table first.
+  const taking = byId("acts").querySelector("[data-command=take_table]");
+  taking.hidden = refusals.take_table?.code === "dealers_are_named";
+  const takes = !taking.hidden && dealer !== byId("station").dataset.person && !advice.stop ? ["take_table"] : [];
+  const due = [...new Set([...takes, ...advice.commands])].filter(may).slice(0, DUE_MOST);
   for (const button of buttons) button.dataset.due = due.includes(button.dataset.command) ? "yes" : "no";
   byId("none-due").hidden = due.length > 0;
 }

@@ -178,10 +178,12 @@ function fitOnce(rulebook) {
 }
 
 setInterval(showCountdown, TICK_MS);
-addEventListener("resize", () => {
+const fit = () => {
   fitSign();
   showRoads(shoeShown);
-});
+};
+addEventListener("resize", fit);
+document.fonts.addEventListener("loadingdone", fit);
 nameTwice();
 showLegend();
 showRoads(null);

@@ -33,7 +33,7 @@ from events.commands.shoe import (
     ReleaseShoe,
     ReplaceShoe,
 )
-from events.commands.staff import AcknowledgeAlarm, AssignDealer, CallSupervisor
+from events.commands.staff import AcknowledgeAlarm, AssignDealer, CallSupervisor, TakeTable
 from events.commands.wagers import PlaceWager, SetLimits, WagerRequest, WithdrawWager
 from events.errors import OurBug
 from events.types.corrections import HandsCorrected
@@ -107,6 +107,7 @@ COMMANDS: dict[str, Command] = {
     "acknowledge_alarm": AcknowledgeAlarm(transaction="x", alarm="no_such"),
     "clear_shoe_error": ClearShoeError(transaction="x", code="overdraw", reason="its lamp is out"),
     "assign_dealer": AssignDealer(transaction="x", dealer="d-17"),
+    "take_table": TakeTable(transaction="x"),
 }
 # Commission is collected, given up and recovered in every phase alike (`test_commission`); chips
 # are about the tray and not about the coup (`test_chips`).
@@ -143,6 +144,7 @@ call_supervisor      + + + + + + + + + +
 acknowledge_alarm    no_such_alarm no_such_alarm no_such_alarm no_such_alarm no_such_alarm no_such_alarm no_such_alarm no_such_alarm no_such_alarm no_such_alarm
 clear_shoe_error     no_such_error no_such_error no_such_error no_such_error no_such_error no_such_error no_such_error no_such_error no_such_error no_such_error
 assign_dealer        + + + + + + + + + +
+take_table           dealers_are_named dealers_are_named dealers_are_named dealers_are_named dealers_are_named dealers_are_named dealers_are_named dealers_are_named dealers_are_named dealers_are_named
 """  # noqa: E501 - a row a command
 
 

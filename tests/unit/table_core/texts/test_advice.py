@@ -13,6 +13,7 @@ from events.commands.commission import CollectCommission
 from events.commands.corrections import AcknowledgeCorrection
 from events.commands.coup import CloseBetting, ConfirmResult, FreeHand, OpenBetting, VoidCoup
 from events.commands.shoe import Burn, EndShoe, LoadShoe
+from events.commands.staff import TakeTable
 from events.commands.wagers import PlaceWager, WagerRequest
 from events.types.table import TableEvent
 from simulators.shoe.dealing import next_shoe_id
@@ -64,6 +65,7 @@ def whole(name: str, state: TableState, context: DecisionContext) -> Command:
         "collect_commission": CollectCommission(transaction=T),
         "confirm_result": ConfirmResult(transaction=T, reason="r"),
         "void_coup": VoidCoup(transaction=T, reason="r"),
+        "take_table": TakeTable(transaction=T),
         "realign": Realign(transaction=T, reason="r"),
         "resolve_irregularity": ResolveIrregularity(
             transaction=T, kind="excess_card", seen=True, reason="r"
@@ -117,6 +119,12 @@ def test_after_the_shoe_was_ended_nothing_is_to_be_paid_any_more() -> None:
     world.must(EndShoe(transaction="e", reason="worn"))
     advice = check(world.state, world.context)
     assert (advice.lines, advice.commands) == (("advice.load_shoe",), ("load_shoe",))
+
+
+def test_where_dealers_have_accounts_nobody_is_advised_to_begin_without_one() -> None:
+    context = replace(CONTEXT, dealers=frozenset({"dealer"}))
+    advice = check(world_in(Phase.NONE).state, context)
+    assert (advice.lines[0], advice.commands[0]) == ("advice.take_table", "take_table")
 
 
 def test_a_known_natural_asks_for_no_third_card() -> None:
