@@ -25,6 +25,7 @@ from baccarat.services.registry import (
     run_service,
     service_command,
 )
+from baccarat.site.credentials import link_credentials
 
 __all__ = ["run"]
 
@@ -38,6 +39,7 @@ _OPTIONAL: Final = ("cage", "displays", "metrics", "scoreboard")
 @click.option("--patient", is_flag=True, help="Wait for a shoe port that is not there yet.")
 def run(config: tuple[Path, ...], only: str | None, *, patient: bool) -> int:
     """Run the services of the tables that CONFIG... describe, until SIGTERM or Ctrl-C."""
+    link_credentials()
     # Only the table's service reads the rulebooks; a service that runs alone reads what it needs.
     loaded = {path: load_config(path, rules=only is None) for path in config}
     check_nothing_shared(loaded)

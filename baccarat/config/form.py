@@ -3,6 +3,7 @@
 `baccarat.config.table` reads a file into them and reports its faults.
 """
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Final, Literal, TypeAlias
 
@@ -26,7 +27,7 @@ from events.errors import ConfigError
 from events.mqtt.bus import BusSettings
 from events.mqtt.peer_keys import PeerKeys
 from events.mqtt.topics import Topics
-from events.proof.message_keys import load_message_keys
+from events.proof.message_keys import KeyFile
 from events.types.wagers import BetLimits, LimitsSet, Per
 from table_core.process.options import RotationPolicy
 
@@ -537,7 +538,7 @@ class TableConfig(PlacedConfig, frozen=True, kw_only=True, forbid_unknown_fields
             InputError: the file cannot be used.
         """
         path = self.beside(getattr(getattr(self, name), "message_key", None))
-        return PeerKeys(load_message_keys(path, self.origin) if path else ())
+        return PeerKeys(read=KeyFile(path, self.origin) if path else None)
 
     def password_files(self) -> dict[str, str]:
         """Return section to password file, for the sections that name one."""
@@ -554,6 +555,7 @@ class TableConfig(PlacedConfig, frozen=True, kw_only=True, forbid_unknown_fields
             client_id=f"bac-{self.site}-{self.table}-{service}",
             username=given.username,
             password=read_password(secret) if secret else None,
+            read_password=partial(read_password, secret) if secret else None,
             ca=self.beside(self.bus.ca),
             cert=self.beside(self.bus.cert),
             key=self.beside(self.bus.key),

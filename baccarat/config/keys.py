@@ -87,9 +87,10 @@ CaFile: TypeAlias = Annotated[
 
 
 class PlacedConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A configuration with the folder that its relative paths count from."""
+    """A configuration, its file, and the folder that its relative paths count from."""
 
     base: str = ""
+    file: str = ""
 
     @overload
     def beside(self, path: str) -> Path: ...
@@ -100,12 +101,13 @@ class PlacedConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
         `credential:NAME` is a file that the service manager provides to this service alone
         (systemd's `LoadCredential=NAME:...`), so the service's user need not be able to read the
-        secret.
+        secret. A service with a runtime folder reads it there, where a newer one may replace it.
         """
         if path is None:
             return None
         if path.startswith(CREDENTIAL):
-            folder = os.environ.get("CREDENTIALS_DIRECTORY", "/run/credentials/none")
+            given = os.environ.get("CREDENTIALS_DIRECTORY", "/run/credentials/none")
+            folder = os.environ.get("RUNTIME_DIRECTORY", given)
             return Path(folder) / path.removeprefix(CREDENTIAL)
         return Path(self.base) / path
 
@@ -190,13 +192,14 @@ class Form(Generic[_C]):
         """
         tree = read_toml(path, self._owner)
         faults: list[ConfigFault] = []
-        if tree.pop("base", None) is not None:
-            reason = "is set by the file's place and cannot be given"
-            faults.append(ConfigFault(key="base", reason=reason))
+        for own in ("base", "file"):
+            if tree.pop(own, None) is not None:
+                reason = "is set by the file's place and cannot be given"
+                faults.append(ConfigFault(key=own, reason=reason))
         read_table(self._kind, tree, "", lambda line: faults.append(self._fault_of(line)))
         # The keys that could be read are checked all the same, so that one run reports everything.
         config = msgspec.convert(self._mended(self._kind, tree, ""), self._kind)
-        config = replace(config, base=str(path.resolve().parent))
+        config = replace(config, base=str(path.resolve().parent), file=str(path.resolve()))
         told = [f"{fault.key.partition('.')[0] if self._whole else fault.key}." for fault in faults]
         faults += [
             fault
@@ -218,7 +221,7 @@ class Form(Generic[_C]):
             instead = self.example_of(f"{key.rpartition('.')[0] or 'bus'}.password_file")
             return ConfigFault(key=key, reason="a secret never stands here", example=instead)
         near = difflib.get_close_matches(key, self.keys, n=1, cutoff=0.5)
-        reason = reason.replace(" base,", "")  # the file's folder sets it
+        reason = reason.replace(" base, file,", "")  # the file's place sets them
         return ConfigFault(key=key, reason=reason, example=self.example_of(*near) if near else "")
 
     def _mended(self, kind: type[Struct], tree: dict[str, Any], where: str) -> dict[str, Any]:

@@ -1,13 +1,17 @@
 """Who may do what at a table, and which message keys it knows: read again when a file has changed.
 
-The table asks before each request. Looking at two files costs microseconds, and a person who was
+The table asks before each request. Looking at three files costs microseconds, and a person who was
 demoted, or a key that was taken out, counts for nothing from the next message on.
 """
 
+from pathlib import Path
 from typing import Final
 
+from msgspec.structs import replace
+
 from baccarat.config.form import TableConfig
-from events.errors import InputError
+from baccarat.config.table import load_config
+from events.errors import ConfigError, InputError
 from events.file_stamp import file_stamp
 from events.proof.message_keys import load_message_keys
 from events.proof.message_mac import MessageKey
@@ -22,6 +26,9 @@ _log: Final = structlog.get_logger()
 class SiteAccess:
     """The present access of one table.
 
+    It follows from the users file, the message keys, and two sections of the configuration:
+    `[users]`, and `[message_keys]` but for the place of the file.
+
     Args:
         config: the table's.
 
@@ -34,7 +41,8 @@ class SiteAccess:
         given = config.message_keys
         users = config.beside(config.displays.users) if config.displays else None
         self._keys_file = config.beside(given.file) if given else None
-        self._files = [path for path in (users, self._keys_file) if path is not None]
+        own = Path(config.file) if config.file else None
+        self._files = [path for path in (own, users, self._keys_file) if path is not None]
         self._seen = [file_stamp(path) for path in self._files]
         self._keys = self._read_keys()
         self._access = Access(roles=config.roles(), bus=self._policy(""))
@@ -49,6 +57,7 @@ class SiteAccess:
 
     def _read(self) -> Access:
         """Read the files; where one cannot be used, nobody gets anything by it."""
+        self._take_config()
         config, fault = self._config, ""
         roles = {user: frozenset(each) for user, each in config.users.items()}
         try:
@@ -62,6 +71,17 @@ class SiteAccess:
             _log.error("message_keys.unreadable", reason=str(error))
         _log.info("access.changed", users=len(roles), keys=len(self._keys))
         return Access(roles=roles, bus=self._policy(fault))
+
+    def _take_config(self) -> None:
+        if not self._config.file:
+            return
+        try:
+            new = load_config(Path(self._config.file), rules=False)
+        except ConfigError as error:
+            _log.error("configuration.unreadable", reason=str(error))
+            return
+        keys = new.message_keys if self._config.message_keys else None
+        self._config = replace(self._config, users=new.users, message_keys=keys)
 
     def _read_keys(self) -> tuple[MessageKey, ...]:
         return load_message_keys(self._keys_file, self._config.origin) if self._keys_file else ()

@@ -1,5 +1,6 @@
 """A broker by its URL and files, for programs on machines that have no table's configuration."""
 
+from functools import partial
 from pathlib import Path
 from typing import Final
 from urllib.parse import SplitResult, unquote, urlsplit
@@ -68,14 +69,17 @@ def broker_at(parts: SplitResult, client_id: str, files: LoginFiles) -> BusSetti
     if not secure and (files.ca or files.cert or files.key):
         raise InputError("--ca, --cert and --key are for TLS: write mqtts:// in --url")
     password = unquote(parts.password) if parts.password else None
+    again = None
     if files.password_file is not None:
-        password = read_password(files.password_file)
+        again = partial(read_password, files.password_file)
+        password = again()
     return BusSettings(
         host=str(parts.hostname),
         port=parts.port or _PORTS[parts.scheme],
         client_id=client_id,
         username=unquote(parts.username) if parts.username else None,
         password=password,
+        read_password=again,
         ca=files.ca,
         cert=files.cert,
         key=files.key,

@@ -24,7 +24,7 @@ from events.mqtt.bus import BusSettings
 from events.mqtt.peer_keys import PeerKeys
 from events.mqtt.process import no_probe
 from events.mqtt.topics import Topics
-from events.proof.message_keys import load_message_keys
+from events.proof.message_keys import KeyFile
 from events.structured_log import structlog
 
 __all__ = ["LedgerSettings", "ledger_settings", "ledger_settings_at", "make_cage", "serve"]
@@ -113,7 +113,7 @@ def ledger_settings_at(
         ledger=parse_ledger_url(ledger),
         # A site's login is named by table and user, as `config broker` writes it: b7-cage.
         user=(user or "cage").removeprefix(f"{table}-"),
-        keys=PeerKeys(load_message_keys(message_key, f"{site}/{table}") if message_key else ()),
+        keys=PeerKeys(read=KeyFile(message_key, f"{site}/{table}") if message_key else None),
     )
 
 

@@ -23,6 +23,7 @@ from baccarat.services.registry import Probe
 from baccarat.services.wire_reading import WireReading
 from events.clock import SystemClock
 from events.errors import ConfigError, InputError
+from events.file_stamp import file_stamp
 from events.log.store import EventLog
 from events.log.vouching import LogKeys, head_of
 from events.mqtt.process import no_probe
@@ -38,6 +39,9 @@ from table_core.service.table import Table
 from table_core.trust.access import SHOE
 
 __all__ = ["adopt_log", "check", "log_keys", "serve", "table_on"]
+
+# Seconds between two looks at the file of the key that signs.
+_KEY_LOOK_S: Final = 1.0
 
 _log: Final = structlog.get_logger()
 
@@ -63,6 +67,8 @@ async def serve(config: TableConfig, stop: asyncio.Event, probe: Probe = no_prob
             _log.warning("checkpoints.off", why="no checkpoints.key is configured")
         else:
             table.sign_checkpoints(keys)
+        watching = asyncio.ensure_future(_follow_key(config, table))
+        stack.callback(watching.cancel)
         service = TableService(
             table,
             config.bus_settings("table"),
@@ -72,6 +78,23 @@ async def serve(config: TableConfig, stop: asyncio.Event, probe: Probe = no_prob
             past=HistoryProcess([sys.executable, "-m", "baccarat.history.process", log.path]),
         )
         await service.run(stop)
+
+
+async def _follow_key(config: TableConfig, table: Table) -> None:
+    """Give the running table each new key that its file gets; the old one signs next to it."""
+    path = config.beside(config.checkpoints.key)
+    if path is None or table.checkpoints is None:
+        return
+    seen = file_stamp(path)
+    while True:
+        await asyncio.sleep(_KEY_LOOK_S)
+        if (now := file_stamp(path)) == seen:
+            continue
+        seen = now
+        try:
+            table.checkpoints.follow(load_signing_key(path))
+        except InputError as error:
+            _log.error("checkpoint.key_unreadable", reason=str(error))
 
 
 def table_on(

@@ -44,7 +44,7 @@ import aiomqtt
 from msgspec import Struct
 from paho.mqtt.client import topic_matches_sub
 
-from events.errors import BusError, ConfigError, OurBug
+from events.errors import BusError, ConfigError, InputError, OurBug
 from events.mqtt.backoff import Backoff
 from events.mqtt.connection import BusConnection
 from events.mqtt.messages import Message, Publication
@@ -90,6 +90,8 @@ class BusSettings(Struct, frozen=True):
             disconnects whoever has a client id for the next who comes with it.
         username: our login.
         password: its password.
+        read_password: returns the password as its file has it now, asked at each connection; while
+            it raises an InputError, the password before is used.
         ca: PEM file of the CA that the broker's certificate must come from; turns on TLS.
         cert: PEM file of our own certificate.
         key: PEM file of its key.
@@ -100,6 +102,7 @@ class BusSettings(Struct, frozen=True):
     client_id: str
     username: str | None = None
     password: str | None = None
+    read_password: Callable[[], str] | None = None
     ca: Path | None = None
     cert: Path | None = None
     key: Path | None = None
@@ -148,6 +151,7 @@ class Bus:
         self.dropped = 0
         self.trouble: str | None = None
         self._tls = ClientTls(settings.ca, settings.cert, settings.key)
+        self._password = settings.password
         self._proved = False
         self._troubles: set[str] = set()  # logged since the last good connection
 
@@ -212,7 +216,7 @@ class Bus:
             await connection.close()
 
     async def _new_connection(self, inbox: "_Inbox") -> BusConnection:
-        """Make the next connection, with the renewed certificate if there is one.
+        """Make the next connection, with renewed certificate and password if there are any.
 
         Raises:
             BusError: a file of the settings cannot be used, and never could.
@@ -221,6 +225,9 @@ class Bus:
             tls = await self._tls.settled()
         except ConfigError as error:
             raise BusError(f"TLS to the broker: {error}") from error
+        if self._settings.read_password is not None:
+            with suppress(InputError):
+                self._password = self._settings.read_password()
 
         def received(topic: str, payload: bytes, retain: bool) -> None:
             if not inbox.put(Message(topic, payload, retain)):
@@ -233,7 +240,7 @@ class Bus:
             self._settings.port,
             client_id=self._client_id,
             username=self._settings.username,
-            password=self._settings.password,
+            password=self._password,
             tls=tls,
             will=self._will,
             received=received,

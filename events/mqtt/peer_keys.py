@@ -4,7 +4,7 @@ The shoe driver, consoles, wager sources and consumers are peers. The table's ow
 `table_core.trust.bus_guard`. Pure.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from events.mqtt.process import Now, Steps
@@ -20,14 +20,23 @@ class PeerKeys:
 
     Args:
         keys: the newest first; without any, nothing is proved and nothing is checked.
+        read: returns them as they are now, if they may be replaced; called before each use.
 
     Attributes:
         refused: messages that the table did not write.
     """
 
-    def __init__(self, keys: Sequence[MessageKey] = ()) -> None:
+    def __init__(
+        self,
+        keys: Sequence[MessageKey] = (),
+        read: Callable[[], Sequence[MessageKey]] | None = None,
+    ) -> None:
         self.refused = 0
-        self._keys = tuple(keys)
+        self._given, self._read = tuple(keys), read
+
+    @property
+    def _keys(self) -> Sequence[MessageKey]:
+        return self._read() if self._read else self._given
 
     @property
     def enrolled(self) -> bool:
@@ -36,17 +45,18 @@ class PeerKeys:
 
     def authenticated(self, topic: str, body: bytes) -> Steps[bytes]:
         """Return a message as it is to be published."""
-        if not self._keys:
+        keys = self._keys
+        if not keys:
             return body
-        return add_mac(self._keys[0], topic, body, (yield from Now()).utc_ns)
+        return add_mac(keys[0], topic, body, (yield from Now()).utc_ns)
 
     def checked(self, topic: str, payload: bytes) -> Steps[bytes | None]:
         """Return a message as the table wrote it; None where nothing proves that it did."""
-        message = split_mac(payload)
-        if not self._keys:
+        message, keys = split_mac(payload), self._keys
+        if not keys:
             return message.body
         now_ms = (yield from Now()).utc_ns // _NS_IN_MS
-        if message.key_among(topic, self._keys, now_ms) is None:
+        if message.key_among(topic, keys, now_ms) is None:
             self.refused += 1
             return None
         return message.body

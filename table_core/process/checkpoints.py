@@ -91,6 +91,7 @@ class Checkpoints:
         self._published: bytes | None = None
         self._made_us = 0
         self._refused = False
+        self._next: SigningKey | None = None
 
     def start(self) -> Steps[None]:
         """Announce the key, if it is a new one, and sign by it.
@@ -109,13 +110,14 @@ class Checkpoints:
             yield from self._writer.adopt_log()
             yield from LogLine("warning", "log.adopted", {"events": self._writer.state.position})
         if self._writer.fault is None and not self._in_force(signing):
-            key = str(signing.verifier)
-            yield from self._writer.announce_key(key)
-            handed_over = {"key": key, "handed_over": retiring is not None}
-            yield from LogLine("info", "checkpoint.key", handed_over)
-            yield from self._make((signing, retiring) if retiring else (signing,))
+            yield from self._announce(signing, retiring)
         elif adopts:
             yield from self._make((signing,))
+
+    def follow(self, key: SigningKey) -> None:
+        """Sign by another key from the next look on; the key until now signs once next to it."""
+        self._next = key
+        self._kick.set()
 
     def kick(self, *, again: bool = False) -> None:
         """Look soon: events came; or, `again`, the broker may have lost the newest checkpoint."""
@@ -124,11 +126,15 @@ class Checkpoints:
         self._kick.set()
 
     def look(self) -> Steps[None]:
-        """Make a checkpoint if one is due.
+        """Make a checkpoint if one is due, or another key follows.
 
         Raises:
             LogUnwritable: the checkpoint could not be stored; it stays due.
         """
+        if self._next is not None and self._writer.fault is None:
+            if not self._in_force(self._next):
+                yield from self._announce(self._next, self._keys.signing)
+            self._keys, self._next = self._keys._replace(signing=self._next), None
         if (yield from self._due()):
             yield from self._make((self._keys.signing,))
 
@@ -179,6 +185,13 @@ class Checkpoints:
             return True
         self._looked = position
         return False
+
+    def _announce(self, key: SigningKey, before: SigningKey | None) -> Steps[None]:
+        text = str(key.verifier)
+        yield from self._writer.announce_key(text)
+        handed_over = {"key": text, "handed_over": before is not None}
+        yield from LogLine("info", "checkpoint.key", handed_over)
+        yield from self._make((key, before) if before else (key,))
 
     def _make(self, signers: tuple[SigningKey, ...]) -> Steps[None]:
         tail = yield from DescribeLog()

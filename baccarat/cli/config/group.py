@@ -94,7 +94,8 @@ def check(file: Path, *, as_json: bool) -> int:
 def show(file: Path, *, as_json: bool) -> None:
     """Print what holds, defaults included. Secrets stand in files, and are not read."""
     found = msgspec.to_builtins(load_config(file))
-    found.pop("base")
+    for own in ("base", "file"):
+        found.pop(own)
     if as_json:
         click.echo(msgspec.json.encode(found))
         return

@@ -117,19 +117,15 @@ def clean_root(folder: Path, network: str) -> Iterator[CleanRoot]:
 
 
 def _wheels(folder: Path) -> None:
-    """What the lock names, fetched here: the machine's network leads nowhere."""
-    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--dest", folder]
-    wheels = ["--only-binary", ":all:", "--python-version", "3.11"]  # bookworm's
-    for each in ("manylinux2014", "manylinux_2_17", "manylinux_2_28", "manylinux_2_34"):
-        wheels += ["--platform", f"{each}_{_machine()}"]
+    """What the lock names, fetched here: the machine's network leads nowhere.
+
+    What has no wheel is built there, by setuptools.
+    """
+    assert sys.version_info[:2] == (3, 11), "run this by a Python 3.11, as bookworm's is"
+    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--dest", folder, "--no-deps"]
     for lock in ("runtime", "build"):
-        _must([*pip, *wheels, "--no-deps", "-r", f"requirements/{lock}.txt"], f"{lock}.txt's")
-
-
-def _machine() -> str:
-    import platform  # noqa: PLC0415 - beside its only use
-
-    return platform.machine()
+        _must([*pip, "-r", f"requirements/{lock}.txt"], f"{lock}.txt's")
+    _must([*pip, "setuptools"], "what builds")
 
 
 def _must(command: list[Any], what: str) -> None:

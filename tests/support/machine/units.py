@@ -1,7 +1,7 @@
 """Runs a systemd unit's own command in an installed root, where systemd itself cannot run.
 
-What it honours: ExecStart, User, Group, SupplementaryGroups, LoadCredential, StateDirectory, and
-Type=notify with its socket. The sandbox is judged by `systemd-analyze` instead.
+What it honours: ExecStart, User, Group, SupplementaryGroups, LoadCredential, StateDirectory,
+RuntimeDirectory, and Type=notify with its socket. `systemd-analyze` judges the sandbox instead.
 """
 
 import os
@@ -110,7 +110,7 @@ class Unit:
             line.setblocking(False)
             env = {"NOTIFY_SOCKET": f"/{place}", "WATCHDOG_USEC": "2000000"}
             self._state()
-            env |= self._credentials()
+            env |= self._credentials() | self._runtime()
             user = f"{self.user}:{self.one('Group')}"
             start = self.one("ExecStart").split()
             command = in_root(self._root, user, groups, start, self._within)
@@ -126,6 +126,14 @@ class Unit:
             folder = self._root / "var/lib" / name
             folder.mkdir(parents=True, exist_ok=True)
             self._give(folder)
+
+    def _runtime(self) -> dict[str, str]:
+        name = self.one("RuntimeDirectory")
+        folder = self._root / "run" / name
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(mode=0o700, parents=True)
+        self._give(folder)
+        return {"RUNTIME_DIRECTORY": f"/run/{name}"}
 
     def _credentials(self) -> dict[str, str]:
         folder = self._root / "run/credentials" / self.name

@@ -80,7 +80,7 @@ def keys_of(kind: type[msgspec.Struct], before: str = "") -> set[str]:
 def test_every_key_is_explained_and_has_an_example(
     form: Form[Any], kind: type[msgspec.Struct]
 ) -> None:
-    assert keys_of(kind) - {"base"} == set(form.keys)
+    assert keys_of(kind) - {"base", "file"} == set(form.keys)
     assert all(key.example for key in form.keys.values())
     assert {name for name, key in form.keys.items() if not key.says} <= {"users"}
     assert {key.rpartition(".")[0] for key in form.keys if "." in key} == set(form.sections)
@@ -176,4 +176,4 @@ def test_show_prints_what_holds_as_toml_that_loads(
     assert again == load_config(written(tmp_path, text))
     assert main(["config", "show", "--json", str(path)]) == 0
     found = msgspec.convert(json.loads(capsys.readouterr().out), TableConfig)
-    assert msgspec.structs.replace(found, base=again.base) == again
+    assert msgspec.structs.replace(found, base=again.base, file=again.file) == again

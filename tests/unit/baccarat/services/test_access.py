@@ -8,7 +8,7 @@ from baccarat.cli.main import main
 from baccarat.config.table import load_config
 from baccarat.services.access import SiteAccess
 from displays.auth.accounts import UserAccount, save_accounts
-from events.proof.message_keys import load_message_keys
+from events.proof.message_keys import KeyFile, load_message_keys
 
 CONFIG = """\
 site = "harbour"
@@ -57,6 +57,31 @@ def test_a_demotion_counts_at_once_and_a_file_that_cannot_be_read_gives_nothing(
     (config.parent / "people.toml").write_text("nonsense")
     assert "mary" not in access().roles
     assert access().roles["dealer"] == {"dealer"}
+
+
+def test_a_user_of_the_configuration_counts_at_once(config: Path) -> None:
+    access, text = SiteAccess(load_config(config)), config.read_text()
+    assert "bank" not in access().roles
+    config.write_text(f'{text}[users]\nbank = ["cage"]\n'.replace('["wagers"]', '["bank"]'))
+    assert access().roles["bank"] == {"cage"}
+    assert access().bus.without == {"bank"}
+    config.write_text("nonsense")
+    assert access().roles["bank"] == {"cage"}
+    config.write_text(text)
+    assert "bank" not in access().roles
+
+
+def test_a_peer_takes_its_newest_key_and_keeps_the_one_before_while_it_is_damaged(
+    config: Path,
+) -> None:
+    own = config.parent / "secrets/b7-shoe.messagekey"
+    read = KeyFile(own, "harbour/b7")
+    (old,) = read()
+    assert main(["keys", "messages", str(config), "shoe"]) == 0
+    newest, before = read()
+    assert (before.secret, newest.secret != old.secret) == (old.secret, True)
+    own.write_text("nonsense")
+    assert read() == (newest, before)
 
 
 def test_a_new_key_counts_at_once_and_the_old_one_until_its_end(config: Path) -> None:

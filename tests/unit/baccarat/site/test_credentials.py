@@ -2,8 +2,11 @@
 
 from pathlib import Path
 
+import pytest
+
+from baccarat.config.keys import PlacedConfig
 from baccarat.config.table import load_config
-from baccarat.site.credentials import outdated, with_sources
+from baccarat.site.credentials import hand_over, link_credentials, outdated, with_sources
 from baccarat.site.doctor import examine
 from tests.support.brokers.certificates import pki_with
 from tests.unit.baccarat.config.test_table import written
@@ -93,3 +96,28 @@ def test_a_service_that_runs_by_what_was_replaced_since_is_named(tmp_path: Path)
         ("baccarat-table@b7.service", "bus-key"),
     ]
     assert list(outdated("b8", UNITS, store, laid_out)) == []
+
+
+def test_a_running_service_reads_the_secret_that_is_handed_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, given, live = (tmp_path / name for name in ("store", "given", "live"))
+    own = live / "b7" / "shoe"
+    for folder in (store, given, own):
+        folder.mkdir(parents=True)
+    for folder, name in ((store, "baccarat-b7-shoe"), (given, "broker")):
+        (folder / name).write_text("first")
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(given))
+    monkeypatch.setenv("RUNTIME_DIRECTORY", str(own))
+    secret = PlacedConfig().beside("credential:broker")
+    link_credentials()
+    assert secret.read_text() == "first"
+    assert list(hand_over("b7", UNITS, store, live)) == []
+    (store / "baccarat-b7-shoe").write_text("second")
+    changed = [("baccarat-shoe@b7.service", "broker")]
+    assert list(outdated("b7", UNITS, store, given, live)) == changed
+    assert list(hand_over("b7", UNITS, store, live)) == changed
+    assert (secret.read_text(), secret.stat().st_mode & 0o777) == ("second", 0o600)
+    assert list(outdated("b7", UNITS, store, given, live)) == []
+    link_credentials()  # started again, from what the service manager hands over
+    assert secret.read_text() == "first"
