@@ -1,37 +1,58 @@
 """`baccarat cage reconcile LOG`: compare the ledger with the log, to the unit."""
 
+import re
 import sys
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 import click
 import msgspec
+from msgspec import Struct
 
 from baccarat.cli.cage.options import ledger_option
-from baccarat.cli.main import EXIT_DONE, EXIT_NO, print_error
+from baccarat.cli.main import EXIT_BAD_INPUT, EXIT_DONE, EXIT_NO, print_error
 from baccarat.cli.shown import say
 from baccarat.history.log_facts import state_at
 from cage.ledger.database import parse_ledger_url
 from cage.ledger.reading import open_ledger
+from cage.ledger.received_event import decode_stored_event
 from cage.reports.commission_debts import DebtFigures
+from cage.reports.outside_book import book_difference, read_rows
 from cage.reports.reconcile import Reconciliation, TableFigures, reconcile
-from events.errors import LogError, OurBug
+from events.errors import InputError, LogError, OurBug
 from events.log.reader import LogReader
 from events.log.reader import reading as reading_log
+from events.types.table import CoupSettled, Settlement
 
-__all__ = ["reconcile_command", "table_figures"]
+__all__ = ["BookComparison", "reconcile_command", "table_figures"]
+
+_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 @click.command("reconcile")
 @click.argument("log", type=click.Path(path_type=Path))
 @ledger_option
+@click.option(
+    "--book",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Instead of the ledger: another system's book, as CSV or JSON Lines.",
+)
+@click.option("--day", metavar="YYYY-MM-DD", help="With --book: this business day only.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
-def reconcile_command(log: Path, ledger: str, as_json: bool) -> int:
+def reconcile_command(
+    log: Path, ledger: str, *, book: Path | None, day: str | None, as_json: bool
+) -> int:
     """Hold the ledger against LOG (table.sqlite), coup by coup; both may be in use.
 
     Exit code 0: they agree to the unit; 1: they do not, or the ledger has not booked everything:
     the first difference is named; 2: one of them cannot be read at all.
     """
+    if book is not None:
+        return _reconcile_book(log, book, day, as_json)
+    if day is not None:
+        raise click.UsageError("--day goes with --book")
     # Open the ledger first: it only follows the log, so the log has everything that it has booked.
     with open_ledger(parse_ledger_url(ledger)) as opened:
         opened.tables()  # the snapshot begins with this read
@@ -46,6 +67,81 @@ def reconcile_command(log: Path, ledger: str, as_json: bool) -> int:
     else:
         say(_as_text(found))
     return EXIT_DONE if found.agrees else EXIT_NO
+
+
+def _reconcile_book(log: Path, path: Path, day: str | None, as_json: bool) -> int:
+    """Compare another system's book with the settlements of the log."""
+    try:
+        rows = read_rows(path.read_bytes(), path.name)
+    except InputError as error:
+        print_error(*str(error).splitlines())
+        return EXIT_BAD_INPUT
+    prefix = "" if day is None else day.replace("-", "") + "-"
+    if day is not None and not _DAY.fullmatch(day):
+        raise InputError(f"--day {day!r}: write a business day, such as 2026-11-27")
+    settlements: list[Settlement] = []
+    try:
+        with reading_log(log) as reader:
+            origin = reader.origin
+            for stored in reader.read():
+                if stored.type == CoupSettled.TYPE:
+                    event = decode_stored_event(stored.stored, stored.hash).data
+                    if isinstance(event, CoupSettled) and event.coup.startswith(prefix):
+                        settlements.append(event.settlement)
+    except LogError as error:
+        print_error(str(error))
+        return EXIT_NO
+    table = origin.partition("/")[2]
+    ours = [row for row in rows if row.settlement_id.startswith(f"{table}/{prefix}")]
+    text, unbooked = book_difference(ours, settlements)
+    found = BookComparison(
+        agrees=text is None and not unbooked,
+        table=origin,
+        rows=len(ours),
+        left_out=len(rows) - len(ours),
+        settlements=len(settlements),
+        unbooked=unbooked,
+        difference=text,
+    )
+    if as_json:
+        sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
+    else:
+        say(found.text)
+    return EXIT_DONE if found.agrees else EXIT_NO
+
+
+class BookComparison(Struct, frozen=True, kw_only=True):
+    """The result of a comparison with another system's book.
+
+    Args:
+        agrees: whether the book has every settlement, to the unit.
+        table: `<site>/<table>`.
+        rows: the book's rows of this table and day.
+        left_out: its other rows.
+        settlements: in the log, revisions included.
+        unbooked: phases of coups in the log after the book's newest row.
+        difference: the first one, or None.
+    """
+
+    agrees: bool
+    table: str
+    rows: int
+    left_out: int
+    settlements: int
+    unbooked: int
+    difference: str | None
+
+    @property
+    def text(self) -> str:
+        """The result in a line."""
+        if self.difference is not None:
+            return f"{self.table}: they differ first at {self.difference}"
+        compared = f"{self.rows:,} rows, {self.settlements:,} settlements"
+        if self.left_out:
+            compared += f"; {self.left_out:,} rows of other tables or days were left out"
+        if self.unbooked:
+            return f"{self.table}: {self.unbooked:,} phases of coups are not booked yet; {compared}"
+        return f"{self.table}: the book agrees with the log to the unit: {compared}"
 
 
 def table_figures(log: LogReader, position: int) -> TableFigures | None:
