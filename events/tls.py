@@ -148,6 +148,17 @@ class ClientTls:
         self._pair: CertificatePair | None = None
         self._trouble = ""
 
+    @property
+    def ends_s(self) -> int:
+        """When the certificate in use ends, seconds since 1970; 0 where there is none."""
+        # Most services need no more of it than OpenSSL does, and start sooner without it.
+        from cryptography import x509  # noqa: PLC0415 - as explained above
+
+        if self._pair is None:
+            return 0
+        ends = x509.load_pem_x509_certificate(self._pair.cert).not_valid_after_utc
+        return int(ends.timestamp())
+
     def context(self) -> ssl.SSLContext | None:
         """Return the context for the next connection, from the files now or when they last fitted.
 

@@ -87,8 +87,8 @@ def _of_parts(readings: Sequence[Reading]) -> Iterator[Metric]:
         "baccarat_property_free_ratio", "The share of a disk or stream that is free.", labels=labels
     )
     for each in readings:
-        if each.kind in {"certificate", "node"} and each.at_s is not None:
-            ends.add_metric([each.kind, each.name], each.at_s)
+        if each.certificate_ends_s is not None and each.state != "ended":
+            ends.add_metric([each.kind, each.name], each.certificate_ends_s)
         if each.free is not None:
             free.add_metric([each.kind, each.name], each.free)
     yield ends

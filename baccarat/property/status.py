@@ -13,12 +13,12 @@ from nats.js.api import RawStreamMsg
 from baccarat.config.property_form import PropertyConfig
 from baccarat.property.pay_scales import archived_pay_scales, contradicting_scales
 from events.clock import Clock
-from events.errors import ArchiveError, BusError, InputError, LogRefused
+from events.errors import ArchiveError, BusError, ConfigError, InputError, LogRefused
 from property.archive.client import ArchiveClient
 from property.archive.database import require_current, shown
 from property.archive.questions import ARCHIVE_QUERIES, parse_parameters
 from property.archive.readings import read_readings
-from property.archive.rounds import hub_readings
+from property.archive.rounds import hub_doors, hub_readings, stream_state
 from property.archive.stream_reader import reader_jetstream
 from property.health.readings import ArchivedUpTo, Reading
 from property.health.verdict import LATE_S, PropertyHealth, TablePulse, judge_property
@@ -224,24 +224,24 @@ async def _ask_hub(config: PropertyConfig, now_ns: int) -> tuple[_Tables, str, l
         return {}, _NOT_ASKED, []
     try:
         settings = config.hub_settings("archive", config.archive.password_file)
-    except OSError as error:
+        tls = settings.tls()
+        doors = await hub_doors(settings, tls)
+    except (ConfigError, OSError) as error:
         return {}, str(error), []
-    client, trouble = None, ""
     # Nodes that hang take connections: to try each would last longer than a person waits.
-    doors = await hub_readings(None, settings, settings.tls())
-    if all(each.error for each in doors):
-        return {}, "; ".join(dict.fromkeys(each.error for each in doors)), doors
+    answering = [number for number, door in enumerate(doors) if not door.error]
     try:
-        client = await _connected(settings.servers, lambda n: connect(settings, n))
+        client = await _connected(answering, lambda number: connect(settings, number, tls))
     except BusError as error:
-        trouble = " ".join(str(error).split())
+        trouble = str(error) if answering else "; ".join(dict.fromkeys(d.error for d in doors))
+        return {}, " ".join(trouble.split()), hub_readings(doors, await stream_state(None))
     try:
-        asked = asyncio.create_task(hub_readings(client, settings, settings.tls()))
-        tables, said = await _held(client, now_ns) if client else ({}, trouble)
-        return tables, said, await asked
+        (tables, trouble), stream = await asyncio.gather(
+            _held(client, now_ns), stream_state(client)
+        )
+        return tables, trouble, hub_readings(doors, stream)
     finally:
-        if client is not None:
-            await client.close()
+        await client.close()
 
 
 async def _held(client: Client, now_ns: int) -> tuple[_Tables, str]:
@@ -270,10 +270,10 @@ def _with_uplink(table: TableStatus, word: UplinkStatus | None) -> TableStatus:
     return replace(table, uplink=word.state, uplink_reason=reason)
 
 
-async def _connected(servers: Iterable[str], attempt: Any) -> Client:
-    """Return a client of the first server that accepts the connection."""
-    error = BusError("no server is named")
-    for number, _ in enumerate(servers):
+async def _connected(numbers: Iterable[int], attempt: Any) -> Client:
+    """Return a client of the first of these servers that accepts the connection."""
+    error = BusError("no node answers")
+    for number in numbers:
         try:
             client: Client = await attempt(number)
         except BusError as failed:

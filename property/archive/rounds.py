@@ -29,9 +29,11 @@ __all__ = [
     "DoorAnswer",
     "LocalReadings",
     "go_rounds",
+    "hub_doors",
     "hub_readings",
     "knock",
     "node_readings",
+    "stream_state",
 ]
 
 LocalReadings = Callable[[], Sequence[Reading]]
@@ -125,22 +127,28 @@ def node_readings(doors: Iterable[DoorAnswer], cluster: Mapping[str, Any] | None
     return found
 
 
-async def hub_readings(client: Client | None, hub: HubSettings, tls: ClientTls) -> list[Reading]:
+async def hub_doors(hub: HubSettings, tls: ClientTls) -> list[DoorAnswer]:
+    """Knock at every node at once; return the answers in the order of the servers.
+
+    Args:
+        hub: the servers and the login.
+        tls: the result of `hub.tls()`.
+
+    Raises:
+        ConfigError: a file of the settings is unusable.
+    """
+    context = tls.context()
+    return await asyncio.gather(*(knock(server, hub, context) for server in hub.servers))
+
+
+def hub_readings(doors: Sequence[DoorAnswer], stream: Mapping[str, Any]) -> list[Reading]:
     """Return how each node and the events' stream stand.
 
     Args:
-        client: logged in with the role `archive`; None where no node lets it in.
-        hub: the servers and the login.
-        tls: the result of `hub.tls()`.
+        doors: each node's own answer.
+        stream: as `stream_state` returns it.
     """
-    try:
-        context = tls.context()
-    except ConfigError as error:
-        return [Reading(kind="certificate", name="hub", error=str(error))]
-    doors, info = await asyncio.gather(
-        asyncio.gather(*(knock(server, hub, context) for server in hub.servers)), _stream(client)
-    )
-    return [*node_readings(doors, info.get("cluster")), _stream_reading(info)]
+    return [*node_readings(doors, stream.get("cluster")), _stream_reading(stream)]
 
 
 async def go_rounds(
@@ -166,7 +174,7 @@ async def go_rounds(
     """
     tls = hub.tls()
     while True:
-        found = await hub_readings(client, hub, tls)
+        found = await _look(client, hub, tls)
         found += [Reading(kind="worker", name=name), *await asyncio.to_thread(local)]
         async with turn:
             await store.keep([SaidReading.now(each) for each in found])
@@ -174,8 +182,20 @@ async def go_rounds(
         await asyncio.sleep(_EVERY_S)
 
 
-async def _stream(client: Client | None) -> dict[str, Any]:
-    """Return what the leader of the events' stream tells; `error` where nobody does."""
+async def _look(client: Client, hub: HubSettings, tls: ClientTls) -> list[Reading]:
+    try:
+        doors, stream = await asyncio.gather(hub_doors(hub, tls), stream_state(client))
+    except ConfigError as error:
+        return [Reading(kind="certificate", name="hub", error=str(error))]
+    return hub_readings(doors, stream)
+
+
+async def stream_state(client: Client | None) -> dict[str, Any]:
+    """Return what the leader of the events' stream tells; `error` where nobody does.
+
+    Args:
+        client: logged in with the role `archive`; None where no node lets it in.
+    """
     if client is None:
         return {"error": "no node lets us in"}
     try:

@@ -131,6 +131,7 @@ def _pulse(origin: str, word: UplinkStatus) -> Reading:
         error=f"{word.code}: {word.reason}" if word.state == "stopped" else "",
         position=max(word.head, word.position) if word.state == "running" else 0,
         at_s=at_s,
+        ends_s=word.certificate_ends_s or None,
     )
 
 

@@ -32,6 +32,8 @@ class Reading(Struct, frozen=True, kw_only=True, omit_defaults=True):
         due: the position that its word before named: the archive has had the time to store it.
         at_s: seconds since 1970: of the log's newest event, of the end of a certificate or of the
             one that a node shows, of the newest backup.
+        ends_s: when the certificate ends that a table's uplink or the witness shows to the hub,
+            seconds since 1970; None where it did not say.
         free: the share of a disk or stream that is free, 0 to 1.
     """
 
@@ -43,7 +45,13 @@ class Reading(Struct, frozen=True, kw_only=True, omit_defaults=True):
     position: int = 0
     due: int = 0
     at_s: float | None = None
+    ends_s: float | None = None
     free: float | None = None
+
+    @property
+    def certificate_ends_s(self) -> float | None:
+        """When the certificate ends that this part is or shows, seconds since 1970."""
+        return self.at_s if self.kind in {"certificate", "node"} else self.ends_s
 
 
 class ArchivedUpTo(Struct, frozen=True, kw_only=True):

@@ -124,6 +124,8 @@ def judge_property(
     for each in readings:
         if each.kind == "table":
             words[each.name] = each
+            if each.state != "ended":
+                found += filter(None, [_certificate(each, now_s)])
         else:
             found += filter(None, [_judge_part(each, now_s)])
     if not any(each.kind == "worker" and each.age_s <= LATE_S for each in readings):
@@ -217,13 +219,10 @@ def _room(read: Reading, _: float) -> PartFinding | None:
 
 
 def _certificate(read: Reading, now_s: float) -> PartFinding | None:
-    if (
-        read.kind not in {"certificate", "node"}
-        or read.at_s is None
-        or read.at_s - now_s >= _SOON_S
-    ):
+    ends_s = read.certificate_ends_s
+    if ends_s is None or ends_s - now_s >= _SOON_S:
         return None
-    left = read.at_s - now_s
+    left = ends_s - now_s
     text = f"ends in {left / _DAY_S:.0f} days" if left > 0 else "has ended"
     step = "renew it by `baccarat pki renew`, and carry it to its machine"
     return PartFinding("certificate", read.name, "ends", text, step, grave=left <= 0)

@@ -47,6 +47,8 @@ class UplinkStatus(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         by: the person who retired the table; empty if the uplink itself reports its end.
         head: the newest position in the log; 0 where an older build speaks.
         event_at: the time of the event there, RFC 3339.
+        certificate_ends_s: when the certificate ends that it shows to the hub, seconds since 1970;
+            0 where it shows none, or an older build speaks.
     """
 
     state: Literal["running", "stopped", "ended"]
@@ -56,6 +58,7 @@ class UplinkStatus(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     by: str = ""
     head: int = 0
     event_at: str = ""
+    certificate_ends_s: int = 0
 
 
 class UplinkStatusFilter:
@@ -109,6 +112,6 @@ def parse_uplink_status(data: bytes) -> UplinkStatus:
     texts = (word.code, word.reason, word.by, word.event_at)
     if max(map(len, texts)) > _MOST or not all(map(str.isprintable, texts)):
         raise InputError("an uplink's word cannot be read: too long, or not one line of text")
-    if not (0 <= word.position < 2**63 and 0 <= word.head < 2**63):
-        raise InputError("an uplink's word cannot be read: its position is none")
+    if not all(0 <= each < 2**63 for each in (word.position, word.head, word.certificate_ends_s)):
+        raise InputError("an uplink's word cannot be read: its position or time is none")
     return word

@@ -126,7 +126,8 @@ class UplinkFeed:
         self._status_refusal = self._unpublished = ""
         self._editions = EditionQueue(table.path)
         self._fed_at = _NEVER
-        self._end, self._event_at = 0, ""
+        self._end, self._event_at, self._ends_s = 0, "", 0
+        self._held = 0
         self._log = _log.bind(table=self._origin)
         self.state = FeedState(origin=self._origin)
 
@@ -136,6 +137,7 @@ class UplinkFeed:
         while True:
             try:
                 connection = await connect(self._hub, attempt, self._tls)
+                self._ends_s = self._tls.ends_s
                 try:
                     await self._serve(HubClient(connection, self._origin))
                 finally:
@@ -226,6 +228,7 @@ class UplinkFeed:
             position=self.state.position,
             head=max(self._end, self.state.position),
             event_at=self._event_at,
+            certificate_ends_s=self._ends_s,
         )
 
     async def _feed(self, hub: HubClient) -> None:
@@ -273,10 +276,7 @@ class UplinkFeed:
             place = verdict
         if place == known:
             return known
-        if place.head.position < self.state.position:
-            self.state.refilled += 1
-            self._editions.begin_again()
-            self._log.warning("hub_refilled", had=self.state.position, has=place.head.position)
+        self._held = max(self._held, place.head.position)
         self._note = await hub.note()
         self._source.forget()
         return place
@@ -294,12 +294,25 @@ class UplinkFeed:
                 return await self._refused(hub, answer)
             place, self._refusals = HubPosition(found.events[-1].head, answer.sequence), 0
             self._pause.reset()
+            self._accepted(found.events[0].position, place.head.position)
         if found.note is not None and found.size <= place.head.position:
             answer = await hub.publish_checkpoint(found.note, self._note.sequence)
             if isinstance(answer, PublishRefused):
                 return await self._refused(hub, answer)
             self._note = HeldCheckpoint(answer.sequence, found.size)
         return place
+
+    def _accepted(self, first: int, last: int) -> None:
+        """Note what the hub has; report events that it had before and has lost.
+
+        A replica that lags, such as a node that hung, tells of fewer events than the hub has. The
+        leader does not accept those again, so only its acceptance shows a loss.
+        """
+        if first <= self._held:
+            self.state.refilled += 1
+            self._editions.begin_again()
+            self._log.warning("hub_refilled", had=self._held, has=first - 1)
+        self._held = last
 
     async def _refused(self, hub: HubClient, answer: PublishRefused) -> HubPosition:
         self._refusals += 1

@@ -273,7 +273,7 @@ async def _serve(
             others = [
                 group.create_task(_checkpoints(witness, client, kick)),
                 group.create_task(_publish_cosigned(witness, client.jetstream(), kick)),
-                group.create_task(_tell(book, client.jetstream())),
+                group.create_task(_tell(book, client.jetstream(), tls.ends_s)),
             ]
             await reading
             for task in others:
@@ -318,11 +318,11 @@ async def _checkpoints(witness: Witness, client: Client, kick: asyncio.Event) ->
             kick.set()
 
 
-async def _tell(book: WitnessBook, js: JetStreamContext) -> None:
+async def _tell(book: WitnessBook, js: JetStreamContext, ends_s: int) -> None:
     """Say again and again that the witness runs, and how far it has read."""
     subject, said = feed_subject(*split_origin(WITNESS)), ""
     while True:
-        word = UplinkStatus(state="running", position=book.cursor()[1])
+        word = UplinkStatus(state="running", position=book.cursor()[1], certificate_ends_s=ends_s)
         try:
             await js.publish(subject, msgspec.json.encode(word), stream=FEEDS)
         except (nats.js.errors.Error, nats.errors.Error) as error:

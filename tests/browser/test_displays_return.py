@@ -8,11 +8,9 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from anyio.from_thread import start_blocking_portal
 from playwright.sync_api import Browser, Page, expect
 
 from displays.auth.accounts import UserAccount, save_accounts
@@ -20,7 +18,7 @@ from displays.auth.passwords import hash_password
 from displays.live import LiveState
 from events.clock import rfc3339
 from events.mqtt.presence import Status, encode_status
-from tests.support.brokers.relay import Relay, relayed
+from tests.support.brokers.relay import relay_to
 from tests.support.clock import FakeClock
 from tests.support.machine.ports import free_port
 from tests.support.service.screen_server import Served, served, shown
@@ -143,16 +141,6 @@ def test_a_page_that_slept_is_right_at_once_and_shows_nothing_old(
     is_right(page, table)
     live = [position for live, position in page.evaluate("window.noted") if live == "true"]
     assert set(live) <= {table.position - 1, table.position}, "what is old was shown as live"
-
-
-@contextmanager
-def relay_to(port: int) -> Iterator[Relay]:
-    """A relay to a server, in a thread of its own."""
-    with (
-        start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(relayed(Relay(port))) as road,
-    ):
-        yield road
 
 
 def test_a_dead_switch_for_an_hour(page: Page, port: int, table: Table) -> None:

@@ -1,13 +1,15 @@
 """A relay to a server on this machine, whose connections can be cut, or go silent for ever."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Final, TypeVar
+
+from anyio.from_thread import start_blocking_portal
 
 from tests.support.brokers.listeners import stop_listening
 
-__all__ = ["Relay", "relayed"]
+__all__ = ["Relay", "relay_to", "relayed"]
 
 _LOOPBACK: Final = "127.0.0.1"
 
@@ -104,3 +106,13 @@ async def relayed(relay: _R) -> AsyncIterator[_R]:
         with suppress(TimeoutError):
             async with asyncio.timeout(1):
                 await server.wait_closed()
+
+
+@contextmanager
+def relay_to(port: int) -> Iterator[Relay]:
+    """A relay to a server, in a thread of its own."""
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(relayed(Relay(port))) as road,
+    ):
+        yield road

@@ -82,9 +82,9 @@ class PropertySite:
         path.chmod(0o600)
 
     @contextmanager
-    def running(self, *only: str) -> Iterator[Child]:
+    def running(self, *only: str, config: Path | None = None) -> Iterator[Child]:
         """`property run`, of everything or of one service, while the block runs."""
-        command: list[str | Path] = [*_COMMAND, "run", self.config]
+        command: list[str | Path] = [*_COMMAND, "run", config or self.config]
         command += ["--only", *only] if only else []
         name = "-".join(("property", *only))
         log = self.folder / f"{name}.log"

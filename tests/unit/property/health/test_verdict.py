@@ -42,6 +42,8 @@ PARTS: list[tuple[Reading, str]] = [
     (read("witness", state="running", age_s=LATE_S), ""),
     (read("witness", state="running", age_s=LATE_S + 0.1), "silent!"),
     (read("witness", state="ended", age_s=1e6), ""),
+    (read("witness", state="running", ends_s=NOW_S), "ends!"),
+    (read("witness", state="ended", ends_s=NOW_S), ""),
     (read("backup", at_s=NOW_S - 25 * 3600), ""),
     (read("backup", at_s=NOW_S - 27 * 3600), "old!"),
     (read("backup"), "old!"),
@@ -76,6 +78,11 @@ TABLES: dict[str, tuple[Reading | None, ArchivedUpTo, tuple[bool, str, int | Non
         WORD,
         ArchivedUpTo(position=47, at_s=NOW_S - 30),
         (False, "running", 3, ["behind"]),
+    ),
+    "its uplink's certificate has ended": (
+        read("table", B7, state="running", position=50, ends_s=NOW_S - 1),
+        ArchivedUpTo(position=50),
+        (True, "running", 0, ["ends"]),
     ),
     "never heard": (None, ArchivedUpTo(position=50), (False, "silent", None, ["silent"])),
     "not heard for long": (

@@ -20,7 +20,12 @@ STOPPED = UplinkStatus(state="stopped", position=20, code="fork", reason="positi
 
 
 @pytest.mark.parametrize(
-    "word", [STOPPED, UplinkStatus(state="running", position=2**53), UplinkStatus(state="ended")]
+    "word",
+    [
+        STOPPED,
+        UplinkStatus(state="running", position=2**53, certificate_ends_s=2**40),
+        UplinkStatus(state="ended"),
+    ],
 )
 def test_a_word_is_read_as_it_was_said(word: UplinkStatus) -> None:
     assert parse_uplink_status(msgspec.json.encode(word)) == word
@@ -36,6 +41,7 @@ def test_a_word_is_read_as_it_was_said(word: UplinkStatus) -> None:
         b'{"state":"well"}',
         b'{"state":"running","more":1}',
         b'{"state":"running","position":-1}',
+        b'{"state":"running","certificate_ends_s":-1}',
         b'{"state":"running","position":9223372036854775808}',
         b'{"state":"stopped","reason":"a\\u0000b"}',
         b'{"state":"stopped","reason":"a\\nharbour/b9: all is well"}',

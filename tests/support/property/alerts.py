@@ -1,0 +1,49 @@
+"""The alert rules of the property that fire, by its metrics at this moment."""
+
+import re
+import time
+from math import prod
+from typing import Final
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.support.machine.processes import ROOT
+
+__all__ = ["firing_alerts"]
+
+_RULES: Final = ROOT / "deploy/prometheus/alerts.yml"
+_ALERT: Final = re.compile(r"- alert: (BaccaratProperty\w+)\n +expr: (.+)\n")
+_TERM: Final = re.compile(r"(\w+)(?:\{(.*)\})?( - time\(\))? (==|<|>) ([\d.* ]+)")
+_LABEL: Final = re.compile(r'(\w+)(=~|!~|=)"([^"]*)"')
+
+
+def firing_alerts(metrics: str) -> set[str]:
+    """Return the names of the property's alerts whose expressions are true.
+
+    Args:
+        metrics: in Prometheus's text; empty where they are not served.
+    """
+    found: dict[str, list[tuple[dict[str, str], float]]] = {}
+    for family in text_string_to_metric_families(metrics):
+        for sample in family.samples:
+            found.setdefault(sample.name, []).append((sample.labels, sample.value))
+
+    def holds(term: str) -> bool:
+        if term.startswith("absent("):
+            return term[len("absent(") : -1] not in found
+        parsed = _TERM.fullmatch(term)
+        assert parsed, term
+        name, labels, since, sign, number = parsed.groups()
+        bound = prod(map(float, number.split("*")))
+        values = [
+            value - time.time() * bool(since)
+            for given, value in found.get(name, ())
+            if all(
+                bool(re.fullmatch(wanted, given[label])) is (how != "!~")
+                for label, how, wanted in _LABEL.findall(labels or "")
+            )
+        ]
+        return any({"==": v == bound, "<": v < bound, ">": v > bound}[sign] for v in values)
+
+    rules = _ALERT.findall(_RULES.read_text("utf-8"))
+    return {alert for alert, rule in rules if all(map(holds, rule.split(" and ")))}
