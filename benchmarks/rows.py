@@ -81,8 +81,11 @@ ROWS: Final = (
             "framing-cobs",
             "framing-length",
             "framing-fixed",
+            "framing-cobs-composed",
             "framing-slip",
             "framing-delimited",
+            "framing-delimited-text",
+            "framing-line-composed",
         ),
     ),
     BenchRow(

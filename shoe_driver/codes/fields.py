@@ -110,6 +110,7 @@ class FieldCodes:
         self._taken = taken
         self._faces = _faces(table)
         self._fixed = _fixed(table)
+        self._idle = {kind for kind, spec in table.kinds.items() if spec.report == IDLE}
         self._known: dict[bytes, AnyReport | None] = {}
 
     def meaning(self, body: bytes) -> AnyReport | None:
@@ -127,10 +128,9 @@ class FieldCodes:
     def is_idle(self, body: bytes) -> bool:
         """Report whether a body says nothing."""
         try:
-            spec = self._table.kinds.get(self._kind(body))
+            return bool(self._idle) and self._kind(body) in self._idle
         except Unreadable:
             return False
-        return spec is not None and spec.report == IDLE
 
     def _decode(self, body: bytes) -> AnyReport | None:
         kind = self._kind(body)

@@ -121,16 +121,16 @@ class FrameLayout:
 
 def number_in(content: bytes, spec: NumberSpec) -> str | None:
     """Return a content's number as text; None if there is none."""
+    digits = number_digits(spec)
     if spec.field is not None:
         fields = content.split(spec.separator.encode())
         found = fields[spec.field] if spec.field < len(fields) else b""
         text = found.decode("ascii", "replace")
-        held = 0 < len(found) <= spec.width and all(each in number_digits(spec) for each in text)
-        return text if held else None
+        return text if 0 < len(found) <= spec.width and not text.strip(digits) else None
     found = content[spec.at : spec.at + spec.width]
     if len(found) < spec.width:
         return None
     if spec.base == BINARY:
         return str(int.from_bytes(found, spec.order))
     text = found.decode("ascii", "replace")
-    return text if all(each in number_digits(spec) for each in text) else None
+    return None if text.strip(digits) else text

@@ -33,6 +33,7 @@ _PRINTED: Final = 0.75  # of the frames are cards that a person can read ...
 _PRINTED_LEAST: Final = 6  # ... of so many different codes
 _SKIP: Final = -1.0  # what it costs to leave a frame or a card out
 _WRONG: Final = -2.0
+_MOVED: Final = 4  # frames that may be missing between two captures, unnoticed
 _TWICE: Final = 2  # cards that decide what a code means
 _FITTED: Final = 18  # faces that add up, so that the others do too; 16 can be made to
 _MISFITS: Final = 0.05  # of them
@@ -320,6 +321,9 @@ def _certain(
         for code, (face, count) in likely.items()
         if count >= _TWICE and count >= sum(votes[code].values()) * 0.7
     }
+    if len(codes) + sum(each.lost) != len(deal):
+        for code in _movable(pairs, each, deal, twice):
+            del twice[code]
     whole = not any(each.lost) and len(codes) == len(deal) == len(pairs) and agree == 1
     named = dict(twice)
     if checked or whole:
@@ -336,6 +340,28 @@ def _certain(
         if len(owners) == 1 or count_of.get(owners[0], 1) > 2 * count_of.get(owners[1], 1):
             kept[owners[0]] = face
     return _left_over(each, pairs, deal, kept) if checked else kept, agree
+
+
+def _movable(
+    pairs: _Pairs, each: _Try, deal: Sequence[Card], named: Mapping[bytes, Card]
+) -> set[bytes]:
+    """Return the codes that would name another face if some frames more or fewer were missing.
+
+    Such codes alternate in a short deal, as in `2H,6H,2H,6H`. A code does not count as such if the
+    other face is surely another code's.
+    """
+    places: dict[bytes, list[int]] = defaultdict(list)
+    for a, b in pairs:
+        if named.get(each.codes[a]) == deal[b]:
+            places[each.codes[a]].append(b)
+    others: dict[bytes, set[Card]] = defaultdict(set)
+    for code, at in places.items():
+        for step in range(max(-_MOVED, -min(at)), min(_MOVED, len(deal) - 1 - max(at)) + 1):
+            faces = {deal[b + step] for b in at}
+            if len(faces) == 1:
+                others[code] |= faces - {named[code]}
+    firm = {face for code, face in named.items() if not others[code]}
+    return {code for code, faces in others.items() if not faces <= firm}
 
 
 def _left_over(

@@ -9,11 +9,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from baccarat.history.log_judging import verify_and_judge
 from cage.reports.reconcile import Reconciliation
 from events.cards import Card
 from events.log.store import EventLog
-from events.log.verify import verify
 from events.mqtt.request_client import Retry
+from events.proof.keys import make_signing_key
 from events.types.table import (
     BettingOpened,
     CardDealt,
@@ -27,12 +28,13 @@ from events.types.table import (
 from simulators.people.dealer_and_patrons import Croupier, PlayedCoup
 from simulators.people.supervisor import GameTally
 from simulators.shoe.dealing import DealingShoe
+from table_core.evidence.log_judge import JudgedCounts
 from tests.kill.child import READY_TO_BE_TOLD
 from tests.support.brokers.brokers import Broker
 from tests.support.cage.cages import cage_at
 from tests.support.cage.ledgers import accounts_of, agrees
 from tests.support.log.logs import event_of
-from tests.support.service.live_table import LiveTable
+from tests.support.service.live_table import ORIGIN, LiveTable
 
 ROOT = Path(__file__).parents[2]
 SEED = 7
@@ -40,6 +42,9 @@ SEED = 7
 PATIENCE_S = 300.0
 # The real waits are for people; a test's croupier asks again sooner.
 RETRY = Retry(answer_s=0.25, back_off_s=0.02, back_off_most_s=0.2)
+_SIGNED = """[checkpoints]
+key = "table.key"
+"""
 
 
 class Kill(NamedTuple):
@@ -75,6 +80,7 @@ class Record(NamedTuple):
     sprung: list[Kill]
     verdict_ok: bool
     verdict_reason: str | None
+    judged: JudgedCounts
 
 
 class Game:
@@ -98,7 +104,10 @@ class Game:
         self._broker = broker
         self._folder = folder
         dealing = DealingShoe(seed=SEED, disclosure=disclosure)
-        self._live = LiveTable(folder, broker.port, seed=SEED, dealing=dealing, retry=RETRY)
+        self._key = make_signing_key(folder / "table.key", ORIGIN).verifier
+        self._live = LiveTable(
+            folder, broker.port, seed=SEED, more=_SIGNED, dealing=dealing, retry=RETRY
+        )
         self.config = self._live.config
         kills = list(kills)
         self._plans = {
@@ -176,7 +185,9 @@ class Game:
             )
 
     def _record(self, ledger: str, acknowledged: int) -> Record:
-        verdict = verify(self.config.log_path)
+        verdict, judged = verify_and_judge(
+            self.config.log_path, None, jobs=1, held=(), keys=(self._key,)
+        )
         with EventLog.open(self.config.log_path, self.config.origin) as log:
             stored = list(log.read())
         events = [event_of(each) for each in stored]
@@ -195,6 +206,7 @@ class Game:
             sprung=self.sprung,
             verdict_ok=verdict.ok,
             verdict_reason=verdict.reason,
+            judged=judged,
         )
 
 

@@ -41,6 +41,8 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Coup]:
 def _hold(record: Record, undisturbed: dict[str, Coup]) -> None:
     """What no kill may break."""
     assert record.verdict_ok, record.verdict_reason
+    assert record.judged.settlements >= len(record.settlements), "not judged by cards and rulebook"
+    assert (record.judged.not_judged, record.judged.not_decoded) == (0, 0)
     assert len(record.settlements) == len(set(record.settlements)), "settled twice"
     settled = {coup: each for coup, each in record.coups.items() if each.phase == "settled"}
     for name, coup in record.coups.items():

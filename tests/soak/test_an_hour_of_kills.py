@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from baccarat.demo.counters import audit
+from baccarat.history.log_judging import verify_and_judge
 from cage.ledger.database import parse_ledger_url
 from cage.ledger.reading import open_ledger as reading_ledger
 from cage.reports.reconcile import reconcile
 from events.log.reader import reading as reading_log
-from events.log.verify import verify
 from events.proof.note import parse_verifier_key
 from events.types.envelope import decode_data, decode_envelope
 from events.types.shoe_reports import ShoeEvent
@@ -90,8 +90,10 @@ async def test_a_table_whose_processes_are_killed_for_an_hour(
 
 
 def _the_log_is_whole_and_signed(game: KilledTable) -> None:
-    verdict = verify(game.log, keys=(parse_verifier_key(game.public),))
+    keys = (parse_verifier_key(game.public),)
+    verdict, judged = verify_and_judge(game.log, None, jobs=1, held=(), keys=keys)
     assert verdict.ok, verdict
+    assert (judged.not_judged, judged.not_decoded) == (0, 0)
     assert inspect_log(game.log) is None
 
 

@@ -7,8 +7,8 @@ import pytest
 from simulators.faults.registry import FAULTS
 from tests.support.shoe.fault_games import play_faults
 from tests.support.shoe.foreign import FOREIGN, profile_text
-from tests.support.shoe.made_up import capture, drawn, shoe, wanted
-from tests.unit.shoe_driver.test_learning import faces_learned, found
+from tests.support.shoe.made_up import FACES, capture, drawn, shoe, wanted
+from tests.unit.shoe_driver.test_learning import faces_learned, faces_learned_twice, found
 
 pytestmark = pytest.mark.soak
 
@@ -52,3 +52,11 @@ def test_forty_guided_deals_name_no_face_wrongly(seed: int) -> None:
     told = [faces_learned(f"soak {seed} {number}") for number in range(40)]
     assert [wrong for _, wrong in told if wrong] == []
     assert sum(every for every, _ in told) >= 36
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.timeout(1_800)
+def test_forty_second_deals_name_all_faces(seed: int) -> None:
+    told = [faces_learned_twice(f"soak {seed} {number}") for number in range(40)]
+    assert [wrong for _, wrong in told if wrong] == []
+    assert sum(right == len(FACES) for right, _ in told) >= 36

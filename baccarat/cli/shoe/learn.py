@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import chain, cycle
 from pathlib import Path
 from typing import Any, Final
 
@@ -48,8 +49,8 @@ def learn(
     """Propose wire profiles for CAPTURE: bare bytes or a journal (- is standard input).
 
     Some 200 cards are enough. What is sure is said to be; what is guessed names the capture that
-    would decide it. With --deal the card codes are found too. Faces that stay unknown are dealt
-    again, and both captures given, each with its --deal. Exit code 1: nothing explains it.
+    would decide it. With --deal the card codes are found too. For faces that stay unknown it names
+    a second deal; give both captures then, each with its --deal. Exit code 1: nothing explains it.
     """
     if deals and len(deals) != len(captures):
         raise InputError(
@@ -160,11 +161,29 @@ def _of_cards(deal: list[Card] | None, codes: CardCodes | None) -> tuple[str, ..
         if not deal:
             return ("cards: capture a deal of known cards, and name them by --deal",)
         return ("cards: no bytes agree with the deal; were these cards dealt in this order?",)
-    told = f"cards: {len(codes.faces)} of 52 faces, {len(codes.dealt)} of them dealt"
-    if not codes.unknown:
-        return (told,)
-    unknown = ", ".join(sorted(face.value for face in codes.unknown))
-    return (told, f"cards: not certain, so unknown: {unknown}; deal them again, twice each")
+    told = [f"cards: {len(codes.faces)} of 52 faces, {len(codes.dealt)} of them dealt"]
+    missing = [face for face in Card if face not in codes.faces.values()]
+    for why, faces in (
+        ("not certain", [face for face in missing if face in codes.unknown]),
+        ("never dealt", [face for face in missing if face not in codes.unknown]),
+    ):
+        if faces:
+            told.append(f"cards: {why}, so unknown: {', '.join(face.value for face in faces)}")
+    doubtful = [*missing, *(face for face in Card if face in codes.guessed)]
+    certain = [face for face in Card if face not in doubtful]
+    if doubtful:
+        again = ",".join(face.value for face in _deal_again(doubtful, certain))
+        told.append(f"cards: deal these too, and give both captures: --deal {again}")
+    return tuple(told)
+
+
+def _deal_again(faces: Sequence[Card], known: Sequence[Card]) -> list[Card]:
+    """Return a deal of faces, each twice, with known ones around each of them."""
+    if not known:
+        return list(faces)
+    around = cycle(known)
+    between = ((face, next(around)) for face in (*faces, *reversed(faces)))
+    return [next(around), *chain.from_iterable(between)]
 
 
 def _baud(source: CaptureInput) -> int | None:

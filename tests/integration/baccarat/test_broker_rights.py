@@ -233,7 +233,7 @@ def test_who_may_hear_what(broker: SecuredBroker, people: People) -> None:
                 each.hear(
                     f"$share/{id(each)}/{_ROOT}b7/{topic}"
                 )  # which is a topic to some brokers
-            for wide in ("#", "bac/#", f"{_ROOT}#", f"{_ROOT}b7/#", f"{_ROOT}+/state"):
+            for wide in ("#", "bac/#", f"{_ROOT}#", f"{_ROOT}b7/#", f"{_ROOT}+/state", *_HIDDEN):
                 if each is not hearers.get("witness"):
                     each.hear(wide)
         for name, login in speakers.items():
