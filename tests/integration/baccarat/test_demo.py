@@ -73,7 +73,7 @@ def leaves_no_process(data: Path) -> None:
 @pytest.fixture(scope="module")
 def games(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Done]]:
     """A game of one seed in both disclosure modes: its folder, and what the demo said."""
-    options = ("--rounds", "30", "--seed", "7", "--speed", "0", "--json", "--disclosure")
+    options = ("--rounds", "12", "--seed", "7", "--speed", "0", "--json", "--disclosure")
     folders = {each: tmp_path_factory.mktemp(each) for each in ("immediate", "deferred")}
     return {each: (data, demo(*options, each, data=data)) for each, data in folders.items()}
 
@@ -86,14 +86,14 @@ def test_the_figures_agree_with_each_other_and_with_the_log(
     assert ended.code == 0, ended.err
     told = json.loads(ended.out)
     assert list(told) == FIELDS
-    assert told["coups"] == told["settlements"] == told["acknowledged"] == 30
+    assert told["coups"] == told["settlements"] == told["acknowledged"] == 12
     assert (told["lost"], told["duplicates"], told["misaligned"]) == (0, 0, 0)
     assert told["staked"] - told["paid"] == told["house"]
     assert told["log"] == str(data / "table.sqlite")
     assert 0 < told["latency_ms"]["p50"] <= told["latency_ms"]["p99"]
     assert verify(Path(told["log"])).ok
     coups = read_coups(events_in(Path(told["log"])))
-    assert len(coups) == 30
+    assert len(coups) == 12
     assert told["cards"] == sum(len(coup.cards) for coup in coups.values())
     lines = [line for coup in coups.values() for line in coup.lines]
     assert told["staked"] == sum(line.stake for line in lines)

@@ -159,7 +159,10 @@ def _adds_up(game: Game) -> None:
 
 @pytest.mark.parametrize(
     ("rulebook", "disclosure", "seed"),
-    [("au-commission", "immediate", 7), ("nz-scale-one", "deferred", 11)],
+    [
+        ("au-commission", "immediate", 7),
+        pytest.param("nz-scale-one", "deferred", 11, marks=pytest.mark.soak),
+    ],
 )
 def test_every_irregularity_and_it_still_adds_up(
     rulebook: str, disclosure: str, seed: int, tmp_path: Path

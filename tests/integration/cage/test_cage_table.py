@@ -112,7 +112,7 @@ async def _booked(table: Table1, made: CageService) -> None:
     await made.caught_up(table.events[-1].position)
 
 
-MANY = 60
+MANY = 30  # a thousand in tests/soak/test_cage_thousand.py
 FAULTS = {
     "cage": 2,
     "auditor": 2,

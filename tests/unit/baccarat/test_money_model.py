@@ -14,7 +14,7 @@ from tests.support.money_model.records import check_records, logged
 from tests.support.money_model.rows import ROWS
 from tests.support.money_model.shorten import replayed, shortest
 
-LINES, HISTORIES = 200, 12
+LINES, HISTORIES = 200, 6  # thousands in tests/soak/test_money_model.py
 LOGGED_LINES = 70
 
 

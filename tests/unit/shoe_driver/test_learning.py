@@ -18,7 +18,7 @@ from tests.support.shoe.foreign import FOREIGN, EvenDevice
 from tests.support.shoe.made_up import FACES, capture, drawn, shoe, wanted
 from tests.support.shoe.shoe_bytes import frames, stream
 
-DEVICES = 40
+DEVICES = 12  # of three hundred in tests/soak/test_foreign_shoes.py
 SEED = 20261129
 
 
@@ -48,7 +48,7 @@ def test_what_is_learned_of_made_up_devices() -> None:
         certain += sure
         wrong += [SEED + number] if sure and not good else []
     assert wrong == []
-    assert right >= 36
+    assert right >= DEVICES - 2
     assert certain >= DEVICES // 4
 
 

@@ -76,7 +76,7 @@ def test_a_layer_alone_goes_wrong_often_and_nothing_breaks(kind: str, tmp_path: 
     ("names", "seeds"),
     [
         *((name, range(3)) for name in LATE_FAULTS),
-        ("late", range(50)),
+        ("late", range(30)),
     ],
 )
 def test_what_is_only_late_is_neither_lost_nor_doubled_nor_misaligned(
