@@ -48,7 +48,7 @@ __all__ = [
 COUPS: Final = 600
 """Coups in one pass, unless the command line says otherwise."""
 
-RATIO_MOST: Final = 5.0
+RATIO_MOST: Final = 20.0
 COUPS_A_SECOND_LEAST: Final = 5_000.0
 _PASSES: Final = 9
 _US: Final = 1_000_000

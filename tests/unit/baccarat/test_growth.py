@@ -2,20 +2,27 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
+
+import pytest
 
 from events.commands.corrections import CorrectHands
 from events.commands.coup import OpenBetting
 from events.commands.wagers import PlaceWager, WagerRequest, WithdrawWager
 from events.log.segments import Segment, Segments, find_segments, segment_name
+from events.log.store import EventLog
 from events.types.shoe_reports import DeviceResult, ErrorRaised
 from events.types.table import ShoeReported
 from table_core.fold.dispatch import fold_all
 from table_core.fold.snapshot import encode_state
 from table_core.projections.table_document import encode_state_view, project_table
 from table_core.projections.wager_pages import encode_page, pages_of
+from table_core.shuffle.examination import examine
 from table_core.state.coup import Phase
 from table_core.state.table import KEPT_JOURNALS, MORE_ERRORS, MOST_ERRORS, TableState
 from tests.support.growth import SIZES, steps_of
+from tests.support.log.logs import ORIGIN, grow, made
+from tests.support.shoe.false_shuffles import honest
 from tests.support.table.coups import (
     NATURAL_NINE,
     ORDER,
@@ -80,14 +87,56 @@ def test_placing_a_wager_looks_at_no_other() -> None:
     stays(measure)
 
 
-def test_withdrawing_a_wager_looks_at_each_other_a_few_times() -> None:
+@pytest.mark.parametrize("share", [None, 2])
+def test_withdrawing_looks_at_each_wager_a_few_times(share: int | None) -> None:
+    # Of one wager, and of every second in one command: a wager withdrawn costs a constant then.
     def measure(count: int) -> int:
         world = placed(count)
         assert world.state.coup is not None
-        mine = world.state.coup.wagers[count // 2].id
-        return steps_of(lambda: world.must(WithdrawWager(transaction="x", wagers=(mine,))))
+        mine = tuple(each.id for each in world.state.coup.wagers[:: share or count])
+        return steps_of(lambda: world.must(WithdrawWager(transaction="x", wagers=mine)))
 
     grows_in_proportion(measure)
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda log: grow(log, 10, "anna/new"),
+        lambda log: log.recorded("anna/t-1"),
+        lambda log: list(log.read(2, 3)),
+    ],
+    ids=["append", "recorded", "read"],
+)
+def test_a_log_reads_as_many_rows_however_long_it_is(
+    act: Callable[[EventLog], object], tmp_path: Path
+) -> None:
+    def measure(count: int) -> int:
+        steps = 0
+
+        def count_step() -> int:
+            nonlocal steps
+            steps += 1
+            return 0
+
+        (tmp_path / str(count)).mkdir()
+        with EventLog.open(made(tmp_path / str(count), events=4), ORIGIN) as log:
+            grow(log, count)
+            log._files._db.set_progress_handler(count_step, 1)  # each of SQLite's own steps
+            act(log)
+        return steps
+
+    stays(measure, (10, 100, 1_000, 10_000))
+
+
+def test_a_shoe_is_compared_with_each_earlier_one_in_as_many_steps() -> None:
+    rng = Random(37)
+    shoes = [(str(number), honest(rng)) for number in range(400)]
+
+    def measure(count: int) -> int:
+        return steps_of(lambda: examine(shoes[0][1], 8, shoes[1:count]))
+
+    grows_in_proportion(measure, (4, 40, 400))
 
 
 def reported(journals: int, errors: int) -> World:
