@@ -94,6 +94,9 @@ def test_letters_press_nothing_where_they_are_switched_off(screen: FedPage) -> N
             page.keyboard.press("Escape")
             page.locator(".shortcuts").click()
             screen.open("/pit")
+    screen.open("/dealer")
+    screen.show(shown_state("settled", BOOK))
+    expect(page.locator(".shortcuts")).to_have_attribute("aria-pressed", "false")
 
 
 def test_whoever_is_logged_in_and_does_not_deal_yet_is_asked_to_take_the_table(

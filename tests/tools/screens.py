@@ -4,6 +4,7 @@ A shuffled shoe with a fixed seed is played for some coups, then each state is b
 photographed. Nobody compares the pictures byte by byte: they are for people to look at.
 """
 
+import random
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -11,13 +12,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+import msgspec
 from playwright.sync_api import Browser, expect
 
 from events.cards import Card
 from simulators.device.deck import Deck, shuffled
 from simulators.device.printed_rules import next_place, outcome
+from table_core.roads.columns import project_roads, read_results
 from tests.support.machine.waiting import until_blocking
 from tests.support.service.console_table import ConsoleTable, console_table
+from tests.support.service.fed_pages import fed_page
 from tests.support.service.screens import Screen, chromium, screen
 
 __all__ = ["main"]
@@ -50,6 +54,14 @@ _WAGERS: Final = (
     {"seat": 5, "bet": "tiger", "stake": 10_000},
     {"seat": 8, "bet": "player", "stake": 15_000, "patron": "C-204881"},
 )
+
+_WALL_TABLES, _SILENT_TABLE, _ALARMED_TABLE = 24, 17, 6
+_LAST: Final = {
+    "P": ("player", "9S TD", "2H 4C", 9, 6),
+    "B": ("banker", "2S 3H TS", "3D KC 6D", 5, 9),
+    "T": ("tie", "7S 9D", "7C 9H", 6, 6),
+}
+"""A coup of each result: its winner, both hands, and their totals."""
 
 
 class _Studio:
@@ -227,9 +239,41 @@ def _correction(studio: _Studio) -> None:
     """A wager is put right after the settlement, and the dealer moves its chips."""
     studio.play(wagers=True)
     coup = f"20261128-01/{studio.hand.page.locator('#coup').inner_text().split()[-1]}"
-    wager = {"seat": 5, "bet": "banker", "stake": 10_000}
+    wager = {"seat": 5, "bet": "tiger_tie", "stake": 10_000}
     studio.hand.ask("correct_wager", coup=coup, to=wager, reason="left out")
     studio.pictures("corrected", "dealer")
+
+
+def _wall(folder: Path, browser: Browser) -> None:
+    """The wall of a property; its tables are made up, as the archive would have them."""
+    drawing = random.Random(_SEED)
+    tables: dict[str, dict[str, object]] = {}
+    for number in range(1, _WALL_TABLES + 1):
+        results = "".join(drawing.choices("BPT", (46, 45, 9), k=drawing.randrange(8, 60)))
+        winner, player, banker, *totals = _LAST[results[-1]]
+        tables[f"harbour/b{number}"] = {
+            **msgspec.to_builtins(project_roads(read_results(results))),
+            "position": 900 + number,
+            "live": number != _SILENT_TABLE,
+            "way": "running" if number != _SILENT_TABLE else "silent",
+            "alarms": ["excess_card"] if number == _ALARMED_TABLE else [],
+            "link": "up",
+            "shoe": f"20261128-{number % 3 + 1:02}",
+            "coups": len(results),
+            "dealer": f"d-{10 + number}",
+            "at": f"2026-11-28T20:14:{number:02}Z",
+            "last": {
+                "winner": winner,
+                "player": player.split(),
+                "banker": banker.split(),
+                **dict(zip(("player_total", "banker_total"), totals, strict=True)),
+            },
+        }
+    with fed_page(browser) as wall:
+        wall.open("/wall")
+        wall.tell("state", {"tables": tables, "findings": []})
+        wall.tell("beat", {"live": False, "reason": "tables"})
+        wall.page.screenshot(path=folder / "property-wall.png")
 
 
 def main(arguments: list[str]) -> int:
@@ -244,6 +288,7 @@ def main(arguments: list[str]) -> int:
     ):
         hand.log_in("both", "/pit")
         _photograph(_Studio(folder, browser, table, hand))
+        _wall(folder, browser)
     return 0
 
 

@@ -114,6 +114,7 @@ function show({ table, tile, parts }, news) {
   const at = table.at ? new Date(table.at).toLocaleTimeString(language) : "–";
   const shoe = table.shoe ? [word("shoe", { shoe: table.shoe }), counted("wall.coups", table.coups)] : [word("wall.no_shoe")];
   parts.foot.textContent = [...shoe, table.dealer, at].filter(Boolean).join(" · ");
+  parts.foot.title = parts.foot.textContent;
   if (!("big_road" in news)) return;
   const last = table.last;
   parts.won.textContent = last ? word(`wall.won.${last.winner}`, { player: last.player_total, banker: last.banker_total }) : "";

@@ -30,6 +30,7 @@ _PAGES: Final = Pages(secure=False)
 _PERSON: Final = ConsoleUser("Both", frozenset({"dealer", "supervisor", "technician"}), "secret")
 _STILL: Final = {"/login": "login.html", "/nowhere": "error.html"}
 """Pages without a stream, by an address."""
+_OTHERS: Final = {**_STILL, "/wall": "board.html"}
 _KINDS: Final = {
     "js": "text/javascript",
     "css": "text/css",
@@ -121,7 +122,7 @@ def _static(path: str) -> bytes:
 def _html(path: str, language: str) -> str:
     scope = {"type": "http", "query_string": f"lang={language}".encode(), "headers": []}
     found = CONSOLE_PAGES.get(path)
-    template = found.template if found else _STILL.get(path, "scoreboard.html")
+    template = found.template if found else _OTHERS.get(path, "scoreboard.html")
     values: dict[str, Any] = {
         "person": _PERSON,
         "kiosk": path == "/kiosk",
@@ -133,6 +134,8 @@ def _html(path: str, language: str) -> str:
         "said": load_words(language)["login.ended"],
         "csrf": "secret",
         "to": path,
+        "questions": (),
+        "replay": "",
         "code": 404,
     }
     return bytes(_PAGES.render(Request(scope), template, **values, **still).body).decode()

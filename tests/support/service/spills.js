@@ -38,8 +38,9 @@
         const style = getComputedStyle(up);
         if (style.display.startsWith("inline") && style.display === "inline") continue;
         const { left, right, top, bottom } = up.getBoundingClientRect();
-        const [wide, high] = [scrolls(style, "X"), scrolls(style, "Y")];
-        if (wide || high) {
+        // An ellipsis cuts a text off on purpose where its title has the whole of it.
+        const cut = style.textOverflow === "ellipsis" && up.title;
+        if (scrolls(style, "X") || scrolls(style, "Y") || cut) {
           box.left = Math.max(box.left, left); box.right = Math.min(box.right, right);
           box.top = Math.max(box.top, top); box.bottom = Math.min(box.bottom, bottom);
           seen = box.right > box.left && box.bottom > box.top;
