@@ -4,13 +4,14 @@
 #   sh deploy/install.sh                     from a checkout, as root
 #   sh deploy/install.sh --table b7          and enable the services of table b7
 #   sh deploy/install.sh --back              take the build before this one again
+#   sh deploy/install.sh --back --restore    and the logs and ledgers of before the upgrade; asks
 #   sh deploy/install.sh --root DIR          into a folder that is another machine's root
 #
 # Needs Python 3.11 with venv, which PYTHON=/path/to/python3 may name, and packages that the lock
 # names: from PyPI, or from where pip is told.
 set -eu
 
-root= table= back= python=${PYTHON:-python3}
+root= table= back= restore= python=${PYTHON:-python3}
 while [ $# -gt 0 ]; do
     case $1 in
         --root | --table) [ $# -gt 1 ] || { echo "install.sh: $1 wants a value" >&2; exit 2; } ;;
@@ -19,7 +20,8 @@ while [ $# -gt 0 ]; do
         --root) root=$2; shift 2 ;;
         --table) table=$2; shift 2 ;;
         --back) back=yes; shift ;;
-        *) echo "install.sh: no option $1; there are --root DIR, --table NAME, --back" >&2; exit 2 ;;
+        --restore) restore=yes; shift ;;
+        *) echo "install.sh: no option $1; there are --root DIR, --table NAME, --back, --restore" >&2; exit 2 ;;
     esac
 done
 here=$(cd "$(dirname "$0")" && pwd)
@@ -48,6 +50,65 @@ takes() {
         }
     done
 }
+# Logs and ledgers as they are before a build is changed: the way back, once a later build has
+# written what the build before cannot read. SQLite copies a ledger in use as one.
+keep() {
+    kept=/var/backups/baccarat/before-$(date -u +%Y%m%dT%H%M%SZ)
+    for log in "$root"/var/lib/baccarat/*/log/table.sqlite; do
+        [ -e "$log" ] || continue
+        home=${log%/log/table.sqlite}
+        to=$root$kept/${home##*/}
+        install -d -m 0700 "$to"
+        "$new/bin/python" -I -m baccarat log backup "$log" "$to/table.sqlite" >/dev/null || return 1
+        [ ! -e "$home/cage/cage.sqlite" ] || copy "$home/cage/cage.sqlite" "$to/cage.sqlite" || return 1
+        say "$kept/${home##*/}: log and ledger as they are now"
+    done
+    [ ! -d "$root$kept" ] || echo "$kept" >"$old/kept"
+}
+copy() {
+    "$new/bin/python" -I -c 'import sqlite3, sys
+sqlite3.connect(sys.argv[1]).backup(sqlite3.connect(sys.argv[2]))' "$1" "$2"
+}
+# What goes out of the tables' own logs on that way: read here, before anything moves.
+since() {
+    "$old/bin/python" -I -c 'import sqlite3, sys
+kept, log = (sqlite3.connect(each) for each in sys.argv[1:3])
+(end,) = kept.execute("SELECT coalesce(max(position), 0) FROM event").fetchone()
+sql = """SELECT count(*), count(CASE type WHEN ? THEN 1 END), min(at)
+    FROM event WHERE position > ?"""
+events, settled, first = log.execute(sql, ("coup_settled", end)).fetchone()
+print(f"{events} events since position {end}, {settled} of them settlements, from {first or chr(45)}")' "$1" "$2"
+}
+restore() {
+    [ -n "$kept" ] && [ -d "$root$kept" ] || { say "the upgrade kept no logs" >&2; return 2; }
+    for to in "$root$kept"/*; do
+        said=$("$old.before/bin/python" -I -m baccarat log verify "$to/table.sqlite" 2>&1) || {
+            printf '%s\n' "$said" >&2
+            say "the build before does not take $to/table.sqlite; nothing was changed" >&2
+            return 1
+        }
+        say "${to##*/} loses $(since "$to/table.sqlite" "$root/var/lib/baccarat/${to##*/}/log/table.sqlite")"
+    done
+    say "the logs of now stay beside them as table.sqlite.replaced-N; type yes to go back:"
+    read -r answer || answer=
+    [ "$answer" = yes ] || { say "nothing was changed" >&2; return 1; }
+    for to in "$root$kept"/*; do
+        home=$root/var/lib/baccarat/${to##*/}
+        log=$home/log/table.sqlite
+        said=$("$old/bin/python" -I -m baccarat log restore --replace "$to/table.sqlite" "$log" 2>&1) || {
+            printf '%s\n' "$said" >&2
+            return 1
+        }
+        replaced=$(printf '%s\n' "$said" | sed -n 's/: the log that was there$//p')
+        [ -z "$replaced" ] || chown --reference="$replaced" "$log"
+        say "undo: baccarat log restore --replace ${replaced#"$root"} ${log#"$root"}"
+        ledger=$home/cage/cage.sqlite
+        [ -e "$to/cage.sqlite" ] || continue
+        mv "$ledger" "$ledger.replaced-$(date -u +%Y%m%dT%H%M%SZ)"
+        cp "$to/cage.sqlite" "$ledger"
+        chown --reference="$home/cage" "$ledger"
+    done
+}
 # A unit is shown no home (ProtectHome=): a Python there runs for a technician, and for no service.
 seen_by_services() {
     lives=$("$python" -c 'import sys; print(sys.base_prefix)')
@@ -72,6 +133,7 @@ program() {
         --no-deps "$here/.."
     rm -rf "$new/build-tools"
     takes "$new" || { rm -rf "$new"; exit 1; }
+    [ ! -e "$old" ] || keep || { rm -rf "$new"; exit 1; }
     # A venv knows its own path in its scripts; they are told the one it will have.
     grep -rlIF "$new" "$new/bin" | while read -r file; do
         sed -i "s|$new|/opt/baccarat|g" "$file"
@@ -109,7 +171,14 @@ if [ -n "$back" ]; then
         rm -rf "$old.undone"
     fi
     [ -x "$old.before/bin/python" ] || { say "there is no build before this one" >&2; exit 2; }
-    takes "$old.before" || exit 1
+    kept=$(cat "$old.before/kept" 2>/dev/null || true)
+    if [ -n "$restore" ]; then
+        restore || exit $?
+    elif ! takes "$old.before"; then
+        [ -z "$kept" ] || say "the logs of before the upgrade are in $kept;" \
+            "stop the services, then --back --restore goes back to them" >&2
+        exit 1
+    fi
     [ ! -e "$old" ] || mv -T "$old" "$old.undone"
     mv -T "$old.before" "$old"
     [ ! -e "$old.undone" ] || mv -T "$old.undone" "$old.before"

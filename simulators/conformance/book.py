@@ -10,11 +10,20 @@ from typing import Annotated, Final
 
 from msgspec import Meta, Struct
 
+from cage.reports.outside_book import BookRow
 from events.errors import InputError, MalformedJson
 from events.json_form import decode_json
 from events.types.table import Settlement
 
-__all__ = ["ConsumerBook", "SeatSums", "difference", "likely_mistake", "read_book", "right_book"]
+__all__ = [
+    "ConsumerBook",
+    "SeatSums",
+    "book_of_rows",
+    "difference",
+    "likely_mistake",
+    "read_book",
+    "right_book",
+]
 
 _SUMS: Final = ("staked", "paid", "commission")
 
@@ -61,6 +70,19 @@ def right_book(settlements: Iterable[Settlement]) -> ConsumerBook:
     every = {settlement.settlement_id: settlement for settlement in settlements}
     reversed_ = {settlement.reverses for settlement in every.values()}
     return _summed([its for name, its in every.items() if name not in reversed_])
+
+
+def book_of_rows(rows: Iterable[BookRow]) -> ConsumerBook:
+    """Return the sums of a book of rows."""
+    seats: dict[str, SeatSums] = {}
+    for row in rows:
+        old = seats.get(str(row.seat), SeatSums())
+        seats[str(row.seat)] = SeatSums(
+            staked=old.staked + row.staked,
+            paid=old.paid + row.paid,
+            commission=old.commission + row.commission,
+        )
+    return ConsumerBook(seats=seats)
 
 
 def _summed(settlements: Sequence[Settlement]) -> ConsumerBook:

@@ -12,7 +12,7 @@ never lost, so that a later event shows each gap.
 
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, Literal
 
 import msgspec
@@ -34,6 +34,7 @@ from events.types.shoe_reports import (
     AnyReport,
     BurnCard,
     CardDrawn,
+    CardRevealed,
     DeviceResult,
     FirstCard,
     LinkUp,
@@ -47,7 +48,8 @@ from table_core.decide.dispatch import adopt_rulebook, decide
 from table_core.decide.shoe_reports import decide_on_report
 from table_core.fold.dispatch import fold_all
 from table_core.process.publishers import public_bytes
-from table_core.projections.table_document import encode_state_view, project_table
+from table_core.projections.public_document import encode_public_view
+from table_core.projections.table_document import StateView, encode_state_view, project_table
 from table_core.rules.rulebook import Rulebook
 from table_core.state.coup import Phase
 from table_core.state.dealing import due_places
@@ -58,7 +60,9 @@ __all__ = [
     "Delivery",
     "SampleEvent",
     "SampleLog",
+    "TableStep",
     "make_sample_log",
+    "make_steps",
     "plan_deliveries",
     "replay_losses",
 ]
@@ -125,6 +129,29 @@ def make_sample_log(seed: int, settlements: int, topics: Topics, rulebook: Ruleb
         table.must(EndShoe(transaction=table.transaction()))
         table.show()
     return SampleLog(events=tuple(table.events), states=table.states)
+
+
+class TableStep(Struct, frozen=True, kw_only=True):
+    """One moment of a table.
+
+    Args:
+        coup: the coup's id.
+        betting: whether it takes wagers.
+        state: the retained `state` document.
+        display: the retained `display` document.
+    """
+
+    coup: str
+    betting: bool
+    state: bytes
+    display: bytes
+
+
+def make_steps(coups: int, topics: Topics, rulebook: Rulebook) -> tuple[TableStep, ...]:
+    """Return the moments of so many coups without wagers, whose faces are disclosed late."""
+    table = _Table(random.Random("steps"), topics, rulebook)
+    table.shoe()
+    return tuple(step for _ in range(coups) for step in table.steps())
 
 
 class _Table:
@@ -195,13 +222,37 @@ class _Table:
 
     def show(self) -> None:
         """Store the state that a display would now receive."""
-        self.states[self._state.position] = encode_state_view(
-            project_table(
-                self._state,
-                table=self._topics.table,
-                rulebook=self._context.rulebook,
-                catching_up=False,
-            )
+        self.states[self._state.position] = encode_state_view(self._project())
+
+    def steps(self) -> Iterator[TableStep]:
+        """Play a coup without wagers, and yield every moment of it."""
+        for command in (OpenBetting, CloseBetting):
+            self.must(command(transaction=self.transaction()))
+            yield self._step()
+        while (coup := self._state.coup) and (due := due_places(coup)):
+            place, face = due[0], self._cards.pop()
+            self._say(CardDrawn(hand=place.hand, number=place.number))
+            yield self._step()
+            self._say(CardRevealed(hand=place.hand, number=place.number, face=face))
+            yield self._step()
+        self._result()
+        yield self._step()
+
+    def _step(self) -> TableStep:
+        view, coup = self._project(), self._state.coup
+        return TableStep(
+            coup=coup.id if coup else "",
+            betting=self._state.phase is Phase.BETTING,
+            state=encode_state_view(view),
+            display=encode_public_view(view),
+        )
+
+    def _project(self) -> StateView:
+        return project_table(
+            self._state,
+            table=self._topics.table,
+            rulebook=self._context.rulebook,
+            catching_up=False,
         )
 
     def must(self, command: Command) -> None:
@@ -237,6 +288,9 @@ class _Table:
                 break
             place, face = due[0], self._cards.pop()
             self._say(CardDrawn(hand=place.hand, number=place.number, face=face))
+        self._result()
+
+    def _result(self) -> None:
         coup = self._state.coup
         if coup is not None and coup.completed is not None:
             done = coup.completed

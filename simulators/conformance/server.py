@@ -15,16 +15,14 @@ import msgspec
 from msgspec import Struct
 
 from events.clock import Clock
-from events.commands.base import ANSWER_ACCEPTED, ANSWER_REFUSED, Answer
+from events.commands.base import ANSWER_ACCEPTED, Answer
 from events.commands.consumers import Ack, Replay
-from events.errors import BusError, InputError
+from events.errors import InputError
 from events.json_form import decode_json
-from events.mqtt.bus import Bus, BusSettings
+from events.mqtt.bus import BusSettings
 from events.mqtt.messages import Message
-from events.mqtt.presence import PresencePublisher
-from events.mqtt.process_shell import Performer
 from events.mqtt.topics import Topics
-from events.proof.message_mac import MessageKey, add_mac, split_mac
+from events.proof.message_mac import MessageKey
 from events.types.table import Settlement
 from simulators.conformance.book import (
     ConsumerBook,
@@ -34,6 +32,7 @@ from simulators.conformance.book import (
     right_book,
 )
 from simulators.conformance.log import SampleLog, plan_deliveries, replay_losses
+from simulators.conformance.table_side import POLL_S, TableSide, refused
 from table_core.process.table_writer import parse_command
 
 __all__ = ["BOOK", "CageFeed", "ConformanceResult"]
@@ -42,11 +41,7 @@ BOOK: Final = "book"
 """The request `request/<user>/book`, in this kit only: a consumer may send its book with it."""
 
 _HISTORY: Final = 0.25  # share of the log that was there before the consumer came
-_POLL_S: Final = 0.05
-_BEAT_S: Final = 0.5  # more often than a table: it wakes a consumer at the end
 _PAUSE_EVERY: Final = 50  # live messages between two pauses
-_ECHO_S: Final = 3.0  # for what it says itself to come back from the broker
-_NS_IN_MS: Final = 1_000_000
 
 
 class ConformanceResult(Struct, frozen=True, kw_only=True):
@@ -77,7 +72,7 @@ class ConformanceResult(Struct, frozen=True, kw_only=True):
     book: ConsumerBook
 
 
-class CageFeed:
+class CageFeed(TableSide):
     """One run against one consumer.
 
     Args:
@@ -104,32 +99,19 @@ class CageFeed:
         book: Callable[[], Awaitable[ConsumerBook | None]] | None = None,
         keys: Sequence[MessageKey] = (),
     ) -> None:
-        self._topics, self._user, self._feed = topics, user, feed
-        self._look, self._keys, self._clock = book, keys, clock
+        super().__init__(settings, topics, user, clock=clock, keys=keys)
+        self._feed, self._look = feed, book
         self._live_from = math.ceil(len(feed.events) * _HISTORY)
         self._plan = plan_deliveries(feed, self._live_from, seed)
         self._losses = replay_losses(feed, seed)
         self._head = self._live_from - 1
         self._told: ConsumerBook | None = None
         self._acknowledged: int | None = None
-        self._complaint: str | None = None
         self._came: dict[str, list[Settlement]] = defaultdict(list)
         self._sent_money: set[int] = set()
         self._faults: Counter[str] = Counter()
         self._sent = self._replays = 0
         self._replaying: asyncio.Task[None] | None = None
-        self._settings, self._reached, self._echoed = settings, False, False
-        self._presence = PresencePublisher(topics.status("table"), 1, clock.utc_ns())
-        self._bus = Bus(
-            settings,
-            will=self._presence.will,
-            subscriptions={
-                topics.requests: self._asked,
-                topics.status("table"): self._heard_status,
-            },
-            on_connect=self._connected,
-        )
-        self._performer = Performer(self._bus, clock)
 
     async def run(
         self, *, wait_s: float, patience_s: float, book_s: float | None = None
@@ -145,55 +127,21 @@ class CageFeed:
             BusError: the broker refuses us, could not be reached at all, or drops what we say;
                 the consumer is not to blame.
         """
-        running = asyncio.create_task(self._bus.run())
-        beating = asyncio.create_task(self._performer.perform(self._presence.beat(_BEAT_S)))
-        try:
-            if not await self._until(lambda: self._replays > 0, wait_s, running):
-                await self._must_serve(running)
-                self._complain(f"nobody asked for a replay within {wait_s:g} s")
-                return self._verdict(None)
-            await self._play()
-            return self._verdict(await self._their_book(patience_s, book_s, running))
-        finally:
-            for task in (running, beating, *([self._replaying] if self._replaying else [])):
-                task.cancel()
-                with suppress(asyncio.CancelledError):
-                    await task
+        async with self._served() as running:
+            try:
+                if not await self._until(lambda: self._replays > 0, wait_s, running):
+                    await self._must_serve(running)
+                    self._complain(f"nobody asked for a replay within {wait_s:g} s")
+                    return self._verdict(None)
+                await self._play()
+                return self._verdict(await self._their_book(patience_s, book_s, running))
+            finally:
+                if self._replaying is not None:
+                    self._replaying.cancel()
+                    with suppress(asyncio.CancelledError):
+                        await self._replaying
 
-    async def _until(
-        self, condition: Callable[[], bool], seconds: float, running: "asyncio.Task[None]"
-    ) -> bool:
-        """Return whether the condition came to hold; raise the error that ended the bus."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                while not condition():
-                    if running.done():
-                        running.result()
-                    await asyncio.sleep(_POLL_S)
-        return condition()
-
-    async def _must_serve(self, running: "asyncio.Task[None]") -> None:
-        """Raise a BusError unless the broker carries what the kit says as the table."""
-        where = repr(self._settings)
-        if not self._reached:
-            why = self._bus.trouble or "no answer"
-            raise BusError(f"the kit itself did not reach the broker: {where}: {why}")
-        if not await self._until(lambda: self._echoed, _ECHO_S, running):
-            login = self._settings.username
-            raise BusError(
-                f"the kit itself may not speak on {self._topics.status('table')} at {where} as "
-                f"{login!r}: give it the login of the table's core"
-            )
-
-    async def _heard_status(self, message: Message) -> None:
-        self._echoed = self._echoed or not message.retain
-
-    async def _connected(self) -> None:
-        self._reached = True
-        self._performer.perform_at_once(self._presence.announce())
-        self._show_state()
-
-    def _show_state(self) -> None:
+    def _show(self) -> None:
         """Publish the newest state, retained, so that a new consumer sees the table's position."""
         shown = [position for position in self._feed.states if position <= self._head]
         if shown:
@@ -211,9 +159,9 @@ class CageFeed:
                 topic = getattr(self._topics, delivery.topic)
                 await self._send(topic, delivery.topic, event.position)
             if delivery.position in self._feed.states and not delivery.fault:
-                self._show_state()
+                self._show()
             if number % _PAUSE_EVERY == 0:
-                await asyncio.sleep(_POLL_S)
+                await asyncio.sleep(POLL_S)
 
     async def _send(self, topic: str, way: str, position: int) -> None:
         event = self._feed.events[position - 1]
@@ -226,29 +174,11 @@ class CageFeed:
         if topic == self._topics.replayed(self._user):
             said = self._proved(topic, said)
         while not await self._bus.publish(topic, said):  # noqa: ASYNC110 - no event tells
-            await asyncio.sleep(_POLL_S)
+            await asyncio.sleep(POLL_S)
         self._sent += 1
 
-    async def _asked(self, message: Message) -> None:
-        user, name = self._topics.parse_request(message.topic) or ("", "")
-        if not user or not message.payload or message.retain:
-            return
-        received = split_mac(message.payload)
-        now_ms = self._clock.utc_ns() // _NS_IN_MS
-        if self._keys and received.key_among(message.topic, self._keys, now_ms) is None:
-            text = f"request/{user}/{name} is not proved by a message key of {self._user}"
-            self._complain(text)
-            answer = _refused(_transaction(received.body), "not_authenticated", text)
-            self._bus.post(self._topics.response(user), msgspec.json.encode(answer))
-            return
-        message = message._replace(payload=received.body)
-        answer = self._told_book(message) if name == BOOK else self._answer(user, name, message)
-        topic = self._topics.response(user)
-        self._bus.post(topic, self._proved(topic, msgspec.json.encode(answer)))
-
-    def _proved(self, topic: str, body: bytes) -> bytes:
-        """Return a message to the consumer with the code of its newest key, if it has one."""
-        return add_mac(self._keys[0], topic, body, self._clock.utc_ns()) if self._keys else body
+    def _answer_to(self, user: str, name: str, message: Message) -> Sequence[Answer]:
+        return (self._told_book(message) if name == BOOK else self._answer(user, name, message),)
 
     def _answer(self, user: str, name: str, message: Message) -> Answer:
         command = parse_command(name, message.payload)
@@ -256,7 +186,7 @@ class CageFeed:
             self._complain(f"request/{user}/{name} was refused: {command.code}: {command.text}")
             return command
         if user != self._user or not isinstance(command, Replay | Ack):
-            return _refused(command.transaction, "not_allowed", f"{user} may not {name} here")
+            return refused(command.transaction, "not_allowed", f"{user} may not {name} here")
         if isinstance(command, Replay):
             return self._replay(command)
         return self._ack(command)
@@ -290,7 +220,7 @@ class CageFeed:
         if not 0 <= command.position <= self._head:
             text = f"position {command.position} is not in the log, which ends at {self._head}"
             self._complain(f"it acknowledged what is not there: {text}")
-            return _refused(command.transaction, "unknown_position", text)
+            return refused(command.transaction, "unknown_position", text)
         for event in self._feed.events[: command.position]:
             if event.settlement and event.position not in self._sent_money:
                 self._complain(
@@ -310,7 +240,7 @@ class CageFeed:
             transaction = str(fields.pop("transaction", ""))
             self._told = read_book(msgspec.json.encode(fields))
         except InputError as error:
-            return _refused(transaction, "invalid_request", str(error))
+            return refused(transaction, "invalid_request", str(error))
         return Answer(transaction=transaction, result=ANSWER_ACCEPTED)
 
     async def _their_book(
@@ -330,12 +260,8 @@ class CageFeed:
             theirs = self._told or (await self._look() if self._look else None) or theirs
             if asyncio.get_running_loop().time() > deadline:
                 break
-            await asyncio.sleep(_POLL_S)
+            await asyncio.sleep(POLL_S)
         return theirs
-
-    def _complain(self, text: str) -> None:
-        """Keep the first complaint: others may follow from it."""
-        self._complaint = self._complaint or text
 
     def _verdict(self, theirs: ConsumerBook | None) -> ConformanceResult:
         settlements = self._feed.settlements
@@ -357,14 +283,3 @@ class CageFeed:
             acknowledged=self._acknowledged,
             book=right,
         )
-
-
-def _transaction(body: bytes) -> str:
-    try:
-        return str(decode_json(body, dict[str, Any]).get("transaction", ""))
-    except InputError:
-        return ""
-
-
-def _refused(transaction: str, code: str, text: str) -> Answer:
-    return Answer(transaction=transaction, result=ANSWER_REFUSED, code=code, text=text)

@@ -15,15 +15,17 @@ from baccarat.cli.shown import say
 from baccarat.rulebooks.library import named_rulebook
 from baccarat.services.broker_at import LoginFiles, broker_at, broker_url
 from baccarat.services.registry import configure_logging
+from cage.reports.outside_book import read_rows
 from events.clock import SystemClock
 from events.errors import InputError
+from events.mqtt.bus import BusSettings
 from events.mqtt.topics import SEGMENT, Topics
 from events.proof.message_keys import load_message_keys
-from simulators.conformance.book import ConsumerBook, read_book
+from simulators.conformance.book import ConsumerBook, book_of_rows, read_book
 from simulators.conformance.log import FEWEST, make_sample_log
 from simulators.conformance.server import CageFeed, ConformanceResult
 
-__all__ = ["cage_feed"]
+__all__ = ["cage_feed", "kit_broker"]
 
 _MOST: Final = 10_000
 _PORTS: Final = range(1, 2**16)
@@ -49,7 +51,7 @@ _PORTS: Final = range(1, 2**16)
     "--book",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help='The consumer\'s book, read until it is right: {"seats": {"3": {"staked": ...}}}.',
+    help="The consumer's book, read until it is right: sums by seat, or rows as CSV or JSON Lines.",
 )
 @click.option(
     "--message-key",
@@ -89,12 +91,7 @@ def cage_feed(  # noqa: PLR0913 - each is an option
     topics.validate()
     if not SEGMENT.match(user):
         raise InputError(f"user {user!r}: use lower-case letters, digits, - and _")
-    host, port = _address(bus)
-    scheme = "mqtts" if files.ca else "mqtt"
-    address = f"[{host}]" if ":" in host else host
-    named = f"{quote(login, safe='')}@" if login else ""
-    parts = broker_url(f"{scheme}://{named}{address}:{port}/", "--bus HOST:PORT")
-    settings = broker_at(parts, f"cage-feed-{os.getpid()}", files)
+    settings = kit_broker(bus, login, files)
     origin = f"{site}/{table}"
     keys = load_message_keys(message_key, origin) if message_key else ()
     feed = make_sample_log(seed, settlements, topics, named_rulebook(rulebook))
@@ -124,6 +121,20 @@ def cage_feed(  # noqa: PLR0913 - each is an option
     return EXIT_DONE if verdict.ok else EXIT_NO
 
 
+def kit_broker(bus: str, login: str | None, files: LoginFiles) -> BusSettings:
+    """Return the broker of a kit, by its options.
+
+    Raises:
+        InputError: `--bus` is no HOST:PORT.
+    """
+    host, port = _address(bus)
+    scheme = "mqtts" if files.ca else "mqtt"
+    address = f"[{host}]" if ":" in host else host
+    named = f"{quote(login, safe='')}@" if login else ""
+    parts = broker_url(f"{scheme}://{named}{address}:{port}/", "--bus HOST:PORT")
+    return broker_at(parts, f"cage-feed-{os.getpid()}", files)
+
+
 def _address(text: str) -> tuple[str, int]:
     host, colon, port = text.rpartition(":")
     if not (colon and host and port.isascii() and port.isdigit() and int(port) in _PORTS):
@@ -134,7 +145,8 @@ def _address(text: str) -> tuple[str, int]:
 def _read(path: Path) -> ConsumerBook | None:
     """Return the book in a file; None while there is none, or while it is being written."""
     try:
-        return read_book(path.read_bytes())
+        data = path.read_bytes()
+        return read_book(data) if b'"seats"' in data else book_of_rows(read_rows(data, str(path)))
     except (FileNotFoundError, InputError):
         return None
 

@@ -1,9 +1,13 @@
 """What a day came to: one worked by hand, and games against the table's own totals."""
 
+import json
 import random
+import re
+import sqlite3
 from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -32,6 +36,7 @@ from tests.support.cage.ledgers import (
     held_against,
     play_log,
 )
+from tests.support.machine.commands import here, said
 from tests.support.property.logs import played, write_log
 from tests.support.table.chip_day import FLOAT, chip_day
 from tests.support.table.evidence import signed_table
@@ -428,3 +433,32 @@ def _with_texts_of_before(event: TableEvent) -> TableEvent:
     for was, before in OF_BEFORE.items():
         document = document.replace(msgspec.json.encode(was), msgspec.json.encode(before))
     return msgspec.json.decode(document, type=type(event))
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_printed_day_ties_to_the_log_by_a_sum_of_its_own(seed: int, tmp_path: Path) -> None:
+    """The page's figures, added up from the bytes of the log alone; seed 0 is the worked day."""
+    log, books, page = (tmp_path / name for name in ("table.sqlite", "cage.sqlite", "day.html"))
+    if seed:
+        play_log(log, seed=seed, coups=15)
+    else:
+        write_log(log, STREAM, chip_day(), every_s=60)
+    book_log(str(books), log)
+    said(here("cage", "report", "--ledger", books, "--by", "day", "--html", page))
+    in_force: dict[str, list[dict[str, Any]]] = {}
+    with closing(sqlite3.connect(log)) as db:
+        rows = "SELECT bytes FROM event WHERE type = 'coup_settled' ORDER BY position"
+        for (stored,) in db.execute(rows):
+            settlement = json.loads(stored)["data"]["settlement"]
+            in_force.pop(settlement.get("reverses", ""), None)
+            in_force[settlement["settlement_id"]] = settlement["lines"]
+    lines = [line for each in in_force.values() for line in each]
+    money = [line for line in lines if line.get("kind") != "promo"]
+    handle = sum(line["stake"] for line in money if line["result"] != "void")
+    commission = sum(line["commission"] for line in lines)
+    win = sum(line["stake"] for line in money) - sum(line["paid"] for line in lines) - commission
+    text = re.sub(r"<[^>]*>|\s", " ", page.read_text("utf-8").replace("\u2212", "-"))
+    due = {"Handle": handle, "Win before commission": win, "Commission, net": commission}
+    for label, amount in (due | {"Win and commission": win + commission}).items():
+        found = re.findall(rf" {label} +(-?[\d,.]+)", text)
+        assert [int(re.sub(r"[,.]", "", each)) for each in found] == [amount], label

@@ -6,6 +6,8 @@ is this checkout.
 
 import json
 import os
+import re
+import shlex
 import shutil
 import sqlite3
 import subprocess
@@ -22,6 +24,7 @@ from events.mqtt.topics import Topics
 from events.proof.chain import next_hash
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.service.table import Table
+from tests.support.machine.commands import here
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes users in a root: root alone may")
 
@@ -73,12 +76,12 @@ class Machine:
         self._python.write_text(_VENV.format(here=_HERE, python=sys.executable))
         self._python.chmod(0o755)
 
-    def install(self, *options: str) -> tuple[int, str]:
+    def install(self, *options: str, answer: str = "") -> tuple[int, str]:
         """Run the script: its exit code, and what it said."""
         command = ["sh", "deploy/install.sh", "--root", str(self.root), *options]
         env = {**os.environ, "PYTHON": str(self._python)}
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=60, check=False, env=env
+            command, input=answer, capture_output=True, text=True, timeout=60, check=False, env=env
         )
         return done.returncode, done.stdout + done.stderr
 
@@ -173,6 +176,61 @@ def test_the_first_release_is_put_back_until_the_table_of_this_one_has_started(
     code, said = machine.install("--back")
     assert (code, machine.builds[0]) == (1, f"baccarat {this}")
     assert "not ok at position 281: rulebook_adopted version 2" in said
+    assert "--back --restore goes back to them" in said
+
+
+def commands(heading: str) -> list[list[str]]:
+    """The commands of a section of the operator's page, without those for systemd."""
+    page = Path("docs/operate/upgrade.md").read_text(encoding="utf-8")
+    section = page.split(f"## {heading}\n")[1].split("\n## ")[0]
+    found = re.findall(r"`((?:sh deploy|baccarat) [^`]+)`|^ *\$ (.+)$", section, re.MULTILINE)
+    return [shlex.split(one or other) for one, other in found]
+
+
+def test_a_site_of_the_first_release_goes_to_this_one_and_back_by_the_page(
+    machine: Machine,
+) -> None:
+    machine.older()
+    before = machine.root / "opt/baccarat/bin/python"
+    before.write_text(_FIRST_RELEASE.format(here=_HERE, python=sys.executable))
+    ledger = machine.log.parents[1] / "cage/cage.sqlite"
+    ledger.parent.mkdir()
+    with closing(sqlite3.connect(ledger)) as db:
+        db.execute("CREATE TABLE of_0_1_0 (one)")
+    stored = events_of(machine.log)
+    _, upgrade = commands("Upgrade a controller")
+    assert machine.install(*upgrade[2:])[0] == 0
+    with EventLog.open(machine.log, "harbour/b7") as log:
+        Table(log, Topics("harbour", "b7"), load_rulebook("ez"), SystemClock(), roles={})
+    played = events_of(machine.log)
+    assert len(played) > len(stored)
+    ledger.write_bytes(b"migrated")
+    plain, back, undo = commands("Go back")
+    assert machine.install(*plain[2:])[0] == 1
+    for answer in ("", "no\n"):
+        code, said = machine.install(*back[2:], answer=answer)
+        assert (code, events_of(machine.log)) == (1, played)
+        assert f"b7 loses {len(played) - len(stored)} events since position {len(stored)}" in said
+    code, said = machine.install(*back[2:], answer="yes\n")
+    assert (code, machine.builds[0]) == (0, "baccarat earlier"), said
+    assert events_of(machine.log) == stored
+    with closing(sqlite3.connect(ledger)) as db:
+        assert db.execute("SELECT name FROM sqlite_master").fetchall() == [("of_0_1_0",)]
+    # And forward again: the same script takes the later build, the printed command its log.
+    assert machine.install("--back")[0] == 0
+    (line,) = [line for line in said.splitlines() if "undo: " in line]
+    printed = line.partition("undo: ")[2].split()
+    assert printed[:4] == undo[:4]
+    words = [f"{machine.root}{word}" if word.startswith("/") else word for word in printed[1:]]
+    assert here(*words).code == 0
+    assert events_of(machine.log) == played
+
+
+def events_of(log: Path) -> list[tuple[int, bytes]]:
+    """Positions and hashes of a log."""
+    with closing(sqlite3.connect(log)) as db:
+        found: list[tuple[int, bytes]] = db.execute("SELECT position, hash FROM event").fetchall()
+    return found
 
 
 def test_a_format_of_tomorrow_is_refused_like_an_event(machine: Machine) -> None:

@@ -83,7 +83,7 @@ user add passwords anna --role dealr -> is not one of 'dealer'
 user list NONE -> make it with `baccarat user add
 sim world --seeds x -> write A..B, such as 1..100
 sim world --seeds 1 --faults nope -> no fault 'nope'; there are
-sim cage-fed -> Did you mean 'cage-feed'?
+sim cage-fed -> Did you mean one of: 'cage-feed', 'wagers-feed'?
 schema jsn -> Did you mean 'json'?
 property query TEXT nope -> is not one of 'tables'
 demo --speed fast -> 'fast' is not a number
