@@ -134,7 +134,7 @@ ROWS: Final = (
     BenchRow(
         "property",
         "benchmarks.property.property:measure",
-        ("property_rate", "property_page", "property_catchup"),
+        ("property_rate", "property_page", "property_catchup", "property_status"),
         needs="PostgreSQL's server programs, or --ledger",
         unasked=False,
     ),

@@ -1,16 +1,17 @@
 """Measure a property of two hundred tables on one machine: rate, lateness, catch-up, costs.
 
 Product: the tables' logs, one uplink, a hub of three nodes that forces every message to the disk,
-two archive workers, the witness and the page, each as a site runs it. Three things are measured:
+two archive workers, the witness and the page, each as a site runs it. Four things are measured:
 
 - `property_rate`: the logs are full when the uplink starts, and events a second are counted in
   PostgreSQL until the last is there.
 - `property_page`: then each table goes on at 70 coups an hour. The time counts from the moment when
   a commit in its log is on the disk to the moment when the page's stream has sent it.
 - `property_catchup`: meanwhile a table that was off for a day comes back.
+- `property_status`: then `baccarat property status` asks all parts, and its processor time is told.
 
 The floor of the rate is psycopg's COPY of the same rows over one connection, a thousand a commit,
-into a bare table: PostgreSQL's work without any of the product. The other two have none.
+into a bare table: PostgreSQL's work without any of the product. The others have none.
 
 On two processors some thirteen processes share the work that a site gives to five machines.
 """
@@ -25,11 +26,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from math import nan
 from pathlib import Path
-from time import monotonic, sleep
+from time import monotonic, process_time, sleep
 from typing import Final, NamedTuple
 
 import psycopg
 
+from baccarat.config.property import load_property
+from baccarat.property.status import property_status
 from benchmarks.instruments.figures import (
     Figure,
     percentiles,
@@ -46,6 +49,7 @@ from benchmarks.property.place import (
     template,
 )
 from benchmarks.rows import BenchOptions, Unmeasurable
+from events.clock import SystemClock
 from property.archive.database import connect_archive, migrate
 from property.archive.rebuild import archived_tables
 from property.archive.rows import read_events
@@ -61,6 +65,8 @@ _HOURS: Final = 24
 _RATE_LEAST: Final = 3_000.0
 _CATCHUP_LEAST: Final = 5_000.0
 _PAGE_MOST_MS: Final = 500.0
+_STATUS_MOST_MS: Final = 2_000.0
+_STATUS_TIMES: Final = 5
 _SAMPLES_A_S: Final = 10
 _PATIENCE_S: Final = 300.0
 _POLL_S: Final = 0.02
@@ -88,7 +94,7 @@ def measure(options: BenchOptions) -> list[Figure]:
     tables = [f"bench/t{number:03}" for number in range(1, _TABLES + 1)]
     day = min(_COUPS_AN_HOUR * _HOURS * _EVENTS_A_COUP, events)
     with ExitStack() as stack:
-        advance = stack.enter_context(options.progress("of rate, page and catch-up", 3))
+        advance = stack.enter_context(options.progress("of rate, page, catch-up and status", 4))
         folder = stack.enter_context(options.folder())
         url = options.ledger or stack.enter_context(postgres_cluster(options.data)).database()
         migrate(url)
@@ -108,7 +114,10 @@ def measure(options: BenchOptions) -> list[Figure]:
         advance(2)
         catchup = run.catch_up(day)
         advance(3)
-        return [_rate_figure(rate, url), _page_figure(page), _catchup_figure(catchup)]
+        status = run.status()
+        advance(4)
+        found = [_rate_figure(rate, url), _page_figure(page), _catchup_figure(catchup)]
+        return [*found, _status_figure(status)]
 
 
 class _Rate(NamedTuple):
@@ -191,6 +200,18 @@ class _Run:
         (began, first), (ended, last) = times[0], times[-1]
         late = _lateness([each for each in sent if each[2] >= began], heard)
         return _CatchUp(last - first, ended - began, late)
+
+    def status(self) -> list[tuple[float, float]]:
+        """Ask for the status again and again; return milliseconds, and those of a processor."""
+        config = load_property(self._place.folder / "property.toml")
+        took = []
+        for _ in range(_STATUS_TIMES):
+            began, spent = monotonic(), process_time()
+            found = asyncio.run(property_status(config, SystemClock()))
+            took.append(((monotonic() - began) * _MS, (process_time() - spent) * _MS))
+            if len(found.tables) < _TABLES or found.archive or found.hub:
+                raise Unmeasurable(f"status has {len(found.tables)} tables: {found.hub}")
+        return took
 
     def _costs(self) -> dict[str, Costs]:
         found = {process.name: process.costs() for process in self._place.processes}
@@ -382,6 +403,22 @@ def _catchup_figure(found: _CatchUp) -> Figure:
             "others_p50_ms": round(p50, 1),
             "others_p99_ms": round(p99, 1),
             "others_samples": float(len(found.late_ms)),
+            "load": round(os.getloadavg()[0], 2),
+        },
+    )
+
+
+def _status_figure(took: list[tuple[float, float]]) -> Figure:
+    p50, p99 = percentiles([ms for ms, _ in took])
+    return Figure(
+        **without_floor(p50, p99, digits=0),
+        name="property_status",
+        unit="ms",
+        samples=len(took),
+        goal=f"p50 < {_STATUS_MOST_MS:g} ms for the status of {_TABLES} tables",
+        met=p50 < _STATUS_MOST_MS,
+        detail={
+            "cpu_ms": round(min(cpu for _, cpu in took), 1),
             "load": round(os.getloadavg()[0], 2),
         },
     )

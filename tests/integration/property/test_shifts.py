@@ -1,14 +1,21 @@
 """Business days and shifts, over every time zone's changes of the clock."""
 
 import zoneinfo
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
+from psycopg.rows import dict_row
 
 from benchmarks.instruments.postgres import Postgres
+from events.types.table import BettingOpened, CoupSettled
 from property.archive.database import migrate
+from property.archive.questions import ARCHIVE_QUERIES, parse_parameters
+from tests.support.property.logs import entries_in, into_archive, played, write_log
 
 MINUTE, QUARTER, DAY = timedelta(minutes=1), timedelta(minutes=15), timedelta(days=1)
 FROM, UNTIL = datetime(2026, 1, 1, tzinfo=UTC), datetime(2027, 12, 31, tzinfo=UTC)
@@ -118,3 +125,66 @@ def test_a_shift_of_an_unknown_zone_is_refused_when_it_is_written(
         archive.execute(
             "INSERT INTO property.shift VALUES ('north', 'early', '06:00', 'Mars/Base')"
         )
+
+
+# A site for each change of the clock: its zone, the moment of the change, and a day's beginning.
+SITES = {
+    "sydney-back": ("Australia/Sydney", "2026-04-04T16:00Z", time(2, 30)),
+    "sydney-forward": ("Australia/Sydney", "2026-10-03T16:00Z", time(2, 30)),
+    "york-forward": ("America/New_York", "2026-03-08T07:00Z", time(0)),
+    "york-back": ("America/New_York", "2026-11-01T06:00Z", time(1, 30)),
+}
+
+
+def test_every_question_of_a_day_has_what_the_logs_have_on_it(
+    postgres: Postgres, tmp_path: Path
+) -> None:
+    """A day of 23 hours, a day of 25, and the days before and after them."""
+    logs, wanted, url = [], dict[str, Counter[tuple[Any, ...]]](), postgres.database()
+    for seed, (site, (name, change, begins)) in enumerate(SITES.items()):
+        changed, path = datetime.fromisoformat(change), tmp_path / f"{site}.sqlite"
+        events = played(seed, 30)
+        every_s = 72 * 3600 // len(events)
+        first = changed - timedelta(hours=36)
+        write_log(path, f"{site}/t1", events, every_s=every_s, begin_s=int(first.timestamp()))
+        logs.append(path)
+        for entry in entries_in(path):
+            at = datetime.fromisoformat(entry.at)
+            day = business_day(zoneinfo.ZoneInfo(name), changed, begins, at)
+            if isinstance(entry.data, BettingOpened):
+                wanted.setdefault("coups", Counter())[site, day, entry.data.coup] += 1
+            elif isinstance(entry.data, CoupSettled):
+                made = entry.data.settlement
+                lines = Counter(
+                    {(site, day, made.coup, made.phase, made.revision): len(made.lines)}
+                )
+                wanted.setdefault("wagers", Counter()).update(+lines)
+    into_archive(url, *logs)
+    found = {name: Counter[tuple[Any, ...]]() for name in wanted}
+    totals, sums = dict[Any, int](), Counter[Any]()
+    with psycopg.connect(url, row_factory=dict_row) as db:
+        for site, (name, _, begins) in SITES.items():
+            db.execute(
+                "INSERT INTO property.shift VALUES (%s, 'day', %s, %s)", (site, begins, name)
+            )
+        for site, day in sorted({key[:2] for each in wanted.values() for key in each}):
+
+            def ask(name: str, day: date = day, site: str = site) -> list[dict[str, Any]]:
+                question = ARCHIVE_QUERIES[name]
+                given = parse_parameters(
+                    question, {"day": str(day), "table": f"{site}/t1"}, every=True
+                )
+                return db.execute(question.sql.encode(), given).fetchall()
+
+            found["coups"].update((site, day, row["coup"]) for row in ask("coups"))
+            for row in ask("wagers"):
+                key = (site, day, row["coup"], row["phase"], row["revision"])
+                found["wagers"][key] += row["sign"] > 0
+                lost = row["stake"] * (row["result"] == "lose" and row["kind"] != "promo")
+                sums[site, day] += row["sign"] * (lost - row["winnings"])
+            for row in ask("win"):
+                totals[site, row["day"]] = row["win"]
+    assert found == wanted
+    assert totals == {key: sums[key] for key in totals}
+    assert {key for key, won in sums.items() if won} <= totals.keys()
+    assert len(totals) >= 3 * len(SITES)
