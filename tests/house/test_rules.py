@@ -258,6 +258,15 @@ def test_lost_documents_and_broken_links_are_named() -> None:
     ]
 
 
+def test_named_tests_that_do_not_exist_are_named() -> None:
+    texts = {"tests/a.py": "def test_b() -> None:\n"}
+    named = "`tests/a.py::test_b`, [a](../tests/a.py), `tests/c.py`, `tests/a.py::test_d`"
+    assert list(whole.lost_tests({"R.md": named}, texts)) == [
+        "R.md:1: there is no test tests/c.py",
+        "R.md:1: there is no test tests/a.py::test_d",
+    ]
+
+
 def test_commands_that_do_not_exist_are_named() -> None:
     makefile = "demo: x ## a table\n\tdo\ntest: ## the suite\nhidden:\n"
     readme = "```\nmake demo ROUNDS=3\n.venv/bin/baccarat settle\n```\n`make fly`, prose: make up"

@@ -102,6 +102,10 @@ def test_every_document_is_found_by_links_from_the_readme() -> None:
     _none(whole.lost_documents(_documents(), our_files()))
 
 
+def test_every_test_that_a_document_names_exists() -> None:
+    _none(whole.lost_tests(_documents(), texts()))
+
+
 def test_documents_and_makefile_show_commands_that_exist() -> None:
     commands = cli.list_commands(click.Context(cli))
     _none(whole.unknown_commands(_documents(), texts()["Makefile"], commands))

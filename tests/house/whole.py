@@ -44,6 +44,7 @@ _REGISTRY = re.compile(
 
 _LINK = re.compile(r"\[[^\]]*\]\(\s*<?([^)\s>]+)>?[^)]*\)")
 _CODE = re.compile(r"^```.*?^```|``?[^`\n]+``?", re.MULTILINE | re.DOTALL)
+_TEST = re.compile(r"\b(tests/[\w/]+\.py)(?:::(\w+))?")
 _MAKE = re.compile(r"(?:^|[`;&|]|\bsudo )\s*make ([a-z]+)", re.MULTILINE)
 _COMMAND = re.compile(r"(?:^|[`;&|/])\s*baccarat ([a-z]+)", re.MULTILINE)
 
@@ -137,6 +138,20 @@ def _links(text: str) -> Iterator[tuple[int, str]]:
             target = match[1].partition("#")[0]
             if target and not re.match(r"[a-z]+:", target):
                 yield line, target
+
+
+def lost_tests(documents: Mapping[str, str], texts: Mapping[str, str]) -> Iterator[str]:
+    """Tests that a document names, by file or by `file::test`, and that do not exist.
+
+    Args:
+        documents: Markdown by path.
+        texts: every file of ours.
+    """
+    for path, text in documents.items():
+        for line, content in enumerate(text.splitlines(), start=1):
+            for file, name in _TEST.findall(content):
+                if f"def {name}(" not in texts.get(file, "") if name else file not in texts:
+                    yield f"{path}:{line}: there is no test {file}{name and '::'}{name}"
 
 
 def unknown_commands(

@@ -269,13 +269,9 @@ def test_reconcile_names_the_first_difference(ledger: str, tmp_path: Path) -> No
     log = tmp_path / "longer.sqlite"
     play_log(log, seed=SEED, coups=20)
     book_log(ledger, log)
-    unsealed = (
-        ("DROP TRIGGER posting_UPDATE",)
-        if "postgres" not in ledger
-        else ("DROP TRIGGER posting_sealed ON posting",)
-    )
-    for statement in unsealed:
-        run_sql(ledger, statement)
+    for table in ("posting", "entry"):
+        name = f"{table}_UPDATE" if "postgres" not in ledger else f"{table}_sealed ON {table}"
+        run_sql(ledger, f"DROP TRIGGER {name}")
     with open_ledger(parse_ledger_url(ledger)) as found:
         settled = [e for e in found.entries(Filter()) if e.kind == "coup_settled" and e.postings]
     victim = settled[len(settled) // 2]
@@ -295,3 +291,23 @@ def test_reconcile_names_the_first_difference(ledger: str, tmp_path: Path) -> No
     said = difference.text
     assert f"entry {victim.ref}: account {posting.account}, seat {posting.seat}" in said
     assert f"{posting.amount + 1} in the ledger and {posting.amount} by the log" in said
+    victims = f"WHERE position = {victim.position} AND part = {victim.part}"
+    run_sql(ledger, f"UPDATE posting SET amount = amount - 1 {victims} AND line = 0")  # noqa: S608 - our own numbers
+    for column, kept in (("day", victim.day), ("at", victim.at), ("kind", victim.kind)):
+        run_sql(ledger, f"UPDATE entry SET {column} = 'x' {victims}")  # noqa: S608 - our own words
+        difference = held_against(ledger, log).difference
+        run_sql(ledger, f"UPDATE entry SET {column} = '{kept}' {victims}")  # noqa: S608 - the same
+        assert difference is not None
+        assert f"{column} 'x' in the ledger and {kept!r} by the log" in difference.text
+    run_sql(
+        ledger,
+        "INSERT INTO posting (book, position, part, line, account, seat, bet, result, amount) "  # noqa: S608 - the same
+        f"SELECT book, position, 99, 0, account, seat, bet, result, 0 FROM posting {victims} "
+        "AND line = 0",
+    )
+    difference = held_against(ledger, log).difference
+    assert difference is not None
+    assert (difference.position, difference.text) == (
+        victim.position,
+        "the ledger holds a posting that belongs to no entry",
+    )

@@ -1,21 +1,26 @@
 """Texts that harm whoever takes them as they come, and a log that an earlier build filled with."""
 
+import json
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from events.clock import rfc3339
+from events.log.reader import reading
+from events.log.schema import OWN_ACTORS
 from events.log.store import EventLog
 from events.types.irregularities import DealerAssigned
 from events.types.table import ShoeLoaded, TableEvent
-from tests.support.log.logs import stored_bytes, to_append
+from tests.support.log.logs import json_bytes, stored_bytes, to_append
 from tests.support.property.logs import BEGIN_S
 from tests.support.table.chip_day import chip_day
 
-__all__ = ["ACCEPTED", "REFUSED", "places", "spoilt_body", "write_hostile_log"]
+__all__ = ["ACCEPTED", "REFUSED", "places", "rewrite_hostile", "spoilt_body", "write_hostile_log"]
 
 REFUSED: Final = {
     "line ends": "a\r\n\tb\n",
@@ -85,6 +90,23 @@ def _day(more: str) -> Sequence[TableEvent]:
         msgspec.convert(_spoilt(msgspec.to_builtins(event), more, free=False), type(event))
         for event in day
     ]
+
+
+def rewrite_hostile(source: Path, path: Path, origin: str, more: str) -> None:
+    """Write an honest log again, as a build wrote it that took any text.
+
+    Args:
+        source: the honest log.
+        path: of the new one.
+        origin: of both.
+        more: what stands before and after each text that people wrote.
+    """
+    with reading(source) as honest, EventLog.open(path, origin) as log:
+        told = [json.loads(each.stored) for each in honest.read()]
+        for (actor, cause), group in groupby(told, key=itemgetter("actor", "cause")):
+            events = [to_append(json_bytes(_spoilt(each, more, free=False))) for each in group]
+            request = None if actor in OWN_ACTORS else (cause, b"{}")
+            log.append(log.position, events, request)
 
 
 def write_hostile_log(path: Path, origin: str, more: str) -> None:

@@ -179,13 +179,13 @@ FILES: Final[Sequence[tuple[Callable[[Path], object], str]]] = (
 )
 KINDS: Final = {**REFUSED, "a little too long": "x" * 5_000}
 # What a shoe sends beside a card's code may be any byte.
-_TEXT: Final = re.compile(
-    r'(?m)^(?!prefix|suffix|boot|cycle)[^#\n]*?(?<=[=\[,{] )"[^"\n]*(?="(?! =))'
-)
+_LINE: Final = re.compile(r"(?m)^(?!prefix|suffix|boot|cycle)[^#\n]*")
+_TEXT: Final = re.compile(r'(?<=[=\[,{ ])"[^"\n]*(?="(?! =))')
 EVERY: Final[list[tuple[Callable[[Path], object], str, str, str]]] = [
     (reader, text[: place.end()], more, text[place.end() :])
     for reader, text in FILES
-    for place in _TEXT.finditer(text)
+    for line in _LINE.finditer(text)
+    for place in _TEXT.finditer(text, *line.span())
     for what, more in KINDS.items()
     if what != "huge"
 ]

@@ -49,6 +49,15 @@ def test_a_node_syncs_every_write_and_lets_nobody_in_without_a_certificate() -> 
     assert "cluster {" not in hub_conf(NODES[0], NODES[:1])
 
 
+def test_a_node_and_a_leaf_speak_no_protocol_but_nats() -> None:
+    """So a rule that is tried by NATS is tried by every protocol that there is."""
+    place = LeafNode(name="b7", pki="/nowhere", cert="/nowhere/b7.pem", key="/nowhere/b7.key")
+    leaf = leaf_conf(place, NODES, [LeafTable(each, "p" * 24) for each in TABLES[:2]])
+    for conf in (hub_conf(NODES[0], NODES), leaf):
+        assert set(re.findall(r"(?m)^(\w+) ?[{:]", conf)) & {"websocket", "mqtt"} == set()
+        assert "port" in conf or "listen" in conf
+
+
 def test_each_table_has_an_account_and_takes_its_own_subjects_alone() -> None:
     conf = accounts_conf(LOGINS)
     for origin in TABLES:

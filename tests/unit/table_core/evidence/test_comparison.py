@@ -1,6 +1,7 @@
 """Evidence of one coup is whole or refused; two files of it are compared."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,14 @@ import pytest
 
 from baccarat.cli.main import main
 from baccarat.history.evidence_from_log import NoEvidence, gather
+from displays.verifier.page import verify_page
 from events.cards import Card
 from events.commands.corrections import CorrectHands
+from events.commands.coup import CloseBetting, OpenBetting, VoidCoup
+from events.commands.staff import AssignDealer
+from events.commands.wagers import PlaceWager, WagerRequest
 from events.errors import InputError
+from events.free_text import FORBIDDEN_CHARACTERS
 from events.log.verify import verify
 from events.proof.note import SigningKey
 from table_core.evidence.bundle import (
@@ -19,14 +25,17 @@ from table_core.evidence.bundle import (
     verify_evidence,
 )
 from table_core.evidence.comparison import compare_evidence
+from tests.support.machine.commands import here
 from tests.support.table.coups import COUP
 from tests.support.table.evidence import KEY, resealed, signed_table
+from tests.support.table.hostile import ACCEPTED, REFUSED, rewrite_hostile
 
 PUBLIC = frozenset({KEY.verifier})
 AFTER_THE_CARDS = (
     *("deal_completed", "result_confirmed", "coup_settled"),
     *("commission_reversed", "commission_accrued", "commission_collected", "commission_refunded"),
 )
+_HARMFUL = re.compile(f"[{FORBIDDEN_CHARACTERS}]")
 NEIGHBOUR = SigningKey("site/t2", bytes(range(9, 41)))
 
 
@@ -160,3 +169,50 @@ def test_the_command_answers_with_its_exit_code(
         assert told in capsys.readouterr().out
     assert main(["evidence", "compare", str(before), str(after), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["newer"] == "second"
+
+
+@pytest.mark.parametrize("more", ["".join(REFUSED.values()), "".join(ACCEPTED.values())])
+def test_evidence_of_a_hostile_log_draws_on_no_terminal_and_no_page(
+    more: str, tmp_path: Path
+) -> None:
+    """An earlier build took any text as a reason, a patron or a dealer's reference."""
+    honest, log = tmp_path / "honest.sqlite", tmp_path / "table.sqlite"
+    with signed_table(honest) as table:
+        said = table.transaction
+        table.ready()
+        table.ask("supervisor", AssignDealer(transaction=said(), dealer="d-1", supervisor="s-1"))
+        table.ask("dealer", OpenBetting(transaction=said()))
+        wager = WagerRequest(seat=3, bet="player", stake=1000, patron="p-17")
+        table.ask("wagers", PlaceWager(transaction=said(), wagers=(wager,)))
+        table.ask("dealer", CloseBetting(transaction=said()))
+        table.deal()
+        table.ask("supervisor", VoidCoup(transaction=said(), reason="a patron fell ill"))
+    rewrite_hostile(honest, log, KEY.name, more)
+    with signed_table(log) as table:
+        table.coup()  # which signs what came before it
+    first, second, page = (tmp_path / name for name in ("a.json", "b.json", "a.html"))
+    shown = [here("evidence", log, "--coup", COUP, "-o", first, "--html", page)]
+    assert json.loads(_voiding(first))["data"]["reason"] == f"{more}a patron fell ill{more}"
+    second.write_bytes(resealed(first.read_bytes(), _without_voiding))
+    key = ("--key", str(KEY.verifier))
+    shown += [
+        here("evidence", "verify", first, *key),
+        here("evidence", "compare", first, first, *key),
+        here("evidence", "verify", second, *key),
+        here("evidence", "compare", first, second, *key),
+    ]
+    assert [each.code for each in shown] == [0, 0, 0, 1, 1]
+    for each in shown:
+        assert not _HARMFUL.search((each.out + each.err).replace("\n", ""))
+    written = page.read_text("utf-8")
+    assert not _HARMFUL.search(written.replace("\n", ""))
+    assert written.count("<script") == verify_page().count("<script")
+
+
+def _voiding(file: Path) -> str:
+    events = [str(each["stored"]) for each in json.loads(file.read_bytes())["events"]]
+    return next(each for each in events if json.loads(each)["type"] == "coup_voided")
+
+
+def _without_voiding(told: dict[str, Any]) -> None:
+    told["events"] = [each for each in told["events"] if "coup_voided" not in each["stored"]]
