@@ -1,4 +1,4 @@
-"""Read a TOML file, and convert a table of it to its type strictly, reporting every mistake.
+"""Read a TOML file, convert a table of it to its type strictly, and report every mistake.
 
 msgspec stops at the first mistake, so each key is converted by itself, and so is each entry of a
 table of codes.
@@ -9,15 +9,40 @@ import tomllib
 from collections.abc import Callable
 from functools import cache
 from types import UnionType
-from typing import Annotated, Any, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Final, TypeVar, get_args, get_origin
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import FieldInfo
 
-__all__ = ["fields_of", "read_table", "read_tree"]
+__all__ = ["FileFault", "fields_of", "read_table", "read_tree"]
 
 _T = TypeVar("_T", bound=Struct)
+_MOST_TEXT: Final = 300
+
+
+class FileFault(Struct, frozen=True):
+    """A fault of a rulebook or wire profile that can be read.
+
+    Args:
+        where: the key in the file, such as `bets.tie.pays.win`; `file` for the whole.
+        code: its stable name.
+        text: what is wrong, on one line.
+        remedy: what would be right, on one line.
+    """
+
+    where: str
+    code: str
+    text: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.text}; {self.remedy}"
+
+    @classmethod
+    def of(cls, where: str, code: str, text: str, remedy: str) -> "FileFault":
+        """Return a fault whose texts fit on a line, whatever the file holds."""
+        return cls(where, code, *(" ".join(each.split())[:_MOST_TEXT] for each in (text, remedy)))
 
 
 def read_tree(source: bytes) -> dict[str, Any]:

@@ -7,10 +7,10 @@ from baccarat.config.form import TableConfig
 from baccarat.rulebooks.library import named_rulebook
 from events.errors import TableError
 from events.log.reader import reading
+from events.toml_form import FileFault
 from events.types.envelope import decode_data, decode_envelope
 from events.types.table import BettingOpened, RulebookAdopted
 from table_core.rulebook_check.check import check_rulebook
-from table_core.rules.rulebook_fault import RulebookFault
 
 __all__ = ["Adoption", "adoption_of", "rulebook_in_force"]
 
@@ -27,7 +27,7 @@ class Adoption(NamedTuple):
     """
 
     rulebook: str
-    faults: tuple[RulebookFault, ...]
+    faults: tuple[FileFault, ...]
     in_force: bool
 
     @property

@@ -10,8 +10,8 @@ from typing import Final
 
 from events.errors import InputError
 from events.money import Currency
+from events.toml_form import FileFault
 from table_core.rules.rulebook import Rulebook
-from table_core.rules.rulebook_fault import RulebookFault
 from table_core.rules.rulebook_forms import form_1_decimals
 
 __all__ = ["currency_faults", "iso_currency", "iso_decimals", "known_currency"]
@@ -48,7 +48,7 @@ def known_currency(code: str) -> Currency:
     return Currency(code, iso_decimals().get(code, form_1_decimals(code)))
 
 
-def currency_faults(rulebook: Rulebook) -> Iterator[RulebookFault]:
+def currency_faults(rulebook: Rulebook) -> Iterator[FileFault]:
     """Yield why nobody may adopt a rulebook with this currency.
 
     A table that has played by it plays on, whatever has become of ISO's list since.
@@ -56,10 +56,10 @@ def currency_faults(rulebook: Rulebook) -> Iterator[RulebookFault]:
     decimals = iso_decimals().get(rulebook.currency)
     if decimals is None:
         text, right = f"{rulebook.currency!r}: {_NONE}", _RIGHT
-        yield RulebookFault.of("currency", "unknown_currency", text, right)
+        yield FileFault.of("currency", "unknown_currency", text, right)
     elif decimals != rulebook.decimals:
         text = (
             f"{rulebook.decimals}, and by ISO 4217 an amount in {rulebook.currency} has {decimals}"
         )
         right = f"write form = 2 and decimals = {decimals}, and all amounts in that unit"
-        yield RulebookFault.of("decimals", "wrong_decimals", text, right)
+        yield FileFault.of("decimals", "wrong_decimals", text, right)

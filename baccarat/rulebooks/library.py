@@ -7,10 +7,10 @@ from typing import Final
 from baccarat.read_files import read_file
 from events.errors import ConfigError
 from events.free_text import find_forbidden
+from events.toml_form import FileFault
 from table_core.rulebook_check.contradictions import limits_out_of_reach
 from table_core.rulebooks.shipped import shipped_ids, shipped_source, shipped_sources
 from table_core.rules.rulebook import Rulebook
-from table_core.rules.rulebook_fault import RulebookFault
 from table_core.rules.rulebook_file import parse_rulebook
 
 __all__ = [
@@ -69,14 +69,14 @@ def site_rulebook(name: str) -> Rulebook:
     return book
 
 
-def table_requirements_missing(book: Rulebook) -> Iterator[RulebookFault]:
+def table_requirements_missing(book: Rulebook) -> Iterator[FileFault]:
     """Yield why a rulebook that can judge a coup is not fit for a table with patrons.
 
     Evidence and logs are judged by the rulebook of the coup, so they do not check any of this.
     """
     exact = {sha256(source).hexdigest() for source in shipped_sources()}
     if book.id in shipped_ids() and book.hash not in exact:
-        yield RulebookFault.of(
+        yield FileFault.of(
             "id",
             "shipped_id",
             f"{book.id!r} is that of a shipped rulebook, of which this is no exact copy",
@@ -85,19 +85,19 @@ def table_requirements_missing(book: Rulebook) -> Iterator[RulebookFault]:
     for bet in _MAIN_WAGERS:
         if bet not in book.bets:
             right = "write it, with offered = false where the table does not take it"
-            yield RulebookFault.of(f"bets.{bet}", "missing", "missing", right)
+            yield FileFault.of(f"bets.{bet}", "missing", "missing", right)
     if not book.sign.game.strip():
         right = "write what the sign calls the game"
-        yield RulebookFault.of("sign.game", "missing", "empty", right)
+        yield FileFault.of("sign.game", "missing", "empty", right)
     written = not book.sign.generated
     if written and (not book.sign.lines or not all(line.strip() for line in book.sign.lines)):
         right = "write what the sign must say, such as the site's own help line"
-        yield RulebookFault.of("sign.lines", "missing", "missing, or one is empty", right)
+        yield FileFault.of("sign.lines", "missing", "missing, or one is empty", right)
     yield from _too_long_texts(book)
     yield from limits_out_of_reach(book)
 
 
-def _too_long_texts(book: Rulebook) -> Iterator[RulebookFault]:
+def _too_long_texts(book: Rulebook) -> Iterator[FileFault]:
     """Yield texts that a screen or a message has no room for."""
     for key, text, most in (
         ("id", book.id, _LONGEST_ID),
@@ -108,10 +108,10 @@ def _too_long_texts(book: Rulebook) -> Iterator[RulebookFault]:
     ):
         if len(text) > most or not text.isprintable():
             wrong = f"at most {most} characters, and each of them to be seen"
-            yield RulebookFault.of(key, "unshowable_text", wrong, "write a shorter, plain text")
+            yield FileFault.of(key, "unshowable_text", wrong, "write a shorter, plain text")
         else:
             for where, wrong in find_forbidden(text, key):
-                yield RulebookFault.of(where, "unshowable_text", wrong, "write a plain text")
+                yield FileFault.of(where, "unshowable_text", wrong, "write a plain text")
     if len(book.sign.lines) > _MOST_LINES:
         wrong, right = f"{len(book.sign.lines)} lines", f"at most {_MOST_LINES}"
-        yield RulebookFault.of("sign.lines", "too_many_lines", wrong, right)
+        yield FileFault.of("sign.lines", "too_many_lines", wrong, right)

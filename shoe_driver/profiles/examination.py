@@ -9,9 +9,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from msgspec import Struct
-
 from events.cards import RANKS, SUITS, Card
+from events.toml_form import FileFault
 from shoe_driver.codes.enq import EnqTable
 from shoe_driver.codes.fields import WITHHELD, FieldSpec, FieldTable
 from shoe_driver.codes.reports import face_of
@@ -21,33 +20,14 @@ from shoe_driver.framing.delimited import byte_classes
 from shoe_driver.framing.grammar import BINARY
 from shoe_driver.profiles.profile import Profile
 
-__all__ = ["ProfileFault", "cannot_promise", "examine"]
+__all__ = ["cannot_promise", "examine"]
 
 _DAMAGED: Final = 0.001  # of the frames, on a line that is called good
 _BITS_3, _BITS_6 = 7, 63  # the greatest values of three and of six bits
 _DATA_BYTE: Final = 0x80
 
 
-class ProfileFault(Struct, frozen=True, kw_only=True):
-    """A fault of a profile.
-
-    Args:
-        where: the key.
-        code: the kind of fault.
-        text: what is wrong.
-        remedy: what would be right.
-    """
-
-    where: str
-    code: str
-    text: str
-    remedy: str
-
-    def __str__(self) -> str:
-        return f"{self.where}: {self.text}; {self.remedy}"
-
-
-def examine(profile: Profile) -> Iterator[ProfileFault]:
+def examine(profile: Profile) -> Iterator[FileFault]:
     """Yield every fault of a profile that can be read."""
     codes = profile.codes
     if isinstance(codes, EnqTable):
@@ -94,10 +74,10 @@ def _tells_places(profile: Profile) -> bool:
     return not isinstance(codes, ScanTable) and profile.framer != "line"
 
 
-def _missing(where: str, known: set[Card]) -> Iterator[ProfileFault]:
+def _missing(where: str, known: set[Card]) -> Iterator[FileFault]:
     missing = [card.value for card in Card if card not in known]
     if missing:
-        yield ProfileFault(
+        yield FileFault(
             where=where,
             code="missing_faces",
             text=f"{len(missing)} of 52 faces have no code: {', '.join(missing)}",
@@ -105,11 +85,11 @@ def _missing(where: str, known: set[Card]) -> Iterator[ProfileFault]:
         )
 
 
-def _unreachable(where: str, text: str, remedy: str) -> ProfileFault:
-    return ProfileFault(where=where, code="unreachable", text=text, remedy=remedy)
+def _unreachable(where: str, text: str, remedy: str) -> FileFault:
+    return FileFault(where=where, code="unreachable", text=text, remedy=remedy)
 
 
-def _kinds(profile: Profile, codes: EnqTable) -> Iterator[ProfileFault]:
+def _kinds(profile: Profile, codes: EnqTable) -> Iterator[FileFault]:
     named = {
         face
         for suit in codes.suits.values()
@@ -129,7 +109,7 @@ def _kinds(profile: Profile, codes: EnqTable) -> Iterator[ProfileFault]:
     yield from _unreachable_kinds(profile, codes)
 
 
-def _unreachable_kinds(profile: Profile, codes: EnqTable) -> Iterator[ProfileFault]:
+def _unreachable_kinds(profile: Profile, codes: EnqTable) -> Iterator[FileFault]:
     for where, table, most in (
         ("codes.targets", codes.targets, _BITS_3),
         ("codes.results", codes.results, _BITS_3),
@@ -146,8 +126,8 @@ def _unreachable_kinds(profile: Profile, codes: EnqTable) -> Iterator[ProfileFau
             yield _unreachable(f"codes.kinds.{kind}", text, "widen the shape")
 
 
-def _ambiguous(where: str, code: str, meanings: list[str]) -> ProfileFault:
-    return ProfileFault(
+def _ambiguous(where: str, code: str, meanings: list[str]) -> FileFault:
+    return FileFault(
         where=where,
         code="ambiguous",
         text=f"code {code} means {' and '.join(meanings)}",
@@ -155,7 +135,7 @@ def _ambiguous(where: str, code: str, meanings: list[str]) -> ProfileFault:
     )
 
 
-def _fields(codes: FieldTable) -> Iterator[ProfileFault]:
+def _fields(codes: FieldTable) -> Iterator[FileFault]:
     known = {face for text in codes.faces.values() if (face := face_of(text)) is not None}
     yield from _missing("codes.faces", known)
     tables: tuple[tuple[str, str, Mapping[str, object]], ...] = (
@@ -181,7 +161,7 @@ def _fields(codes: FieldTable) -> Iterator[ProfileFault]:
     for text, count in used.items():
         if count > 1:
             named = [code for code, face in codes.faces.items() if face == text]
-            yield ProfileFault(
+            yield FileFault(
                 where="codes.faces",
                 code="ambiguous",
                 text=f"{text} has {count} codes: {', '.join(named)}",
@@ -200,7 +180,7 @@ def _fits(key: str, spec: FieldSpec, *, text: bool) -> bool:
         return False
 
 
-def _scans(codes: ScanTable) -> Iterator[ProfileFault]:
+def _scans(codes: ScanTable) -> Iterator[FileFault]:
     known = {face for text in codes.faces.values() if (face := face_of(text)) is not None}
     yield from _missing("codes.faces", known)
     pattern = checked_pattern("codes.pattern", codes.pattern)
@@ -214,7 +194,7 @@ def _scans(codes: ScanTable) -> Iterator[ProfileFault]:
             yield _ambiguous("codes.lines", line, [codes.faces[line], codes.lines[line].report])
 
 
-def _times(profile: Profile) -> Iterator[ProfileFault]:
+def _times(profile: Profile) -> Iterator[FileFault]:
     """Yield the windows that the line cannot keep at its baud rate."""
     serial, framer = profile.serial, profile.wire.framer
     frame_ms = framer.most * serial.bits_a_byte * 1_000 / serial.baud
@@ -230,7 +210,7 @@ def _times(profile: Profile) -> Iterator[ProfileFault]:
         least = math.ceil(frame_ms * count)
         if window_ms < least:
             frames = "a frame" if count == 1 else f"{count} frames"
-            yield ProfileFault(
+            yield FileFault(
                 where=where,
                 code="too_fast",
                 text=f"{frames} of {framer.most} bytes take {least} ms at {serial.baud} baud",
@@ -238,13 +218,13 @@ def _times(profile: Profile) -> Iterator[ProfileFault]:
             )
 
 
-def _room(profile: Profile) -> Iterator[ProfileFault]:
+def _room(profile: Profile) -> Iterator[FileFault]:
     """Yield what a frame has no room for, or what its bytes cannot hold."""
     wire, number = profile.wire, profile.wire.number
     if number is not None and number.field is None:
         needed = number.at + number.width + wire.check_bytes
         if needed > wire.framer.most:
-            yield ProfileFault(
+            yield FileFault(
                 where="number",
                 code="no_room",
                 text=f"number and check need {needed} bytes, and a frame has {wire.framer.most}",
@@ -259,7 +239,7 @@ def _room(profile: Profile) -> Iterator[ProfileFault]:
                 )
     binary = wire.check_bytes and not wire.check.hex
     if profile.serial.data_bits < 8 and (binary or (number and number.base == BINARY)):  # noqa: PLR2004 - bits of a byte
-        yield ProfileFault(
+        yield FileFault(
             where="serial.data_bits",
             code="too_few_bits",
             text="a binary check or number needs all eight bits of a byte",

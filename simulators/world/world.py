@@ -420,7 +420,8 @@ class World:
             self._act()
         if self._stored:
             self._audit()
-        self._wait_for_disks()
+        if self._may_be_late:
+            self._wait_for_disks()
 
     def _act(self) -> bool:
         """Let the first part with something to do work, counted from a random one."""

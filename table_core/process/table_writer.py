@@ -29,6 +29,7 @@ from events.errors import ConfigError, InputError, LogRefused, MalformedJson
 from events.json_form import decode_json
 from events.mqtt.process import LogLine, Now, Steps
 from events.mqtt.topics import Topics
+from events.toml_form import FileFault
 from events.types.envelope import encode_envelope
 from events.types.integrity import CheckpointKeyChanged, LogAdopted
 from events.types.irregularities import IrregularityRecorded
@@ -67,7 +68,6 @@ from table_core.process.startup_rulebook import startup_rulebook
 from table_core.refusals import Decision, refuse
 from table_core.rulebook_check.check import check_rulebook
 from table_core.rules.rulebook import Rulebook
-from table_core.rules.rulebook_fault import RulebookFault
 from table_core.state.table import Coup, TableState
 
 FIRST_START: Final = "first_start"
@@ -132,7 +132,7 @@ class TableWriter:
         self.library = tuple(library)
         self.fault: str | None = None
         self.contradiction: str | None = None
-        self.rulebook_faults: tuple[RulebookFault, ...] = ()
+        self.rulebook_faults: tuple[FileFault, ...] = ()
         self._stream = f"{topics.site}/{topics.table}"
         self._roles = roles
         self._result_required = result_required
@@ -496,7 +496,7 @@ def _correlation(event: TableEvent) -> str:
     return str(getattr(event, "coup", None) or "")
 
 
-def _not_adopted(rulebook: Rulebook, faults: Sequence[RulebookFault]) -> str:
+def _not_adopted(rulebook: Rulebook, faults: Sequence[FileFault]) -> str:
     first, more = faults[0], len(faults) - 1
     further = f" ({more} more: `baccarat rulebook check` names them)" if more else ""
     return f"rulebook {rulebook.id} is not adopted: {first.code}: {first}{further}"

@@ -7,26 +7,27 @@ read. Where a key is faulty, faults that follow from it are left out.
 from collections.abc import Iterator
 from fractions import Fraction
 
+from events.toml_form import FileFault
 from table_core.odds.house_edge import house_edges
 from table_core.rulebook_check.contradictions import contradictions
 from table_core.rulebook_check.edges import edge_faults
 from table_core.rulebook_check.published import published_faults
 from table_core.rulebook_check.sign_lines import sign_faults
 from table_core.rules.rulebook import Bet, Rulebook
-from table_core.rules.rulebook_fault import RulebookFault, without_consequences
+from table_core.rules.rulebook_fault import without_consequences
 from table_core.rules.rulebook_file import read_rulebook
 
 __all__ = ["check_file", "check_rulebook"]
 
 
-def check_rulebook(rulebook: Rulebook) -> tuple[RulebookFault, ...]:
+def check_rulebook(rulebook: Rulebook) -> tuple[FileFault, ...]:
     """Return the faults of a rulebook, those of the money first."""
     return tuple(_faults(rulebook))
 
 
 def check_file(
     name: str, source: bytes
-) -> tuple[Rulebook, tuple[RulebookFault, ...], dict[str, Fraction]]:
+) -> tuple[Rulebook, tuple[FileFault, ...], dict[str, Fraction]]:
     """Return the rulebook of a file, all faults, and the edges of its wagers.
 
     A rulebook with faults is only as much of it as can be read; nothing plays by it. Edges are
@@ -52,7 +53,7 @@ def _decides_edge(where: str, bet: Bet) -> bool:
     return where.startswith(keys) or where == f"bets.{bet.id}"
 
 
-def _faults(rulebook: Rulebook) -> Iterator[RulebookFault]:
+def _faults(rulebook: Rulebook) -> Iterator[FileFault]:
     yield from edge_faults(rulebook)
     yield from published_faults(rulebook)
     yield from contradictions(rulebook)

@@ -10,8 +10,8 @@ from fractions import Fraction
 from typing import Final, NamedTuple
 
 from events.money import Odds, parse_odds
+from events.toml_form import FileFault
 from table_core.rules.rulebook import INITIAL_PHASE, PUSH, Bet, Rulebook
-from table_core.rules.rulebook_fault import RulebookFault
 from table_core.rules.sign import PAY_SCALES
 
 __all__ = ["PUBLISHED", "Published", "published_faults", "spoken_odds"]
@@ -86,7 +86,7 @@ def spoken_odds(odds: Odds | None) -> str:
     return f"{odds.num} to {odds.den}" if odds else PUSH
 
 
-def published_faults(rulebook: Rulebook) -> Iterator[RulebookFault]:
+def published_faults(rulebook: Rulebook) -> Iterator[FileFault]:
     """Yield in what the offered wagers differ from the documents that have them."""
     for bet in rulebook.bets.values():
         if not bet.offered:
@@ -97,7 +97,7 @@ def published_faults(rulebook: Rulebook) -> Iterator[RulebookFault]:
             yield from _unlike(rulebook, bet, nearest)
         if bet.id == _SCALED and bet.phase != INITIAL_PHASE:
             text = f"phase {bet.phase}; 11A.6 pays at the end of the initial deal"
-            yield RulebookFault.of(f"bets.{bet.id}.phase", "wrong_phase", text, "write phase = 1")
+            yield FileFault.of(f"bets.{bet.id}.phase", "wrong_phase", text, "write phase = 1")
 
 
 def _distance(rulebook: Rulebook, bet: Bet, row: Published) -> tuple[int, bool, bool]:
@@ -106,7 +106,7 @@ def _distance(rulebook: Rulebook, bet: Bet, row: Published) -> tuple[int, bool, 
     return faults, taken, row.scale is not None and row.scale != rulebook.sign.pay_scale
 
 
-def _unlike(rulebook: Rulebook, bet: Bet, row: Published) -> Iterator[RulebookFault]:
+def _unlike(rulebook: Rulebook, bet: Bet, row: Published) -> Iterator[FileFault]:
     own = _OWN.format(bet.id)
     for category in _differences(bet, row):
         has, where = row.pays.get(category), f"bets.{bet.id}.pays.{category}"
@@ -115,13 +115,13 @@ def _unlike(rulebook: Rulebook, bet: Bet, row: Published) -> Iterator[RulebookFa
         pays = spoken_odds(bet.schedule[category]) if category in bet.schedule else "not listed"
         right = "leave it out" if not listed else f'write "{_written(has)}"'
         text = f"{pays}; {row.source} has {says}"
-        yield RulebookFault.of(where, "not_as_published", text, f"{right}, or {own}")
+        yield FileFault.of(where, "not_as_published", text, f"{right}, or {own}")
     rate = rulebook.commission.rate if bet.commission and rulebook.commission else None
     if _share(rate) != _share(row.commission):
         where = "commission.rate" if rate and row.commission else f"bets.{bet.id}.commission"
         text = f"{_percent(rate)}; {row.source} has {_percent(row.commission)}"
         right = f'write rate = "{row.commission}"' if row.commission else "write commission = false"
-        yield RulebookFault.of(where, "not_as_published", text, f"{right}, or {own}")
+        yield FileFault.of(where, "not_as_published", text, f"{right}, or {own}")
 
 
 def _differences(bet: Bet, row: Published) -> list[str]:

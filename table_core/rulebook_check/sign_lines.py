@@ -12,11 +12,11 @@ from fractions import Fraction
 from functools import cache
 from typing import Final, NamedTuple
 
+from events.toml_form import FileFault
 from table_core.odds.house_edge import house_edges
 from table_core.rulebook_check.chinese import in_english
 from table_core.rulebook_check.published import spoken_odds
 from table_core.rules.rulebook import Bet, Requirement, Rulebook
-from table_core.rules.rulebook_fault import RulebookFault
 from table_core.rules.sign import pay_scale_of, speaks_of_rules, without_contacts
 from table_core.rules.wager_checks import MAIN, OPTIONS
 from table_core.rules.wagers import BET_KINDS
@@ -66,22 +66,22 @@ class _Clause(NamedTuple):
         return re.search(rf"\b(?:{pattern})\b", self.text, re.IGNORECASE) is not None
 
 
-def sign_faults(rulebook: Rulebook) -> Iterator[RulebookFault]:
+def sign_faults(rulebook: Rulebook) -> Iterator[FileFault]:
     """Yield each text that says something else than the rules."""
     texts = {"title": rulebook.title, "sign.game": rulebook.sign.game}
     if speaks_of_rules(without_contacts(rulebook.sign.help_line or "")):
         wrong = "holds a word of the rules, or a number that is no telephone number"
         right = "write where help is found; a line of rules is one of own_lines, with confirmed_by"
-        yield RulebookFault.of("sign.help_line", "help_line_speaks_of_rules", wrong, right)
+        yield FileFault.of("sign.help_line", "help_line_speaks_of_rules", wrong, right)
     if not rulebook.sign.generated:  # in form 2 a person stands by lines of the site's own
         texts |= {f"sign.lines[{index}]": line for index, line in enumerate(rulebook.sign.lines)}
     for where, text in texts.items():
         if len(text) > _LONGEST:
             wrong = f"{len(text)} characters, and a screen has room for {_LONGEST}"
-            yield RulebookFault.of(where, "unshowable_text", wrong, "write a shorter text")
+            yield FileFault.of(where, "unshowable_text", wrong, "write a shorter text")
             continue
         for wrong, right in dict.fromkeys(_contradictions(rulebook, in_english(text))):
-            yield RulebookFault.of(where, "text_contradicts", f'says "{wrong}"', right)
+            yield FileFault.of(where, "text_contradicts", f'says "{wrong}"', right)
 
 
 def _contradictions(rulebook: Rulebook, text: str) -> Iterator[tuple[str, str]]:

@@ -1,38 +1,13 @@
-"""A fault of a rulebook: where it is, what is wrong, and what would be right. Pure."""
+"""Where a rulebook's faults lie: keys as they are shown, and which follow from which. Pure."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from msgspec import Struct
+from events.toml_form import FileFault
 
-__all__ = ["RulebookFault", "shown_key", "without_consequences"]
+__all__ = ["shown_key", "without_consequences"]
 
-_MOST_TEXT: Final = 300
 _MOST_KEY: Final = 40
-
-
-class RulebookFault(Struct, frozen=True):
-    """One fault.
-
-    Args:
-        where: the key in the file, such as `bets.tie.pays.win`; `file` for the whole.
-        code: its stable name.
-        text: what is wrong, on one line.
-        remedy: what would be right, on one line.
-    """
-
-    where: str
-    code: str
-    text: str
-    remedy: str
-
-    def __str__(self) -> str:
-        return f"{self.where}: {self.text}; {self.remedy}"
-
-    @classmethod
-    def of(cls, where: str, code: str, text: str, remedy: str) -> "RulebookFault":
-        """Return a fault whose texts fit on a line, whatever the file holds."""
-        return cls(where, code, *(" ".join(each.split())[:_MOST_TEXT] for each in (text, remedy)))
 
 
 def shown_key(key: str) -> str:
@@ -42,8 +17,8 @@ def shown_key(key: str) -> str:
 
 
 def without_consequences(
-    found: Iterable[RulebookFault], earlier: Iterable[RulebookFault]
-) -> Iterator[RulebookFault]:
+    found: Iterable[FileFault], earlier: Iterable[FileFault]
+) -> Iterator[FileFault]:
     """Yield the faults that do not lie at, above or below the place of an earlier one."""
     places = [fault.where for fault in earlier]
     for fault in found:

@@ -27,7 +27,7 @@ from msgspec.structs import replace
 from events.cards import Card, parse_card
 from events.errors import ConfigError, InputError, OurBug
 from events.money import Odds, parse_odds
-from events.toml_form import fields_of, read_tree
+from events.toml_form import FileFault, fields_of, read_tree
 from table_core.rules.rulebook import (
     INITIAL_PHASE,
     LAST_PHASE,
@@ -42,7 +42,7 @@ from table_core.rules.rulebook import (
     Rulebook,
     Sign,
 )
-from table_core.rules.rulebook_fault import RulebookFault, shown_key
+from table_core.rules.rulebook_fault import shown_key
 from table_core.rules.rulebook_forms import (
     FORMS,
     NEWEST_FORM,
@@ -158,10 +158,10 @@ class _Faults:
     """Collects faults. It never leaves the reading of one file."""
 
     def __init__(self) -> None:
-        self.found: list[RulebookFault] = []
+        self.found: list[FileFault] = []
 
     def add(self, where: str, code: str, text: str, remedy: str) -> None:
-        self.found.append(RulebookFault.of(where, code, text, remedy))
+        self.found.append(FileFault.of(where, code, text, remedy))
 
     def read(self, kind: type[_S], table: object, where: str) -> _S | None:
         """Return a table as `kind`, each key read by itself.
@@ -263,7 +263,7 @@ class ReadRulebook(NamedTuple):
     """
 
     rulebook: Rulebook
-    faults: tuple[RulebookFault, ...]
+    faults: tuple[FileFault, ...]
 
 
 def parse_rulebook(name: str, source: bytes) -> Rulebook:

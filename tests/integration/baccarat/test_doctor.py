@@ -26,7 +26,7 @@ from table_core.rulebooks.shipped import shipped_source
 from tests.support.brokers.brokers import Broker
 from tests.support.brokers.certificates import pki_with
 from tests.support.brokers.tls_broker import secured_broker
-from tests.support.machine.commands import at_work, run
+from tests.support.machine.commands import at_work, here, run
 from tests.support.machine.ports import free_port
 from tests.support.machine.waiting import until_blocking
 from tests.support.service.secured_table import SecuredTable, secured_table
@@ -87,8 +87,9 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
 
 
 def examined(config: Path, *options: str, within: Sequence[str] = ()) -> dict[str, dict[str, str]]:
-    """What the doctor says, by check; a process of its own, as it sets up a process's logs."""
-    done = run("doctor", config, "--json", *options, within=within)
+    """What the doctor says, by check."""
+    words = ("doctor", config, "--json", *options)
+    done = run(*words, within=within) if within else here(*words)
     said = json.loads(done.out)
     assert done.code == (0 if said["ok"] else 1)
     assert all(each["remedy"] for each in said["checks"] if each["verdict"] != "ok")
@@ -264,7 +265,7 @@ def test_a_fault_is_named(machine: Machine, fault: _Fault) -> None:
 
 
 def test_a_warning_comes_once(machine: Machine) -> None:
-    checks = json.loads(run("doctor", machine.config, "--json").out)["checks"]
+    checks = json.loads(here("doctor", machine.config, "--json").out)["checks"]
     said = [each["says"] for each in checks if each["verdict"] == "warn"]
     assert any(each.startswith("no maximum on") for each in said)
     assert len(said) == len(set(said))

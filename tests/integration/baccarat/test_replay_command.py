@@ -31,7 +31,7 @@ ROUNDS = 12
 
 
 def told(*arguments: object) -> str:
-    return said(run("replay", *arguments))
+    return said(here("replay", *arguments))
 
 
 def document(*arguments: object) -> Any:
@@ -86,7 +86,7 @@ def test_every_coup_is_told_as_text_as_json_and_as_a_page(
             assert line["says"] in text
             assert line["raw"] is None or " ".join(pairs(line["raw"]["hex"])) in text
         page = tmp_path / "coup.html"
-        done = run("replay", log, "--coup", coup["coup"], "--html", page)
+        done = here("replay", log, "--coup", coup["coup"], "--html", page)
         assert (done.code, done.out) == (0, ""), done.err
         assert done.err == f"{page}: the page of coup {coup['coup']}\n"
         assert f"<h1>Coup {coup['coup']}</h1>" in page.read_text(encoding="utf-8")
@@ -268,7 +268,7 @@ def chromium(page: Path, *options: str) -> None:
 def test_a_browser_prints_the_page(corrected: Path, tmp_path: Path) -> None:
     page, pdf, picture = (tmp_path / name for name in ("coup.html", "coup.pdf", "phone.png"))
     words = ("--coup", COUP, "--html", page, "--what-if", "12=8S", "--json")
-    assert run("replay", corrected, *words).code == 0
+    assert here("replay", corrected, *words).code == 0
     chromium(page, f"--print-to-pdf={pdf}")
     printed = pdf.read_bytes()
     assert printed.startswith(b"%PDF")

@@ -32,7 +32,7 @@ PUBLISHED = msgspec.json.decode(vector("odds-8-decks.json"))["bets"]
 
 
 def document(*arguments: object) -> Any:
-    return json.loads(said(run(*arguments)))
+    return json.loads(said(here(*arguments)))
 
 
 # ---- roads ----
@@ -69,7 +69,7 @@ def test_no_results_have_empty_roads() -> None:
 
 
 def test_the_roads_for_people() -> None:
-    assert said(run("roads", "BBPTPPPBTT")).splitlines() == [
+    assert said(here("roads", "BBPTPPPBTT")).splitlines() == [
         "Bead plate",
         "  B P",
         "  B B",
@@ -163,7 +163,7 @@ def test_a_full_composition_is_the_full_shoe(tmp_path: Path) -> None:
 
 
 def test_exact_odds_for_people() -> None:
-    told = said(run("odds", "--rulebook", "au-even-money"))
+    told = said(here("odds", "--rulebook", "au-even-money"))
     assert told.startswith("au-even-money: 416 cards left of 8 decks\n")
     assert "banker                 the house keeps    1.4581 %" in told
     assert "  win_on_6             pays    1/2  comes    5.386372 %" in told
@@ -236,7 +236,7 @@ def test_a_rulebook_is_shown_to_people() -> None:
 
 
 def test_a_site_copies_a_shipped_file_and_changes_it(tmp_path: Path) -> None:
-    shown = said(run("rulebook", "show", "au-commission", "--source")).encode()
+    shown = said(here("rulebook", "show", "au-commission", "--source")).encode()
     assert shown == shipped_source("au-commission")
     own = tmp_path / "own.toml"
     own.write_bytes(shown.replace(b'"au-commission"', b'"own"'))
@@ -293,16 +293,16 @@ def test_the_rules_are_written_as_pages_that_load_nothing(tmp_path: Path) -> Non
 
 def test_the_cards_left_may_come_on_standard_input() -> None:
     left = msgspec.json.encode({"9D": 8, "AS": 8, "KH": 8, "2C": 4})
-    told = said(run("odds", "--rulebook", "ez", "--composition", "-", stdin=left))
+    told = said(here("odds", "--rulebook", "ez", "--composition", "-", stdin=left))
     assert told.startswith("ez: 28 cards left of 8 decks")
 
 
 def test_a_bad_rulebook_is_refused_with_file_key_and_every_reason(tmp_path: Path) -> None:
     own = tmp_path / "own.toml"
     own.write_text(source("ez", "bets.tie.pays.draw=9", "unit=0"), encoding="utf-8")
-    done = run("rulebook", "check", own)
+    done = here("rulebook", "check", own)
     assert (done.code, done.err) == (1, "")
-    told = run("rulebook", "check", own, "--json")
+    told = here("rulebook", "check", own, "--json")
     verdict = json.loads(told.out)
     assert (told.code, verdict["ok"], verdict["id"]) == (1, False, None)
     assert done.out.splitlines() == [
@@ -349,7 +349,7 @@ CASE = b'{"case":%d,"rules":"ez","cards":["9H","9D","KS","KC"],"wagers":[]}\n'
 
 
 def settle(*options: object, sent: bytes = b"") -> Done:
-    return run("settle", *options, stdin=sent)
+    return here("settle", *options, stdin=sent)
 
 
 def test_one_coup_as_a_json_document() -> None:

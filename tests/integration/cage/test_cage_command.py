@@ -23,7 +23,7 @@ from table_core.rulebooks.shipped import load_rulebook
 from table_core.rules.rulebook_file import full_shoe
 from tests.house.sources import texts
 from tests.support.cage.ledgers import STREAM, book_log, facts_of, play_log
-from tests.support.machine.commands import Done, complaint, documents, here, run, said
+from tests.support.machine.commands import Done, complaint, documents, here, said
 from tests.support.machine.processes import ROOT, environment
 from tests.support.property.logs import write_log
 from tests.support.table.chip_day import FLOAT, chip_day
@@ -181,7 +181,7 @@ def test_reconcile_agrees_and_then_names_what_is_missing(
     ],
 )
 def test_bad_usage_is_one_line_and_exit_code_two(args: tuple[str, ...], wrong: str) -> None:
-    assert wrong in complaint(run("cage", *args))
+    assert wrong in complaint(here("cage", *args))
 
 
 @pytest.fixture(scope="module")

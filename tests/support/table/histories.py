@@ -66,7 +66,7 @@ from tests.support.table.coups import (
 )
 from tests.support.table.settled_coups import B, P, played, recalled
 
-__all__ = ["FUNCTIONS", "Functions", "histories", "perform", "play_history"]
+__all__ = ["FUNCTIONS", "Functions", "each_history", "histories", "perform", "play_history"]
 
 Functions: TypeAlias = dict[str, Callable[[Any, str], object]]
 
@@ -120,6 +120,22 @@ def play_history(
         except AssertionError as error:
             raise AssertionError(f"{line}: {error}") from error
     return told.world
+
+
+def each_history(
+    text: str,
+    make: Callable[[DecisionContext], World] = World,
+    functions: Functions | None = None,
+    /,
+    **named: str,
+) -> Callable[[Sequence[str]], None]:
+    """Return a test that plays each history of a text; see `histories`."""
+
+    @pytest.mark.parametrize("lines", histories(text, **named))
+    def test(lines: Sequence[str]) -> None:
+        assert play_history(lines, make, functions).log
+
+    return test
 
 
 def perform(world: World, steps: str) -> None:

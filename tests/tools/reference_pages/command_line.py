@@ -12,7 +12,7 @@ __all__ = ["command_line"]
 
 def command_line() -> str:
     """A section a command, in the order of their names."""
-    root = click.Context(cli, info_name="baccarat")
+    root = click.Context(cli, info_name="baccarat", **cli.context_settings)
     return "\n".join(_section(context, command) for context, command in _leaves(root, cli))
 
 

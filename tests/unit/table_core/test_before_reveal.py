@@ -1,10 +1,6 @@
 """Where the house closes betting before the reveal, cards may lie face down while wagers come."""
 
-from collections.abc import Sequence
-
-import pytest
-
-from tests.support.table.histories import histories, play_history
+from tests.support.table.histories import each_history
 
 HISTORIES = """
 hidden cards leave betting open and the first face closes it
@@ -51,6 +47,4 @@ open
 bet 1 player 1000"""
 
 
-@pytest.mark.parametrize("lines", histories(HISTORIES, table=TABLE))
-def test_betting_that_closes_before_the_reveal(lines: Sequence[str]) -> None:
-    assert play_history(lines).log
+test_betting_that_closes_before_the_reveal = each_history(HISTORIES, table=TABLE)

@@ -2,7 +2,6 @@
 
 import random
 from collections import Counter
-from collections.abc import Sequence
 
 import pytest
 from hypothesis import example, given, settings
@@ -23,7 +22,7 @@ from table_core.state.shoe import ShoeState
 from tests.support.cage.books import book
 from tests.support.shoe.whole_shoe import CardTable, device_result
 from tests.support.table.coups import SHOE, World, shoe_of
-from tests.support.table.histories import histories, play_history
+from tests.support.table.histories import each_history
 from tests.support.table.odd_shoes import OddTelling
 
 P, B = Hand.PLAYER, Hand.BANKER
@@ -129,9 +128,7 @@ STEPS = {
 }
 
 
-@pytest.mark.parametrize("lines", histories(HISTORIES, **STEPS))
-def test_a_card_that_is_told_of_in_any_way_counts_once(lines: Sequence[str]) -> None:
-    assert play_history(lines).log
+test_a_card_that_is_told_of_in_any_way_counts_once = each_history(HISTORIES, **STEPS)
 
 
 # ---- a whole shoe ----

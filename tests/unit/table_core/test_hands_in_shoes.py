@@ -1,10 +1,6 @@
 """Hands corrected whole while the coup is in progress: what that makes of the shoe's own cards."""
 
-from collections.abc import Sequence
-
-import pytest
-
-from tests.support.table.histories import histories, play_history
+from tests.support.table.histories import each_history
 
 HISTORIES = """
 a card that was misread or misplaced is still one card
@@ -68,6 +64,4 @@ cards of a shoe that was replaced stay its own
 """
 
 
-@pytest.mark.parametrize("lines", histories(HISTORIES))
-def test_hands_corrected_in_mid_coup(lines: Sequence[str]) -> None:
-    assert play_history(lines).log
+test_hands_corrected_in_mid_coup = each_history(HISTORIES)

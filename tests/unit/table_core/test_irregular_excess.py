@@ -1,10 +1,6 @@
 """A card in excess: in a squeeze, against the shoe's evidence, and where it was due after all."""
 
-from collections.abc import Sequence
-
-import pytest
-
-from tests.support.table.histories import histories, play_history
+from tests.support.table.histories import each_history
 
 # 2 burned, 4 of the coup, 1 in excess: 7 cards; from the decision on each counts once more.
 DECIDED = """
@@ -294,6 +290,4 @@ STEPS = {
 }
 
 
-@pytest.mark.parametrize("lines", histories(DECIDED + HISTORIES, **STEPS))
-def test_histories_of_a_card_in_excess(lines: Sequence[str]) -> None:
-    assert play_history(lines).log
+test_histories_of_a_card_in_excess = each_history(DECIDED + HISTORIES, **STEPS)

@@ -1,7 +1,5 @@
 """Irregularities beside the cards: shoe, people, free hands; and money under all of them."""
 
-from collections.abc import Sequence
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,7 +38,7 @@ from tests.support.table.coups import (
     drawn,
     revealed,
 )
-from tests.support.table.histories import histories, play_history
+from tests.support.table.histories import each_history, play_history
 
 P, B = Hand.PLAYER, Hand.BANKER
 
@@ -112,9 +110,7 @@ where dealers have accounts one of them takes the table before a coup begins
 BURNED = "shoe first_card AS\nshoe burn_card left=0"
 
 
-@pytest.mark.parametrize("lines", histories(HISTORIES, burned=BURNED))
-def test_irregularities_beside_the_cards(lines: Sequence[str]) -> None:
-    assert play_history(lines).log
+test_irregularities_beside_the_cards = each_history(HISTORIES, burned=BURNED)
 
 
 @pytest.mark.parametrize("kind", sorted(RECORDED_KINDS))

@@ -1,10 +1,6 @@
 """What a coup or a shoe leaves after it does not stand for ever."""
 
-from collections.abc import Sequence
-
-import pytest
-
-from tests.support.table.histories import histories, play_history
+from tests.support.table.histories import each_history
 
 HISTORIES = """
 a carried card is no longer awaited when the first card was entered by hand
@@ -75,6 +71,4 @@ deal 9S 2D KH 3C -> complete""",
 }
 
 
-@pytest.mark.parametrize("lines", histories(HISTORIES, **STEPS))
-def test_what_was_left_is_over_in_the_end(lines: Sequence[str]) -> None:
-    assert play_history(lines).log
+test_what_was_left_is_over_in_the_end = each_history(HISTORIES, **STEPS)

@@ -1,10 +1,6 @@
 """A shoe replaced in mid-coup: whose the cards are, whose the coup is, and when it is audited."""
 
-from collections.abc import Sequence
-
-import pytest
-
-from tests.support.table.histories import histories, play_history
+from tests.support.table.histories import each_history
 
 HISTORIES = """
 faces disclosed later count for the shoe that they came from
@@ -163,6 +159,4 @@ STEPS = {
 }
 
 
-@pytest.mark.parametrize("lines", histories(HISTORIES, **STEPS))
-def test_a_shoe_replaced_in_mid_coup(lines: Sequence[str]) -> None:
-    assert play_history(lines).log
+test_a_shoe_replaced_in_mid_coup = each_history(HISTORIES, **STEPS)

@@ -1,10 +1,6 @@
 """What keeps betting shut at the shoe, and the ways out: its own word, or a named person's."""
 
-from collections.abc import Sequence
-
-import pytest
-
-from tests.support.table.histories import histories, play_history
+from tests.support.table.histories import each_history
 
 HISTORIES = """
 two errors can stand and one be cleared
@@ -49,6 +45,4 @@ a silent shoe keeps betting shut no longer than until a person has looked at it
 """
 
 
-@pytest.mark.parametrize("lines", histories(HISTORIES))
-def test_what_keeps_betting_shut(lines: Sequence[str]) -> None:
-    assert play_history(lines).log
+test_what_keeps_betting_shut = each_history(HISTORIES)

@@ -1,7 +1,6 @@
 """A shoe from its first card to its audit: burn, cut card, copies of a face, repeated runs."""
 
 from collections import Counter
-from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
@@ -19,7 +18,7 @@ from events.types.shoe_reports import (
 )
 from table_core.state.shoe import ShoeState, fold_card_report, times_seen
 from tests.support.table.coups import SHOE, drawn
-from tests.support.table.histories import histories, play_history
+from tests.support.table.histories import each_history
 
 P = Hand.PLAYER
 
@@ -178,9 +177,7 @@ STEPS = {
 }
 
 
-@pytest.mark.parametrize("lines", histories(HISTORIES, **STEPS))
-def test_a_shoe_from_its_first_card_to_its_audit(lines: Sequence[str]) -> None:
-    assert play_history(lines).log
+test_a_shoe_from_its_first_card_to_its_audit = each_history(HISTORIES, **STEPS)
 
 
 # ---- what left the shoe ----

@@ -1,10 +1,6 @@
 """Two settlement phases: pairs after the initial deal, and what later changes make of them."""
 
-from collections.abc import Sequence
-
-import pytest
-
-from tests.support.table.histories import histories, play_history
+from tests.support.table.histories import each_history
 
 HISTORIES = """
 pair wagers are paid at the end of the initial deal
@@ -69,6 +65,4 @@ deal 9S 2D 9D 3C"""
 TABLE = f"rules nz-scale-one procedure.void_after_phase_one=keep\n{WAGERS}"
 
 
-@pytest.mark.parametrize("lines", histories(HISTORIES, table=TABLE, wagers=WAGERS))
-def test_the_two_phases(lines: Sequence[str]) -> None:
-    assert play_history(lines).log
+test_the_two_phases = each_history(HISTORIES, table=TABLE, wagers=WAGERS)

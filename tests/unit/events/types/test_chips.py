@@ -1,7 +1,5 @@
 """The table's chips: each command's refusals as a line a case, and what the table remembers."""
 
-from collections.abc import Sequence
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -29,7 +27,7 @@ from table_core.fold.snapshot import decode_state, encode_state
 from table_core.state.table import KEPT_FLOATS, MOST_SLIPS, TableState
 from tests.support.table.chip_games import chip_command, played
 from tests.support.table.coups import CONTEXT, World
-from tests.support.table.histories import Functions, histories, play_history
+from tests.support.table.histories import Functions, each_history
 
 # name arguments > outcome; chips are denomination x pieces. `+` makes an event.
 GAMES = """
@@ -247,9 +245,7 @@ ASKED: Functions = {
 }
 
 
-@pytest.mark.parametrize("lines", histories(HISTORIES, float=FLOAT))
-def test_chips_beside_coups(lines: Sequence[str]) -> None:
-    assert play_history(lines, functions=ASKED).log
+test_chips_beside_coups = each_history(HISTORIES, World, ASKED, float=FLOAT)
 
 
 def test_a_fact_about_a_float_that_nobody_opened_is_our_bug() -> None:

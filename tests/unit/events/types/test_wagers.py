@@ -1,6 +1,5 @@
 """Wagers beside placing and settling: kinds, limits, lonely side bets, the aggregate."""
 
-from collections.abc import Sequence
 from importlib.resources import files
 
 import pytest
@@ -17,7 +16,7 @@ from table_core.state.coup import Phase
 from table_core.state.table import TableState
 from tests.support.cage.books import book
 from tests.support.table.coups import World, world_in
-from tests.support.table.histories import histories, play_history
+from tests.support.table.histories import each_history
 
 ALL_BETS = tuple(load_rulebook("au-commission").bets)
 HISTORIES = """
@@ -203,9 +202,9 @@ def cap(world: World, _: str) -> object:
     return [len(capped.wagers), *won, sum(share.paid for share in capped.wagers)]
 
 
-@pytest.mark.parametrize("lines", histories(HISTORIES, **STEPS))
-def test_wagers_beside_placing_and_settling(lines: Sequence[str]) -> None:
-    assert play_history(lines, functions={"lucky": lucky, "cap": cap}).log
+test_wagers_beside_placing_and_settling = each_history(
+    HISTORIES, World, {"lucky": lucky, "cap": cap}, **STEPS
+)
 
 
 def test_the_rulebooks_hash_stays_the_files() -> None:

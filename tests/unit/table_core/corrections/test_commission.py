@@ -1,7 +1,5 @@
 """What corrections mean for the commission: every timing, and the identity that always holds."""
 
-from collections.abc import Sequence
-
 import pytest
 from msgspec.structs import replace
 
@@ -18,7 +16,7 @@ from table_core.process.startup_rulebook import startup_rulebook
 from table_core.projections.table_document import project_table
 from tests.support.cage.books import book
 from tests.support.table.coups import COUP, World, cards
-from tests.support.table.histories import histories, play_history
+from tests.support.table.histories import each_history
 from tests.support.table.settled_coups import P, played
 
 # Banker has won: seat 1 owes 50, seat 2 owes 20. `book()` is what was accrued, reversed,
@@ -171,9 +169,7 @@ STEPS = {
 }
 
 
-@pytest.mark.parametrize("lines", histories(HISTORIES, **STEPS))
-def test_commission_follows_corrections(lines: Sequence[str]) -> None:
-    assert play_history(lines).log
+test_commission_follows_corrections = each_history(HISTORIES, **STEPS)
 
 
 def test_what_is_given_up_in_two_currencies_is_not_added_up() -> None:

@@ -1,8 +1,5 @@
 """The coup in progress put right: hands and wagers, in each phase in which that is lawful."""
 
-from collections.abc import Sequence
-
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -12,7 +9,7 @@ from events.commands.base import Refusal
 from table_core.state.coup import Phase
 from table_core.state.shoe import times_seen
 from tests.support.table.coups import world_in
-from tests.support.table.histories import histories, play_history
+from tests.support.table.histories import each_history
 from tests.support.table.settled_coups import B, P, hands
 
 HISTORIES = """
@@ -147,9 +144,7 @@ close""",
 }
 
 
-@pytest.mark.parametrize("lines", histories(HISTORIES, **STEPS))
-def test_a_coup_in_progress_put_right(lines: Sequence[str]) -> None:
-    assert play_history(lines).log
+test_a_coup_in_progress_put_right = each_history(HISTORIES, **STEPS)
 
 
 FACES = st.lists(st.sampled_from(list(Card)), max_size=4).map(tuple)

@@ -1,7 +1,5 @@
 """The coup in progress turns out to be played by another rulebook than was configured."""
 
-from collections.abc import Sequence
-
 import pytest
 
 from events.commands.corrections import CorrectRulebook
@@ -22,7 +20,7 @@ from tests.support.table.coups import (
     SHOE,
     shoe_event,
 )
-from tests.support.table.histories import histories, play_history
+from tests.support.table.histories import each_history
 from tests.support.table.settled_coups import other
 from tests.unit.table_core.test_commands_and_reports import ROLES_OF, TOPICS, log
 
@@ -177,9 +175,7 @@ STEPS = {
 }
 
 
-@pytest.mark.parametrize("lines", histories(HISTORIES, **STEPS))
-def test_a_coup_turns_out_to_be_played_by_another_rulebook(lines: Sequence[str]) -> None:
-    assert play_history(lines).log
+test_a_coup_turns_out_to_be_played_by_another_rulebook = each_history(HISTORIES, **STEPS)
 
 
 # ---- the table on its log ----

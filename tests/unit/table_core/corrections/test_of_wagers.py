@@ -1,10 +1,6 @@
 """Wagers, rulebooks and whole coups put right after the settlement."""
 
-from collections.abc import Sequence
-
-import pytest
-
-from tests.support.table.histories import histories, play_history
+from tests.support.table.histories import each_history
 
 HISTORIES = """
 a wrong stake is corrected and only its seat differs
@@ -111,6 +107,4 @@ a void after the settlement gives the stakes back less what was paid
 """
 
 
-@pytest.mark.parametrize("lines", histories(HISTORIES, played="in none\nplayed 9S KH | 2D 3C"))
-def test_what_was_settled_put_right(lines: Sequence[str]) -> None:
-    assert play_history(lines).log
+test_what_was_settled_put_right = each_history(HISTORIES, played="in none\nplayed 9S KH | 2D 3C")

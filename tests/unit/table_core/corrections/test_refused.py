@@ -1,11 +1,7 @@
 """Corrections that cannot be: refused with a code, and nothing changes."""
 
-from collections.abc import Sequence
-
-import pytest
-
 from events.money import MAX_STAKE
-from tests.support.table.histories import histories, play_history
+from tests.support.table.histories import each_history
 
 HISTORIES = """
 what cannot be is refused and changes nothing
@@ -69,6 +65,4 @@ a coup is not judged by a rulebook of another currency
 WORDS = {"played": "in none\nplayed", "max_stake": str(MAX_STAKE)}
 
 
-@pytest.mark.parametrize("lines", histories(HISTORIES, **WORDS))
-def test_corrections_that_cannot_be(lines: Sequence[str]) -> None:
-    assert play_history(lines).log
+test_corrections_that_cannot_be = each_history(HISTORIES, **WORDS)

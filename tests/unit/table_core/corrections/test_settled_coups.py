@@ -1,14 +1,10 @@
 """A coup put right after its settlement: reversed and issued again, and nothing else moves."""
 
-from collections.abc import Sequence
-
-import pytest
-
 from events.cards import Card
 from table_core.fold.dispatch import fold_all
 from table_core.state.table import TableState
 from tests.support.table.coups import cards
-from tests.support.table.histories import histories, play_history
+from tests.support.table.histories import each_history, play_history
 from tests.support.table.settled_coups import P, face, played
 
 HISTORIES = """
@@ -122,9 +118,7 @@ STEPS = {
 }
 
 
-@pytest.mark.parametrize("lines", histories(HISTORIES, **STEPS))
-def test_a_settled_coup_put_right(lines: Sequence[str]) -> None:
-    assert play_history(lines).log
+test_a_settled_coup_put_right = each_history(HISTORIES, **STEPS)
 
 
 def test_the_roads_are_laid_anew_from_the_corrected_coup_on() -> None:

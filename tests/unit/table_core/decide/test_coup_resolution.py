@@ -1,7 +1,5 @@
 """What follows from the cards, in full: by whom a result is confirmed, and what people are told."""
 
-from collections.abc import Sequence
-
 import pytest
 from msgspec.structs import replace
 
@@ -9,7 +7,7 @@ from table_core.decide.coup_resolution import settle_or_hold
 from table_core.decide.decision import DecisionBuilder
 from table_core.state.coup import Phase
 from tests.support.table.coups import CONTEXT, world_in
-from tests.support.table.histories import histories, play_history
+from tests.support.table.histories import each_history
 
 HISTORIES = """
 the shoe's own result confirms where it is waited for
@@ -78,9 +76,7 @@ TEXTS = {
 DIFFER = ("winner: the table says player, the shoe tie", *list(TEXTS.values())[:3])
 
 
-@pytest.mark.parametrize("lines", histories(HISTORIES, **TEXTS, all="; ".join(DIFFER)))
-def test_what_follows_from_the_cards(lines: Sequence[str]) -> None:
-    assert play_history(lines).log
+test_what_follows_from_the_cards = each_history(HISTORIES, **TEXTS, all="; ".join(DIFFER))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """Commands: every phase times every command, each refusal with its code, and whole events."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -57,7 +56,7 @@ from table_core.state.table import Alarm, TableState
 from tests.support.cage.books import book
 from tests.support.table.commands import DECIDED
 from tests.support.table.coups import CONTEXT, COUP, SHOE, confirm, world_in
-from tests.support.table.histories import histories, play_history
+from tests.support.table.histories import each_history
 
 P, B = Hand.PLAYER, Hand.BANKER
 
@@ -307,9 +306,7 @@ no shoe is played twice nor one before the last
 """
 
 
-@pytest.mark.parametrize("lines", histories(HISTORIES, long="x" * 129))
-def test_commands_and_their_refusals(lines: Sequence[str]) -> None:
-    assert play_history(lines).log
+test_commands_and_their_refusals = each_history(HISTORIES, long="x" * 129)
 
 
 def test_a_result_that_does_not_come_is_an_alarm_once() -> None:

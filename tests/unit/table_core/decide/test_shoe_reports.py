@@ -1,6 +1,6 @@
 """What the shoe says: every phase times every report, coups as it tells them, any stream."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -64,7 +64,7 @@ from tests.support.table.coups import (
     shoe_event,
     world_in,
 )
-from tests.support.table.histories import histories, play_history
+from tests.support.table.histories import each_history
 
 P, B = Hand.PLAYER, Hand.BANKER
 
@@ -358,9 +358,7 @@ no text of the table tells a face that it has not seen
 """
 
 
-@pytest.mark.parametrize("lines", histories(HISTORIES))
-def test_coups_as_the_shoe_tells_them(lines: Sequence[str]) -> None:
-    assert play_history(lines).log
+test_coups_as_the_shoe_tells_them = each_history(HISTORIES)
 
 
 OUTSIDE = CardOutOfGame(reason="drawn_outside_game")

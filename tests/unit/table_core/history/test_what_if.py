@@ -1,7 +1,6 @@
 """What if another card had come: by hands worked out on paper, and nothing is ever invented."""
 
 import random
-from collections.abc import Sequence
 
 import pytest
 
@@ -15,7 +14,7 @@ from table_core.rulebooks.shipped import load_rulebook
 from table_core.rules.draw import Outcome, deal_cards
 from table_core.rules.settlement import settle
 from tests.support.table.coups import drawn, revealed
-from tests.support.table.histories import Functions, histories, play_history
+from tests.support.table.histories import Functions, each_history
 from tests.support.table.stories import KeptWorld
 
 P, B = Hand.PLAYER, Hand.BANKER
@@ -169,9 +168,7 @@ ASKED: Functions = {
 }
 
 
-@pytest.mark.parametrize("lines", histories(HISTORIES, **STEPS))
-def test_what_if_another_card_had_come(lines: Sequence[str]) -> None:
-    assert play_history(lines, KeptWorld, ASKED).log
+test_what_if_another_card_had_come = each_history(HISTORIES, KeptWorld, ASKED, **STEPS)
 
 
 def test_a_report_its_card_and_its_disclosure_are_the_same_question() -> None:

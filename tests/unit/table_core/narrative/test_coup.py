@@ -1,7 +1,6 @@
 """A coup as a story: every event in words, every sum by figures from outside, nothing left out."""
 
 import random
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import get_args
 
@@ -24,7 +23,7 @@ from table_core.narrative.timeline import TimelineLine, narrate_event
 from table_core.replay.coup_events import LoggedEvent, Moment, moments
 from table_core.state.table import TableState
 from tests.support.cage.books import book
-from tests.support.table.histories import Functions, histories, play_history
+from tests.support.table.histories import Functions, each_history, play_history
 from tests.support.table.money_game import BOOKS, Game, random_coup
 from tests.support.table.stories import CORRECTED, DISPUTED, KeptWorld
 
@@ -189,9 +188,7 @@ ASKED: Functions = {
 }
 
 
-@pytest.mark.parametrize("lines", histories(HISTORIES, **STEPS))
-def test_a_coup_as_a_story(lines: Sequence[str]) -> None:
-    assert play_history(lines, KeptWorld, ASKED).log
+test_a_coup_as_a_story = each_history(HISTORIES, KeptWorld, ASKED, **STEPS)
 
 
 def test_a_report_has_its_bytes_and_where_they_are() -> None:

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from events.errors import ConfigError
+from events.toml_form import FileFault
 from table_core.rulebook_check.check import check_file
 from table_core.rulebooks.shipped import shipped_sources
 from table_core.rules.rulebook import Rulebook
-from table_core.rules.rulebook_fault import RulebookFault
 from tests.support.machine.seeds import seeded
 from tests.support.table.rulebook_mutants import (
     Mutant,
@@ -44,7 +44,7 @@ FILES = files()
 EVERY = [(name, mutant) for name, text in FILES.items() for mutant in mutants(text)]
 
 
-def told_near(mutant: Mutant, faults: Iterable[RulebookFault], told: tuple[str, ...] = ()) -> bool:
+def told_near(mutant: Mutant, faults: Iterable[FileFault], told: tuple[str, ...] = ()) -> bool:
     """Whether a fault lies at, above or below the key that was changed, or where else it may."""
     for fault in faults:
         place = re.sub(r"\[\d+\]", "", fault.where)

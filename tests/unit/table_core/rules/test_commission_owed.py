@@ -1,8 +1,5 @@
 """Commission in its four timings: who owes what and when, and books that always reconcile."""
 
-from collections.abc import Sequence
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,7 +9,7 @@ from events.types.table import CoupSettled, Settlement
 from table_core.decide.decision import DecisionContext
 from tests.support.cage.books import book
 from tests.support.table.coups import World, cards
-from tests.support.table.histories import histories, play_history
+from tests.support.table.histories import each_history
 from tests.support.table.settled_coups import played
 
 BETS = ((1, "banker", 1000), (2, "banker", 330), (3, "player", 500))
@@ -115,9 +112,7 @@ NAMED = {
 }
 
 
-@pytest.mark.parametrize("lines", histories(HISTORIES, **NAMED))
-def test_commission_in_its_timings(lines: Sequence[str]) -> None:
-    assert play_history(lines).log
+test_commission_in_its_timings = each_history(HISTORIES, **NAMED)
 
 
 # Both coups hold the king of hearts, and one the four of clubs, of which one was burned before: a
