@@ -100,12 +100,12 @@ restore() {
             return 1
         }
         replaced=$(printf '%s\n' "$said" | sed -n 's/: the log that was there$//p')
-        [ -z "$replaced" ] || chown --reference="$replaced" "$log"
+        [ -z "$replaced" ] || chown -R --reference="$replaced" "${log%/*}"
         say "undo: baccarat log restore --replace ${replaced#"$root"} ${log#"$root"}"
         ledger=$home/cage/cage.sqlite
         [ -e "$to/cage.sqlite" ] || continue
         mv "$ledger" "$ledger.replaced-$(date -u +%Y%m%dT%H%M%SZ)"
-        cp "$to/cage.sqlite" "$ledger"
+        install -m 0600 "$to/cage.sqlite" "$ledger"
         chown --reference="$home/cage" "$ledger"
     done
 }

@@ -57,7 +57,7 @@ def write_whole(path: Path, data: bytes | Iterator[bytes], option: str) -> None:
             return
         if target.is_file() and not _is_another(target, first):
             raise InputError(f"{option} {path}: holds something else, and that is not overwritten")
-        write_durably(target, chain((first,), pieces))
+        write_durably(target, chain((first,), pieces), mode=None)
     except OSError as error:
         raise InputError(f"{option} {path}: {error.strerror}") from error
     except RuntimeError as error:  # raised for a circle of links by python 3.11 and 3.12

@@ -218,7 +218,7 @@ class Machine:
         if self._options.port is not None:
             _refuse_taken(self._options.port)
         try:
-            self.data.mkdir(parents=True, exist_ok=True)
+            self.data.mkdir(0o700, parents=True, exist_ok=True)
             lock = self._stack.enter_context((self.data / ".lock").open("a"))
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:

@@ -7,7 +7,7 @@ the password, into an error of the project.
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -23,6 +23,7 @@ from sqlalchemy.exc import (
 from sqlalchemy.pool import NullPool
 
 from events.errors import InputError, LedgerError, LedgerUnavailable
+from events.log.disk import PRIVATE_FILE
 from events.log.schema import SchemaRow, odd_rows, rows_of
 from events.sql_migrations import Migrations, current_revision
 
@@ -101,6 +102,9 @@ def create_ledger_engine(url: URL, *, create: bool) -> Engine:
     path = Path(str(url.database))
     if not create and not path.is_file():
         raise InputError(f"{path}: there is no such ledger; `baccarat cage run` makes one")
+    if create and not path.exists():
+        with suppress(OSError):  # which SQLite tells in its own words
+            path.touch(PRIVATE_FILE)
     # One writer at a time uses the connection, from any thread.
     engine = create_engine(
         url,

@@ -128,6 +128,7 @@ class LoginRecord:
         """Begin a new file after one that does not follow; a person keeps the old one."""
         aside = path.with_name(f"{path.name}.unsound-{self._clock.utc_ns() // 1_000_000_000}")
         whole = path.read_bytes().splitlines(keepends=True)
+        aside.touch(0o600)
         aside.write_bytes(b"".join(whole))
         os.ftruncate(self._file, sum(map(len, whole[: first_bad - 1])))
         self.note(

@@ -16,7 +16,14 @@ from typing import Final
 
 from events.errors import InputError, LogRefused, LogUnwritable
 from events.log.closed_file import present_form
-from events.log.disk import SIDE_FILES, remove_database, sync
+from events.log.disk import (
+    PRIVATE_FILE,
+    PRIVATE_FOLDER,
+    PRIVATE_READ_ONLY,
+    SIDE_FILES,
+    remove_database,
+    sync,
+)
 from events.log.editions import copy_editions
 from events.log.lock import WriterLock
 from events.log.newest_anchor import start_of_file
@@ -30,7 +37,6 @@ from events.log.wal import wal_damage, wal_of
 __all__ = ["Inspect", "back_up", "copy_segments", "restore"]
 
 _PART: Final = ".part"
-_READ_ONLY: Final = 0o444
 
 
 def copy_segments(log: Path, source: Path, target: Path) -> tuple[Path, ...]:
@@ -52,7 +58,7 @@ def copy_segments(log: Path, source: Path, target: Path) -> tuple[Path, ...]:
     if base == 1 or source.resolve() == target.resolve():
         return ()
     files = find_segments(source, origin, base)
-    target.mkdir(exist_ok=True)
+    target.mkdir(PRIVATE_FOLDER, exist_ok=True)
     copied = []
     for path in (present_form(file.path) for file in files):
         to = target / path.name
@@ -62,8 +68,9 @@ def copy_segments(log: Path, source: Path, target: Path) -> tuple[Path, ...]:
             continue
         part = to.with_name(f".{to.name}{_PART}")
         try:
+            part.touch(PRIVATE_FILE)
             shutil.copyfile(path, part)
-            part.chmod(_READ_ONLY)
+            part.chmod(PRIVATE_READ_ONLY)
             sync(part)
             part.rename(to)
             copied.append(to)
@@ -195,6 +202,7 @@ def _copy(source: Path, part: Path, inspect: Inspect) -> Iterator[Path]:
 
 
 def _online(source: Path, part: Path) -> None:
+    part.touch(PRIVATE_FILE)
     with (
         closing(sqlite3.connect(f"{source.as_uri()}?mode=ro", uri=True)) as read,
         closing(sqlite3.connect(part)) as write,

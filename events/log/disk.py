@@ -5,8 +5,22 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-__all__ = ["SIDE_FILES", "remove_database", "sync", "write_durably"]
+__all__ = [
+    "PRIVATE_FILE",
+    "PRIVATE_FOLDER",
+    "PRIVATE_READ_ONLY",
+    "SIDE_FILES",
+    "remove_database",
+    "sync",
+    "write_durably",
+]
 
+PRIVATE_FILE: Final = 0o600
+"""The mode of a new file that its owner alone may read, whatever the umask is."""
+PRIVATE_READ_ONLY: Final = 0o400
+"""That of one which nobody writes any more."""
+PRIVATE_FOLDER: Final = 0o700
+"""That of a new folder of such files."""
 SIDE_FILES: Final = ("-wal", "-shm", "-journal")
 """The suffixes of the files that SQLite keeps next to a database."""
 
@@ -17,7 +31,9 @@ def remove_database(database: Path) -> None:
         database.with_name(database.name + suffix).unlink(missing_ok=True)
 
 
-def write_durably(path: Path, data: bytes | Iterable[bytes], mode: int | None = None) -> None:
+def write_durably(
+    path: Path, data: bytes | Iterable[bytes], mode: int | None = PRIVATE_FILE
+) -> None:
     """Put a file in place, whole and on the disk, or leave the old one.
 
     Each process writes a temporary file of its own, and the last one to end wins.

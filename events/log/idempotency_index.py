@@ -15,7 +15,7 @@ from typing import Final, Self
 
 from events.errors import LogRefused, LogUnwritable
 from events.log.closed_file import open_file
-from events.log.disk import remove_database
+from events.log.disk import PRIVATE_FILE, remove_database
 from events.log.schema import odd_rows, rows_made_by, rows_of
 from events.log.segments import Segment
 
@@ -52,6 +52,7 @@ class RequestIndex:
             if found is not None:
                 return cls(path, found)
             remove_database(path)
+            path.touch(PRIVATE_FILE)
             with ExitStack() as stack:
                 index = cls(path, stack.enter_context(closing(_connect(path))))
                 index._make(files, position, head)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from events.errors import LogRefused
+from events.log.disk import PRIVATE_FILE
 from events.log.schema import LOCK_SUFFIX
 
 __all__ = ["WriterLock"]
@@ -75,9 +76,9 @@ class WriterLock:
 
 def _open(path: Path) -> tuple[int, bool]:
     try:
-        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644), True
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, PRIVATE_FILE), True
     except FileExistsError:
-        return os.open(path, os.O_RDWR | os.O_CREAT, 0o644), False
+        return os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE_FILE), False
 
 
 def _is_still(path: Path, descriptor: int) -> bool:

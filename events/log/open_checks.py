@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from events.errors import InputError, LogRefused, UnreadableEvent
+from events.log.disk import PRIVATE_FOLDER
 from events.log.newest_anchor import ChainStart, newest_anchor, start_of_file
 from events.log.schema import (
     APPLICATION_ID,
@@ -140,7 +141,7 @@ def _second_name(path: Path) -> Iterator[Path]:
             f"{path}: the file has another name as well, whose lock and WAL are others; find it "
             f"with `find / -samefile {path.name}` and remove that name"
         )
-    folder.mkdir()
+    folder.mkdir(PRIVATE_FOLDER)
     try:
         name = folder / path.name
         try:

@@ -23,7 +23,7 @@ from typing import Any, Final, NamedTuple
 
 from events.errors import LogRefused, LogUnwritable
 from events.log.closed_file import PACKED, PLAIN, unpack_to
-from events.log.disk import remove_database, sync
+from events.log.disk import PRIVATE_FILE, PRIVATE_READ_ONLY, remove_database, sync
 from events.log.packed_file import DamagedFile, write_packed
 from events.log.reader import reading
 from events.log.segments import archive_folder, open_segment
@@ -32,7 +32,6 @@ from events.log.verify import verify
 __all__ = ["Conversion", "convert"]
 
 _PART: Final = ".part"
-_READ_ONLY: Final = 0o444
 _TABLES: Final = {
     "event": "position",
     "request": "position",
@@ -105,7 +104,7 @@ def _convert(path: Path, origin: str, probe: Callable[[str], None]) -> Conversio
         sync(part)
         probe("convert.written")
         _require_same(path, part)
-        part.chmod(_READ_ONLY)
+        part.chmod(PRIVATE_READ_ONLY)
         done = Conversion(made, path.stat().st_size, part.stat().st_size)
         part.replace(made)
     finally:
@@ -124,6 +123,7 @@ def _other(path: Path) -> Path:
 
 
 def _write(path: Path, part: Path, origin: str) -> None:
+    part.touch(PRIVATE_FILE)
     if path.suffix == PLAIN:
         with closing(open_segment(path)) as db, part.open("wb") as file:
             write_packed(db, origin, file)

@@ -24,7 +24,14 @@ from typing import Any, Final, NamedTuple, Self
 
 from events.errors import LogRefused, LogUnwritable
 from events.log.connections import LogFiles
-from events.log.disk import SIDE_FILES, remove_database, sync
+from events.log.disk import (
+    PRIVATE_FILE,
+    PRIVATE_FOLDER,
+    PRIVATE_READ_ONLY,
+    SIDE_FILES,
+    remove_database,
+    sync,
+)
 from events.log.idempotency_index import RequestIndex, index_of
 from events.log.newest_anchor import start_of_file
 from events.log.open_checks import Tail, check_log
@@ -42,7 +49,6 @@ __all__ = [
 ]
 
 _NEXT: Final = ".next"
-_READ_ONLY: Final = 0o444
 _WRITE_BITS: Final = 0o222
 _EVENT: Final = "SELECT * FROM event WHERE position = ?"
 _NEWEST_CHECKPOINT: Final = "SELECT size, note FROM checkpoint ORDER BY size DESC LIMIT 1"
@@ -68,6 +74,7 @@ def make_next(log: Path, old: sqlite3.Connection, origin: str, position: int) ->
     """
     new = next_file_of(log)
     remove_database(new)
+    new.touch(PRIVATE_FILE)
     with closing(sqlite3.connect(new, isolation_level=None)) as db:
         db.execute("PRAGMA journal_mode=WAL")
         db.execute("BEGIN")
@@ -124,7 +131,7 @@ def put_in_place(log: Path, closed: Path, probe: Callable[[str], None]) -> None:
     next_file_of(log).rename(log)
     probe("turn.renamed")
     sync(log.parent)
-    closed.chmod(_READ_ONLY)
+    closed.chmod(PRIVATE_READ_ONLY)
     sync(closed)
     probe("turn.done")
 
@@ -147,7 +154,7 @@ def finish_rotation(log: Path, origin: str) -> None:
             file.path.unlink()  # only the second name: the file is still the log
             sync(file.path.parent)
         elif status.st_mode & _WRITE_BITS and status.st_nlink == 1 and not file.path.is_symlink():
-            file.path.chmod(_READ_ONLY)
+            file.path.chmod(PRIVATE_READ_ONLY)
 
 
 def require_no_segments(log: Path, origin: str) -> None:
@@ -256,7 +263,7 @@ class SegmentRotation(NamedTuple):
             try:
                 if closed.exists() or closed.is_symlink():
                     raise LogRefused(f"{closed}: is there already; find out whose it is")
-                folder.mkdir(exist_ok=True)
+                folder.mkdir(PRIVATE_FOLDER, exist_ok=True)
                 sync(self.log.parent)
                 probe("turn.begun")
                 files.use_connection(lambda db: make_next(self.log, db, self.origin, self.last))

@@ -26,7 +26,7 @@ from events.errors import (
     UnreadableEvent,
 )
 from events.log.connections import LogFiles
-from events.log.disk import remove_database, sync
+from events.log.disk import PRIVATE_FILE, PRIVATE_FOLDER, remove_database, sync
 from events.log.lock import WriterLock
 from events.log.open_checks import Tail, check_log
 from events.log.rotation import (
@@ -82,6 +82,7 @@ def create(path: Path, origin: str) -> None:
     new = path.with_name(path.name + _NEW_SUFFIX)
     remove_database(new)  # left by an interrupted creation
     try:
+        new.touch(PRIVATE_FILE)
         with closing(sqlite3.connect(new, isolation_level=None)) as db:
             db.execute("PRAGMA journal_mode=WAL")
             db.execute("BEGIN")
@@ -172,7 +173,7 @@ class EventLog:
         try:
             if path.is_dir():
                 raise InputError(f"{path}: a folder; name the log's file in it")
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
             lock = WriterLock.acquire(path)
             try:
                 finish_rotation(path, origin)

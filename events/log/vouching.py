@@ -37,7 +37,6 @@ AND (SELECT count(*) FROM checkpoint WHERE size >= event.position) > 1 LIMIT 1
 """
 _SETTLED: Final = "SELECT position, at FROM event WHERE position > ? AND type = ? LIMIT 1"
 _NEWEST: Final = "SELECT at FROM event ORDER BY position DESC LIMIT 1"
-_MODE: Final = 0o600
 
 
 def head_of(log: Path) -> Path:
@@ -51,7 +50,7 @@ def write_head(path: Path, note: bytes) -> None:
     Raises:
         OSError: the disk refused; the old head stays.
     """
-    write_durably(path, note, _MODE)
+    write_durably(path, note)
 
 
 class LogKeys(NamedTuple):

@@ -13,6 +13,7 @@ from msgspec import Struct
 from psycopg import AsyncConnection, AsyncCursor, sql
 
 from events.errors import ArchiveError, InputError
+from events.log.disk import PRIVATE_FILE
 from property.archive.database import translate_archive_errors
 from property.archive.partition_consumer import WORKERS_LOCK
 
@@ -79,11 +80,7 @@ async def write_backup(
         OSError: the file cannot be written.
     """
     rows: dict[str, int] = {}
-    try:
-        made = zipfile.ZipFile(file, "x", zipfile.ZIP_DEFLATED, compresslevel=1)
-    except FileExistsError as error:
-        raise InputError(f"{file}: is there already; choose another name") from error
-    with made as out, translate_archive_errors(url):
+    with _new_file(file) as out, translate_archive_errors(url):
         async with connection.transaction(), connection.cursor() as cursor:
             await cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             await cursor.execute("SET LOCAL statement_timeout = 0")
@@ -121,6 +118,14 @@ async def restore_archive(url: str, connection: AsyncConnection, file: Path) -> 
                     raise InputError(f"{file}: has {name}, which the archive has not")
                 await _copy_in(cursor, given, name, manifest)
     return manifest
+
+
+def _new_file(file: Path) -> zipfile.ZipFile:
+    try:
+        file.touch(PRIVATE_FILE, exist_ok=False)
+    except FileExistsError as error:
+        raise InputError(f"{file}: is there already; choose another name") from error
+    return zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1)
 
 
 def _opened(file: Path) -> zipfile.ZipFile:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, Self
 
 from events.errors import InputError, LogRefused
+from events.log.disk import PRIVATE_FILE
 from events.log.lock import WriterLock
 from events.log.schema import odd_rows, rows_made_by, rows_of
 from events.proof.checkpoint import parse_checkpoint
@@ -321,8 +322,10 @@ def _locked(path: Path) -> WriterLock:
 def _opened(path: Path) -> sqlite3.Connection:
     new = not path.exists()
     try:
+        if new:
+            path.touch(PRIVATE_FILE)
         db = sqlite3.connect(path, isolation_level=None)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, OSError) as error:
         raise InputError(f"{path}: the witness's file cannot be opened: {error}") from error
     try:
         if new:

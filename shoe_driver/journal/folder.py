@@ -19,7 +19,7 @@ from typing import Final, Self
 
 from events.clock import Clock, rfc3339
 from events.errors import InputError, LogUnwritable
-from events.log.disk import write_durably
+from events.log.disk import PRIVATE_FILE, PRIVATE_FOLDER, write_durably
 from events.log.editions import PROFILES, write_editions
 from shoe_driver.journal.files import SUFFIX, Journal
 from shoe_driver.journal.records import JournalState
@@ -43,8 +43,8 @@ class JournalFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            path.mkdir(parents=True, exist_ok=True)
-            self._lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            path.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
+            self._lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
         except OSError as error:
             raise InputError(f"journal folder {path}: {error.strerror}") from error
         try:
@@ -150,7 +150,8 @@ class JournalFolder:
         not at all.
         """
         with suppress(OSError):
-            note = os.open(self.path / f"{journal}.acked", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC
+            note = os.open(self.path / f"{journal}.acked", flags, PRIVATE_FILE)
             try:
                 os.pwrite(note, b"%019d\n" % seq, 0)
             finally:

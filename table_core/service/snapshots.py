@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from events.errors import LogError, LogRefused, OurBug, UnreadableEvent
+from events.log.disk import PRIVATE_FILE
 from events.log.reader import reading
 from events.log.store import EventLog
 from events.log.verify import Progress, RecordJudge, verify
@@ -70,6 +71,7 @@ def store_snapshot(log: Path, encoded: bytes) -> None:
     path = snapshot_path(log)
     new = path.with_name(path.name + ".new")
     try:
+        new.touch(PRIVATE_FILE)
         new.write_bytes(encoded)
         new.replace(path)
     except OSError as error:

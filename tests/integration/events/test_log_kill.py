@@ -172,7 +172,7 @@ def test_a_kill_at_any_step_leaves_one_whole_log(tmp_path: Path, step: str, shoe
     assert events_of(made.path) == made.rows
     files = segments_in(archive_folder(made.path), CHAINED)
     assert len(files) == before + done
-    assert all(each.path.stat().st_mode & 0o777 == 0o444 for each in files)
+    assert all(each.path.stat().st_mode & 0o777 == 0o400 for each in files)
     assert not next_file_of(made.path).exists()
     assert inspect_log(made.path) is None
     with EventLog.open(made.path, CHAINED) as log:

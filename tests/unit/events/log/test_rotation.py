@@ -87,7 +87,7 @@ def test_files_overlap_in_their_books_and_are_read_only(log: Chain) -> None:
     assert first.last == second.first
     for file in log.files:
         assert file.path.name == segment_name(ORIGIN, file.first, file.last)
-        assert stat.S_IMODE(file.path.stat().st_mode) == 0o444
+        assert stat.S_IMODE(file.path.stat().st_mode) == 0o400
         with closing(sqlite3.connect(f"{file.path.as_uri()}?immutable=1", uri=True)) as db:
             (kind,) = db.execute(
                 "SELECT type FROM event WHERE position = ?", (file.last,)

@@ -173,7 +173,11 @@ def test_a_full_disk_is_told_once_whatever_is_heard_again_meanwhile(bench: Bench
     for _ in range(3):
         bench.say(shoe_event(2, LinkUp()))
         bench.say(FIRST)  # a duplicate: nothing has to be stored, so it says nothing of the disk
-    assert bench.log.lines == ["log.unwritable"]
+        assert bench.ask(LoadShoe(transaction="l", shoe=SHOE)).code == "log_unwritable"
+        assert bench.ask(Replay(transaction="r", start=1)).result == "accepted"
+        assert bench.ask(OpenBetting(transaction="o")).code == "catching_up"
+        bench.running["watch"].answer(result=False)
+    assert [each for each in bench.log.lines if each.startswith("log.")] == ["log.unwritable"]
 
 
 def test_a_log_that_must_be_opened_again_ends_the_service(bench: Bench) -> None:
