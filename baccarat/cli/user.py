@@ -4,6 +4,7 @@ import secrets
 import sys
 import time
 from pathlib import Path
+from unicodedata import normalize
 
 import click
 import msgspec
@@ -89,7 +90,8 @@ def break_glass(file: Path, name: str, *, reason: str, hours: int) -> None:
     the reason where `displays.record` names a file.
     """
     check_account(name, ("supervisor",))
-    if not reason.strip().isprintable() or not 1 <= len(reason.strip()) <= _REASON_MOST:
+    reason = normalize("NFC", reason.strip())
+    if not reason.isprintable() or not 1 <= len(reason) <= _REASON_MOST:
         raise InputError(f"--reason: 1 to {_REASON_MOST} printable characters")
     accounts = dict(load_accounts(file)) if file.exists() else {}
     if name in accounts:
@@ -100,7 +102,7 @@ def break_glass(file: Path, name: str, *, reason: str, hours: int) -> None:
         roles=("supervisor",),
         changed=now_s,
         until=now_s + hours * 3600,
-        reason=reason.strip(),
+        reason=reason,
     )
     save_accounts(file, accounts | {name: account})
     say(password)

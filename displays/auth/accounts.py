@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from events.errors import InputError
 from events.file_stamp import file_stamp
+from events.free_text import find_forbidden
 from events.mqtt.topics import SEGMENT
 from events.toml_form import read_tree
 
@@ -24,6 +25,7 @@ __all__ = [
     "ACCOUNTS_MOST",
     "CONSOLE_ROLES",
     "FILE_MOST",
+    "NAME_MOST",
     "UserAccount",
     "UserAccounts",
     "check_account",
@@ -38,6 +40,8 @@ ACCOUNTS_MOST: Final = 10_000
 """The accounts that a users file may have: each page that is asked for looks into it."""
 FILE_MOST: Final = 4 * 1024 * 1024
 """Its length, bytes."""
+NAME_MOST: Final = 64
+"""The characters of a name: the login page reads no longer one."""
 
 _NS: Final = 1_000_000_000
 _DAY_NS: Final = 86_400 * _NS
@@ -142,6 +146,8 @@ def load_accounts(path: Path) -> Mapping[str, UserAccount]:
     _check_number(path, read.users)
     for name, account in read.users.items():
         check_account(name, account.roles, where=f"{path}: ")
+    for key, what in find_forbidden(read.users, "users"):
+        raise InputError(f"{path}: {key} {what}")
     return read.users
 
 
@@ -159,12 +165,15 @@ def check_account(name: str, roles: Iterable[str], *, where: str = "") -> None:
     Raises:
         InputError: one is invalid; the text names valid ones.
     """
-    if not SEGMENT.match(name):
-        raise InputError(f"{where}user {name!r}: use lower-case letters, digits, - and _")
+    if not SEGMENT.match(name) or len(name) > NAME_MOST:
+        raise InputError(
+            f"{where}user {name[: NAME_MOST + 1]!r}: use up to {NAME_MOST} lower-case letters, "
+            "digits, - and _"
+        )
     unknown = sorted(set(roles) - CONSOLE_ROLES)
     if unknown or not tuple(roles):
         raise InputError(
-            f"{where}user {name}: {f'no such role {unknown[0]}' if unknown else 'no role'}; "
+            f"{where}user {name}: {f'no such role {unknown[0]!r}' if unknown else 'no role'}; "
             f"there are {', '.join(sorted(CONSOLE_ROLES))}"
         )
 

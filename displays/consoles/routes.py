@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from displays.auth.accounts import UserAccounts
+from displays.auth.accounts import NAME_MOST, UserAccounts
 from displays.auth.login_policy import LoginPolicy, LoginResult, RateLimit, client_network
 from displays.auth.login_record import LoginRecord
 from displays.auth.sessions import Sessions
@@ -128,7 +128,6 @@ _COMMANDS_PER_S: Final = 10.0
 _NONCE_S: Final = 3600
 _FAILED: Final = 500
 _WHOLE: Final = re.compile(r"[0-9]{1,15}\Z")
-_NAME_MOST: Final = 64
 # Seconds after which the server forgets that a browser is a person's.
 _DEVICE_S: Final = 180 * 24 * 3600
 # Most streams of consoles, in addition to the scoreboards.
@@ -345,7 +344,7 @@ class ConsoleRoutes:
             form.get("csrf", "").encode(), expected.encode()
         ):
             return self._form(request, said=words["login.again"], status=403)
-        name = form.get("user", "")[:_NAME_MOST]
+        name = form.get("user", "")[:NAME_MOST]
         device = request.cookies.get(self._device_cookie + name)
         place = client_network(request.client.host if request.client else "")
         verdict = await self._login_policy.judge(
@@ -501,7 +500,7 @@ class ConsoleRoutes:
         if isinstance(person, Response):
             return person
         fields = await read_json(request)
-        name = str(fields.get("user", ""))[:_NAME_MOST]
+        name = str(fields.get("user", ""))[:NAME_MOST]
         if name == person.name:
             return JSONResponse({"result": "refused", "code": "second_person"})
         place = client_network(request.client.host if request.client else "")

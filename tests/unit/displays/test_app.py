@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from displays.auth.accounts import save_accounts
+from displays.auth.accounts import UserAccount, load_accounts, save_accounts
 from displays.auth.sessions import SHIFT_SECONDS
 from displays.http.security import BODY_MOST
 from tests.support.service.console_site import (
@@ -230,10 +230,15 @@ async def test_logging_out_ends_the_session_everywhere(site: Site) -> None:
         assert (await other.get("/dealer", headers={"cookie": f"session={token}"})).is_redirect
 
 
-async def test_who_is_removed_is_out_at_once(site: Site) -> None:
+async def test_who_is_demoted_or_removed_is_out_at_once(site: Site) -> None:
     async with site.browser() as client:
         await log_in(client, "dora")
         assert (await client.get("/dealer")).status_code == 200
+        dora = UserAccount(
+            password=load_accounts(site.users)["dora"].password, roles=("technician",)
+        )
+        save_accounts(site.users, {"dora": dora})
+        assert (await client.get("/dealer")).status_code == 403
         save_accounts(site.users, {})
         assert (await client.get("/dealer")).is_redirect
 

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from baccarat.config.property import load_property
 from baccarat.config.table import load_config
 from baccarat.rulebooks.library import site_rulebook
+from displays.auth.accounts import load_accounts
 from events.commands.previews import Preview
 from events.commands.text_lengths import COMMAND_LENGTHS
 from events.errors import ConfigError, InputError
@@ -171,9 +172,26 @@ def written(*words: str) -> str:
         return re.sub(r"(?m)^# (?=[\w.]+ = |\[)", "", path.read_text("utf-8"))
 
 
+USERS: Final = """
+[users.mary]
+roles = ["dealer"]
+password = "$argon2id$v=19"
+until = 1
+reason = "the supervisor is ill"
+"""
+
+
+def of_a_name(path: Path) -> None:
+    """Names are keys of the users file."""
+    path.write_text(USERS.replace("mary", path.read_text("utf-8").partition(" = ")[2].strip()))
+    load_accounts(path)
+
+
 FILES: Final[Sequence[tuple[Callable[[Path], object], str]]] = (
     (load_config, written("config", "init")),
     (load_property, written("property", "init")),
+    (load_accounts, USERS),
+    (of_a_name, 'name = "mary"\n'),
     *((of_a_rulebook, source.decode()) for source in shipped_sources()),
     *((of_a_profile, source.decode()) for source in shipped_texts()),
 )
