@@ -120,7 +120,7 @@ from table_core.roads.columns import bead_of
 from table_core.rules.commission_owed import fold_commission, without_refunds
 from table_core.rules.wager_totals import WagerTotals, advance_totals, totals_without
 from table_core.state.coup import Phase, advance, input_of
-from table_core.state.coup_projection import begun_coup
+from table_core.state.coup_projection import begun_coup, changed_coup
 from table_core.state.shoe import forget_entries, new_round, set_aside_last_card
 from table_core.state.shoe_of_card import shoe_of_coup, with_shoe
 from table_core.state.table import Alarm, TableState
@@ -224,15 +224,14 @@ def _on_betting_opened(state: TableState, event: BettingOpened, phase: Phase) ->
 def _on_wagers_changed(state: TableState, event: TableEvent, phase: Phase) -> TableState:
     """Fold wagers that came, went or were corrected, and their totals."""
     before = current_coup(state)
-    state = on_coup(state, event, phase)
-    coup = current_coup(state)
+    coup = changed_coup(before, event)
     if isinstance(event, WagersWithdrawn):
         gone = frozenset(event.wagers)
         summed = totals_without(before.summed, before.wagers, gone, coup.wagers)
     else:
         known = before.summed if isinstance(event, WagersPlaced) else WagerTotals()
         summed = advance_totals(known, coup.wagers)
-    return replace(state, coup=replace(coup, summed=summed))
+    return replace(state, coup=replace(coup, phase=phase, summed=summed))
 
 
 def _on_limits_set(state: TableState, event: LimitsSet) -> TableState:
