@@ -9,6 +9,7 @@ broker asks for it.
 import re
 import tomllib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -104,7 +105,9 @@ def set_user(path: Path, name: str, roles: Sequence[str]) -> bool:
         text = re.sub(rf"(?m)^{re.escape(name)}[ \t]*=.*\n?", "", text)
         line = f"\n{name} = {_toml(roles)}" if roles else ""
         text = _USERS.sub(lambda found: found[0] + line, text, count=1)
-    was, now = tomllib.loads(path.read_text("utf-8")), tomllib.loads(text)
+    now, was = None, tomllib.loads(path.read_text("utf-8"))
+    with suppress(tomllib.TOMLDecodeError):
+        now = tomllib.loads(text)
     if now != was | {"users": wanted}:
         raise InputError(f"{path}: change {name} in [users] by hand: it is not a line of its own")
     write_atomically(path, text.encode(), 0o640)

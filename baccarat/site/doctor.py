@@ -122,7 +122,7 @@ def _may(place: Path, reader: SystemUser, what: int) -> bool:
 _CONNECT_S: Final = 5.0
 _TLS_SAYS_S: Final = 1.0
 _BROKER_GONE: Final = (
-    "start the broker (`systemctl status mosquitto` or `nats-server` where it runs), or change "
+    "start the broker (`systemctl status mosquitto` or `baccarat-broker` where it runs), or change "
     "bus.host and bus.port; leave the table's services running, they wait for it"
 )
 # The section and the unit of a service that tells of itself by another name.
