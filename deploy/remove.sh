@@ -8,7 +8,7 @@ if [ -z "$root" ]; then
         systemctl disable --now "$unit" || true
     done
 fi
-rm -f "$root"/etc/systemd/system/baccarat-*@.service "$root"/etc/systemd/system/baccarat-*@.timer
+rm -f "$root"/etc/systemd/system/baccarat-broker.service "$root"/etc/systemd/system/baccarat-*@.service "$root"/etc/systemd/system/baccarat-*@.timer
 rm -f "$root/usr/lib/sysusers.d/baccarat.conf" "$root/usr/lib/tmpfiles.d/baccarat.conf"
 rm -f "$root/etc/udev/rules.d/70-baccarat-shoe.rules"
 # As install.sh put them: baccarat.bash, _baccarat, baccarat.fish.

@@ -13,6 +13,7 @@ import sqlite3
 import sys
 import time
 import uuid
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -107,4 +108,5 @@ if ca := os.environ.get("BUS_CA"):
 if login := os.environ.get("BUS_LOGIN"):
     client.username_pw_set(login, Path(os.environ["BUS_PASSWORD_FILE"]).read_text().strip())
 client.connect(host, int(port))
-client.loop_forever()
+with suppress(KeyboardInterrupt):
+    client.loop_forever()

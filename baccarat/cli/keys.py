@@ -20,10 +20,10 @@ from events.proof.message_mac import MessageKey
 from events.proof.note import VerifierKey
 from property.witness.cosignature import WitnessKey, witness_key
 
-__all__ = ["keys"]
+__all__ = ["ASKING", "keys", "make_message_keys", "message_ring"]
 
-# What a command of nobody's may wait for: a display asks for nothing.
-_ASKING: Final = frozenset({"cage", "console", "dealer", "supervisor", "technician", "wagers"})
+ASKING: Final = frozenset({"cage", "console", "dealer", "supervisor", "technician", "wagers"})
+"""The roles that send requests, which a key can prove: a display asks for nothing."""
 _OVERLAP_HOURS: Final = 24
 _MS_IN_HOUR: Final = 3_600_000
 _PRIVATE: Final = 0o600
@@ -79,22 +79,46 @@ def _messages(config: Path, names: tuple[str, ...], out: Path | None, overlap: i
     running table takes them at once.
     """
     table = load_config(config, rules=False)
-    given = table.message_keys.file if table.message_keys else None
-    ring = None if given is None or given.startswith(CREDENTIAL) else table.beside(given)
-    if ring is None:
-        ring = table.beside(f"secrets/{table.table}-core.messagekeys")
-    now_ms = round(datetime.now(UTC).timestamp() * 1000)
-    known = load_message_keys(ring, table.origin) if ring.exists() else ()
-    kept = tuple(key for key in known if key.is_valid(now_ms))
-    new = tuple(make_message_key(table.origin, name) for name in _chosen(table, names, kept))
-    _write_keys(ring, out or ring.parent, table.table, new, _ending(kept, new, now_ms, overlap))
+    for path in make_message_keys(table, names, out, overlap):
+        click.echo(str(path))
     if table.message_keys is None:
-        say(f'add to {config}: [message_keys] file = "{ring}", mode = "enrolling"', err=True)
+        text = f'[message_keys] file = "{message_ring(table)}", mode = "enrolling"'
+        say(f"add to {config}: {text}", err=True)
     return EXIT_DONE
 
 
+def message_ring(table: TableConfig) -> Path:
+    """Return the table's own file of message keys, of which a credential is a copy."""
+    given = table.message_keys.file if table.message_keys else None
+    if given is None or given.startswith(CREDENTIAL):
+        return table.beside(f"secrets/{table.table}-core.messagekeys")
+    return table.beside(given)
+
+
+def make_message_keys(
+    table: TableConfig, names: tuple[str, ...], out: Path | None, overlap: int
+) -> list[Path]:
+    """Make message keys, and return the files that were written.
+
+    Args:
+        table: whose keys they are.
+        names: their owners; without any, all that have none.
+        out: the folder of the owners' files; None for that of the table's own file.
+        overlap: hours for which a key that another follows still counts.
+
+    Raises:
+        InputError: an owner can use none, or a file cannot be read or written.
+    """
+    ring, now_ms = message_ring(table), round(datetime.now(UTC).timestamp() * 1000)
+    known = load_message_keys(ring, table.origin) if ring.exists() else ()
+    kept = tuple(key for key in known if key.is_valid(now_ms))
+    new = tuple(make_message_key(table.origin, name) for name in _chosen(table, names, kept))
+    ending = _ending(kept, new, now_ms, overlap)
+    return _write_keys(ring, out or ring.parent, table.table, new, ending)
+
+
 def _chosen(table: TableConfig, names: tuple[str, ...], kept: tuple[MessageKey, ...]) -> list[str]:
-    able = ["shoe", *(user for user, roles in table.users.items() if _ASKING & set(roles))]
+    able = ["shoe", *(user for user, roles in table.users.items() if ASKING & set(roles))]
     for name in names:
         if name not in able:
             raise InputError(f"{name!r} sends nothing that a key could prove; there are {able}")
@@ -118,8 +142,8 @@ def _ending(
 
 def _write_keys(
     ring: Path, out: Path, table: str, new: tuple[MessageKey, ...], kept: tuple[MessageKey, ...]
-) -> None:
-    """Write the table's file and those of the owners of new keys, and say where they are."""
+) -> list[Path]:
+    """Write the table's file and those of the owners of new keys; return the files."""
     every = (*new, *kept)
     files = [FileWrite(ring, "".join(key.line for key in every).encode(), _PRIVATE)]
     for key in new:
@@ -131,8 +155,7 @@ def _write_keys(
         write_all_atomically(files)
     except OSError as error:
         raise InputError(f"{error.filename}: cannot keep a key here: {error.strerror}") from error
-    for file in files:
-        click.echo(str(file.path))
+    return [file.path for file in files]
 
 
 def _print_key(key: VerifierKey | WitnessKey, *, as_json: bool) -> int:

@@ -64,6 +64,7 @@ _COMMANDS: Final = {
     "settle": ("baccarat.cli.settle:settle", "judge coups without a table"),
     "shoe": ("baccarat.cli.shoe.group:shoe", "find, record, watch, decode what a shoe says"),
     "sim": ("baccarat.cli.sim.group:sim", "simulate a shoe for another program"),
+    "site": ("baccarat.cli.site:site", "keys, passwords and logins of tables that play on"),
     "user": ("baccarat.cli.user:user", "who may log in at the consoles"),
 }
 

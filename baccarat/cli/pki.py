@@ -11,7 +11,7 @@ from baccarat.cli.shown import say
 from baccarat.site.pki import CA_DAYS, LEAF_DAYS, Pki
 from events.errors import InputError
 
-__all__ = ["init", "issue", "pki", "renew", "show"]
+__all__ = ["due", "init", "issue", "pki", "renew", "show"]
 
 _FOLDER = click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*\Z")
@@ -62,12 +62,7 @@ def renew(folder: Path, names: tuple[str, ...], within: int, days: int) -> None:
     """Issue NAMES again, or all that end soon, with new keys."""
     authority = _pki(folder)
     if not names:
-        now = datetime.now(UTC)
-        names = tuple(
-            name
-            for name, each in authority.certificates().items()
-            if name != "ca" and (each.not_valid_after_utc - now).days < within
-        )
+        names = due(authority, within)
         if not names:
             say(f"nothing to renew: no certificate ends within {within} days", err=True)
     for name in names:
@@ -88,6 +83,16 @@ def show(folder: Path, *, as_json: bool) -> None:
         return
     for name, until in found.items():
         say(f"{until[:10]}  {name}")
+
+
+def due(authority: Pki, within: int) -> tuple[str, ...]:
+    """Return the certificates that end within so many days, but for the authority's own."""
+    now = datetime.now(UTC)
+    return tuple(
+        name
+        for name, each in authority.certificates().items()
+        if name != "ca" and (each.not_valid_after_utc - now).days < within
+    )
 
 
 def _pki(folder: Path, *, begun: bool = True) -> Pki:

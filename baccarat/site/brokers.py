@@ -1,4 +1,4 @@
-"""Generate both brokers' configurations: TLS, logins and access rules of each identity. Pure.
+"""Generate both brokers' configurations: TLS, logins and access rules of each identity.
 
 A client needs a certificate of the site's CA and the login's password. The rules deny everything
 that they do not allow by name.
@@ -6,6 +6,8 @@ that they do not allow by name.
 
 import base64
 import hashlib
+import re
+import secrets
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
@@ -20,8 +22,10 @@ __all__ = ["BrokerFiles", "mosquitto_acl", "mosquitto_conf", "mosquitto_password
 
 # mosquitto's own form of a password: PBKDF2 with SHA-512.
 _ROUNDS: Final = 210_000
+_SALT_BYTES: Final = 12  # the same as mosquitto's own tool
 _PAYLOAD: Final = 8 * 1024 * 1024
 _MOST_HASHED: Final = 72  # bytes: bcrypt reads no more of a password
+_NATS_HASH: Final = re.compile(r'user: "([^"]+)", password: "([^"]+)"')
 # How a login may connect: MQTT, over TCP or in websockets, and never NATS itself.
 _KINDS: Final = '"MQTT", "MQTT_WS"'
 
@@ -79,19 +83,39 @@ def mosquitto_acl(identities: Iterable[Identity]) -> str:
     return "\n".join(lines[1:]) + "\n"
 
 
-def mosquitto_passwords(passwords: Mapping[str, str], salts: Mapping[str, bytes]) -> str:
-    """Return the password file: login to password, each with a salt of its own."""
-    lines = []
-    for login, password in passwords.items():
-        salt = salts[login]
-        digest = hashlib.pbkdf2_hmac("sha512", password.encode(), salt, _ROUNDS)
-        text = "$".join((base64.b64encode(salt).decode(), base64.b64encode(digest).decode()))
-        lines.append(f"{login}:$7${_ROUNDS}${text}")
-    return "\n".join(lines) + "\n"
+def mosquitto_passwords(passwords: Mapping[str, str], before: str) -> str:
+    """Return the password file: login to password, each with a salt of its own.
+
+    Args:
+        passwords: login to password.
+        before: the file until now; the line of a password that has not changed stays.
+    """
+    kept = {line.partition(":")[0]: line for line in before.splitlines()}
+    return "".join(
+        f"{_mosquitto_line(login, password, kept.get(login, ''))}\n"
+        for login, password in passwords.items()
+    )
+
+
+def _mosquitto_line(login: str, password: str, before: str) -> str:
+    _, _, rounds, salt, _ = (before.split("$") + [""] * 5)[:5]
+    if before and before == _hashed(login, password, int(rounds), base64.b64decode(salt)):
+        return before
+    return _hashed(login, password, _ROUNDS, secrets.token_bytes(_SALT_BYTES))
+
+
+def _hashed(login: str, password: str, rounds: int, salt: bytes) -> str:
+    digest = hashlib.pbkdf2_hmac("sha512", password.encode(), salt, rounds)
+    text = "$".join((base64.b64encode(salt).decode(), base64.b64encode(digest).decode()))
+    return f"{login}:$7${rounds}${text}"
 
 
 def nats_conf(
-    place: BrokerFiles, identities: Iterable[Identity], passwords: Mapping[str, str], rounds: int
+    place: BrokerFiles,
+    identities: Iterable[Identity],
+    passwords: Mapping[str, str],
+    rounds: int,
+    before: str,
 ) -> str:
     """Return `nats-server.conf` with the same rules.
 
@@ -100,6 +124,7 @@ def nats_conf(
         identities: the logins.
         passwords: login to password; only their bcrypt hashes are written.
         rounds: bcrypt's cost, as a power of two.
+        before: the file until now; the hash of a password that has not changed stays.
 
     Raises:
         InputError: a password is too long for bcrypt.
@@ -108,7 +133,11 @@ def nats_conf(
         f'tls {{ ca_file: "{place.ca}", cert_file: "{place.cert}", key_file: "{place.key}", '
         'verify: true, min_version: "1.2" }'
     )
-    users = "\n".join(_nats_user(each, passwords[each.login], rounds) for each in identities)
+    kept = dict(_NATS_HASH.findall(before))
+    users = "\n".join(
+        _nats_user(each, passwords[each.login], rounds, kept.get(each.login, ""))
+        for each in identities
+    )
     return f"""\
 # Written by `baccarat config broker`: change the tables' configurations, not this.
 server_name: "baccarat"
@@ -132,12 +161,14 @@ authorization {{
 """
 
 
-def _nats_user(identity: Identity, password: str, rounds: int) -> str:
+def _nats_user(identity: Identity, password: str, rounds: int, before: str) -> str:
     if len(password.encode()) > _MOST_HASHED:
         raise InputError(
             f"the password of {identity.login}: nats-server takes {_MOST_HASHED} bytes at the most"
         )
-    hashed = bcrypt.hashpw(password.encode(), bcrypt.gensalt(rounds)).decode()
+    hashed = before
+    if not before or not bcrypt.checkpw(password.encode(), before.encode()):
+        hashed = bcrypt.hashpw(password.encode(), bcrypt.gensalt(rounds)).decode()
     says = ", ".join(f'"{each}"' for each in _subjects(identity.says))
     # An empty list would allow everything.
     publish = f"[{says}]" if says else '{ deny: ">" }'

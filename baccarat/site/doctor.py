@@ -122,7 +122,7 @@ def _may(place: Path, reader: SystemUser, what: int) -> bool:
 _CONNECT_S: Final = 5.0
 _TLS_SAYS_S: Final = 1.0
 _BROKER_GONE: Final = (
-    "start the broker (`systemctl status mosquitto` or `nats-server` where it runs), or change "
+    "start the broker (`systemctl status mosquitto` or `baccarat-broker` where it runs), or change "
     "bus.host and bus.port; leave the table's services running, they wait for it"
 )
 # The section and the unit of a service that tells of itself by another name.
@@ -229,10 +229,7 @@ def _reached(config: TableConfig) -> DoctorFinding | None:
     if refusal.startswith("its certificate"):
         remedy = "bus.ca must be the CA that issued it; look at its names and its end"
     elif "expired" in refusal:
-        remedy = (
-            "`baccarat pki renew`, copy certificate and key to where bus.cert and bus.key name "
-            "them; running services take them at their next connection"
-        )
+        remedy = f"`baccarat site renew {config.file}`; running services take it by themselves"
     return fails("broker", f"{where}: {refusal}", remedy)
 
 
@@ -356,7 +353,9 @@ async def _until(content: asyncio.Event, bus: Bus, ask: Callable[[], None]) -> s
 def _of_login(config: TableConfig, login: _Login, services: dict[str, Presence]) -> DoctorFinding:
     name = login.settings.username or "anonymous"
     check = f"login of {login.section}"
-    rules = f"write the broker's rules anew: `baccarat config broker`; {name} is to hear it"
+    rules = (
+        f"write the broker's rules anew: `baccarat site apply {config.file}`; {name} is to hear it"
+    )
     if login.trouble:
         remedy = f"look at {login.section}.username and its password, and at the broker's own file"
         return fails(check, f"{name}: {login.trouble}", remedy)
@@ -381,7 +380,7 @@ def _of_services(config: TableConfig, services: dict[str, Presence]) -> Iterator
         known = services.get(config.topics.status(service), Presence())
         check, only = f"service {service}", _UNITS.get(service, service)
         unit = f"baccarat-{only}@{config.table}"
-        start = f"`systemctl start {unit}`, or `baccarat run CONFIG --only {only}`"
+        start = f"`systemctl start {unit}`, or `baccarat run {config.file} --only {only}`"
         if known.status is None:
             yield fails(check, "was never heard", start)
         elif not _online(known):
@@ -558,7 +557,7 @@ def _message_keys(config: TableConfig) -> Iterator[DoctorFinding]:
         yield warns(
             "message keys",
             "there are none: whoever runs the broker can forge cards and requests",
-            f"`baccarat keys messages {Path(config.base) / config.table}.toml`",
+            f"`baccarat keys messages {config.file}`",
         )
         return
     if given.mode == "trust-broker":
@@ -581,11 +580,13 @@ def _message_keys(config: TableConfig) -> Iterator[DoctorFinding]:
         try:
             keys = load_message_keys(path, config.origin)
         except InputError as error:
-            yield fails(name, str(error), "make it again: `baccarat keys messages`")
+            yield fails(name, str(error), f"make it again: `baccarat keys messages {config.file}`")
             continue
         if known and keys[0].id not in known:
             text = f"{path}: the table does not know its newest key {keys[0].id}"
-            yield fails(name, text, "copy the file that `baccarat keys messages` wrote")
+            yield fails(
+                name, text, f"copy it where it belongs: `baccarat site apply {config.file}`"
+            )
         else:
             yield passes(name, f"{path} can be used")
 
@@ -616,7 +617,7 @@ def _certificates(config: TableConfig) -> Iterator[DoctorFinding]:
     for name in ("displays", "scoreboard"):
         section = getattr(config, name)
         named[f"{name}.cert"] = section.cert if section else None
-    now = datetime.now(UTC)
+    now, renew = datetime.now(UTC), f"`baccarat site renew {config.file}`"
     for key, given in named.items():
         path = config.beside(given)
         if path is None:
@@ -628,9 +629,9 @@ def _certificates(config: TableConfig) -> Iterator[DoctorFinding]:
             continue
         text = f"{path} holds until {ends.date()}"
         if ends <= now:
-            yield fails(key, f"{path} has expired on {ends.date()}", "`baccarat pki renew`")
+            yield fails(key, f"{path} has expired on {ends.date()}", renew)
         elif ends - now < _CERTIFICATE_WELL:
-            yield warns(key, text, "`baccarat pki renew`, and start the services again")
+            yield warns(key, text, renew)
         else:
             yield passes(key, text)
 
@@ -653,7 +654,11 @@ def _screens_pairs(config: TableConfig) -> Iterator[DoctorFinding]:
 def _outdated(config: TableConfig) -> Iterator[DoctorFinding]:
     for unit, credential in outdated(config.table):
         text = f"runs by another {credential} than is in the store now"
-        yield warns(unit, text, f"between two coups: `systemctl restart {unit}`")
+        yield warns(
+            unit,
+            text,
+            f"`baccarat site apply {config.file}`, or between two coups `systemctl restart {unit}`",
+        )
 
 
 def _own_files(config: TableConfig) -> Iterator[DoctorFinding]:

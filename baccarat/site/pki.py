@@ -117,11 +117,7 @@ class Pki:
         Raises:
             InputError: it, or the authority, is not there; or one of its names is not valid.
         """
-        before = self.certificate(name).extensions
-        hosts: list[str] = []
-        with suppress(x509.ExtensionNotFound):
-            found = before.get_extension_for_class(x509.SubjectAlternativeName)
-            hosts = [str(each.value) for each in found.value]
+        before, hosts = self.certificate(name).extensions, self.hosts(name)
         client = not hosts
         with suppress(x509.ExtensionNotFound):
             client = _CLIENT_AUTH in before.get_extension_for_class(x509.ExtendedKeyUsage).value
@@ -132,6 +128,20 @@ class Pki:
                     "IP address; take it and its key away, and `baccarat pki issue` makes others"
                 )
         return self.issue(name, hosts, days, client=client, replace=True)
+
+    def hosts(self, name: str) -> list[str]:
+        """Return the names and addresses of a certificate; none if it is a client's.
+
+        Raises:
+            InputError: it is not there, or is not a certificate.
+        """
+        try:
+            found = self.certificate(name).extensions.get_extension_for_class(
+                x509.SubjectAlternativeName
+            )
+        except x509.ExtensionNotFound:
+            return []
+        return [str(each.value) for each in found.value]
 
     def certificates(self) -> dict[str, x509.Certificate]:
         """Return name to certificate, with the authority's own."""

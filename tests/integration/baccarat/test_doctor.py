@@ -222,8 +222,8 @@ _FAULTS: Final = {
     "unsigned": _Fault(
         "signing key", "no checkpoint is signed", "keys new", lambda on: on.change(_UNSIGNED, "")
     ),
-    "expired": _Fault("bus.cert", "has expired", "pki renew", lambda on: _issue(on, days_ago=20)),
-    "ends soon": _Fault("bus.cert", "holds until", "pki renew", lambda on: _issue(on, days_ago=0)),
+    "expired": _Fault("bus.cert", "has expired", "site renew", lambda on: _issue(on, days_ago=20)),
+    "ends soon": _Fault("bus.cert", "holds until", "site renew", lambda on: _issue(on, days_ago=0)),
     "another key": _Fault("broker", "b7.key is not the key of", "copied again", _another_key),
     "another screens' key": _Fault(
         "displays.key", "ca.key is not the key of", "made together", _another_screens_key

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import socket
 import subprocess
 import sys
 from contextlib import ExitStack
@@ -103,6 +104,42 @@ def listing(root: Path) -> set[str]:
 @pytest.mark.parametrize("unit", _UNITS)
 def test_a_units_sandbox_is_tight(unit: str) -> None:
     assert_tight(_DEPLOY / f"systemd/baccarat-{unit}@.service")
+
+
+def test_the_broker_on_nats_starts_by_the_guide_and_its_unit(root: Path, tmp_path: Path) -> None:
+    unit = root / "etc/systemd/system/baccarat-broker.service"
+    assert_tight(unit)
+    verify = ["systemd-analyze", "verify", "--man=no", f"/{unit.relative_to(root)}"]
+    command = in_root(root, "root:root", "", verify)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    text, port = unit.read_text(), free_port()
+    prepare(root, port, free_port(), free_port())
+    guide = Path("docs/operate/install.md").read_text().partition("### Use nats-server instead")[2]
+    steps = [line for line in guide.split("```")[1].splitlines()[1:] if "systemctl" not in line]
+    steps[0] = f"/opt/baccarat/bin/{steps[0]} --port {port} --websockets {free_port()}"
+    shell = in_root(root, "root:root", "", ["sh", "-euc", "\n".join(steps)])
+    subprocess.run(shell, capture_output=True, timeout=60, check=True)
+    said = dict(line.split("=", 1) for line in text.splitlines() if "=" in line and line[0] != "#")
+    start = said["ExecStart"].split()
+    assert said["ReadWritePaths"] == f"{Path(start[-1]).parent}/store"
+    broker = in_root(root, f"{said['User']}:{said['Group']}", "", start)
+    with Child.start(broker, name="broker", output=tmp_path / "broker.log") as child:
+        until_blocking(lambda: _answers(port), "the broker answers")
+        assert child.code is None, (tmp_path / "broker.log").read_text()
+    for made in (root / "etc/baccarat/pki").iterdir():
+        made.unlink()
+    shutil.rmtree(root / "etc/baccarat/broker")
+    for name in ("credstore/baccarat-b7-signing", "baccarat/people.toml"):
+        (root / "etc" / name).unlink()
+
+
+def _answers(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+    except OSError:
+        return False
+    return True
 
 
 def test_systemd_finds_nothing_wrong_with_the_units(root: Path) -> None:

@@ -53,7 +53,7 @@ def quick_hashes() -> Iterator[None]:
     Each is random, and the broker, which reads how often in its file, does as much at each connect.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("baccarat.cli.config.broker._BCRYPT_ROUNDS", 4)
+        patch.setattr("baccarat.site.broker_files._BCRYPT_ROUNDS", 4)
         patch.setattr("baccarat.site.brokers._ROUNDS", 1_000)
         yield
 

@@ -184,7 +184,7 @@ def test_a_password_is_cut_at_72_bytes_or_ends_in_a_traceback() -> None:
         folder=Path(), host="h", port=1, websockets=2, ca=Path("a"), cert=Path("c"), key=Path("k")
     )
     with pytest.raises(InputError, match=r"b7-core: nats-server takes 72 bytes"):
-        nats_conf(place, [login], {"b7-core": "x" * 73}, 4)
+        nats_conf(place, [login], {"b7-core": "x" * 73}, 4, "")
 
 
 def test_an_accent_that_another_keyboard_composes_is_a_wrong_password() -> None:

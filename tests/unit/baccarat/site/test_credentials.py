@@ -1,9 +1,12 @@
 """The doctor, no service itself, finds each service's credentials where its unit has them from."""
 
+import re
 from pathlib import Path
 
+import click
 import pytest
 
+from baccarat.cli.main import cli
 from baccarat.config.keys import PlacedConfig
 from baccarat.config.table import load_config
 from baccarat.site.credentials import hand_over, link_credentials, outdated, with_sources
@@ -121,3 +124,24 @@ def test_a_running_service_reads_the_secret_that_is_handed_to_it(
     assert list(outdated("b7", UNITS, store, given, live)) == []
     link_credentials()  # started again, from what the service manager hands over
     assert secret.read_text() == "first"
+
+
+def test_a_remedy_names_a_command_that_there_is_and_the_given_file(tmp_path: Path) -> None:
+    pki_with(tmp_path / "pki")
+    path = written(tmp_path, CONFIG.replace('"own-file"', '"credential:broker"'))
+    found = {each.check: each for each in examine(load_config(path), tmp_path / "none")}
+    assert found["message keys"].remedy == f"`baccarat keys messages {path}`"
+    source = Path("baccarat/site/doctor.py").read_text("utf-8")
+    named = re.findall(r"`baccarat ([a-z]+)(?: ([a-z-]+))?( \{config\.file\})?", source)
+    assert len(named) > 10
+    for noun, verb, file in named:
+        group = cli.get_command(click.Context(cli), noun)
+        assert group is not None, noun
+        if isinstance(group, click.Group):
+            assert verb in group.commands or group.get_command(click.Context(group), verb)
+        assert file or (noun, verb) in {
+            ("keys", "new"),
+            ("pki", "issue"),
+            ("rulebook", "check"),
+            ("shoe", "list"),
+        }, verb
