@@ -27,7 +27,7 @@ from events.errors import ConfigError
 from events.mqtt.bus import BusSettings
 from events.mqtt.peer_keys import PeerKeys
 from events.mqtt.topics import Topics
-from events.proof.message_keys import KeyFile
+from events.proof.key_file import KeyFile
 from events.types.wagers import BetLimits, LimitsSet, Per
 from table_core.process.options import RotationPolicy
 

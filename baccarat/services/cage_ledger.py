@@ -24,7 +24,7 @@ from events.mqtt.bus import BusSettings
 from events.mqtt.peer_keys import PeerKeys
 from events.mqtt.process import no_probe
 from events.mqtt.topics import Topics
-from events.proof.message_keys import KeyFile
+from events.proof.key_file import KeyFile
 from events.structured_log import structlog
 
 __all__ = ["LedgerSettings", "ledger_settings", "ledger_settings_at", "make_cage", "serve"]

@@ -7,43 +7,12 @@ from pathlib import Path
 from typing import Final
 
 from events.errors import InputError
-from events.file_stamp import file_stamp
 from events.proof.message_mac import MESSAGE_SECRET_BYTES, MessageKey, parse_message_keys
-from events.structured_log import structlog
 
-__all__ = ["KeyFile", "load_message_keys", "make_message_key", "read_private"]
+__all__ = ["load_message_keys", "make_message_key", "read_private"]
 
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 _MAX_RING: Final = 1024 * 1024  # thousands of message keys
-
-_log: Final = structlog.get_logger()
-
-
-class KeyFile:
-    """The message keys in a file, read again when the file has changed.
-
-    Args:
-        path: the file.
-        origin: the table's `<site>/<table>`.
-
-    Raises:
-        InputError: as `load_message_keys`.
-    """
-
-    def __init__(self, path: Path, origin: str) -> None:
-        self._path, self._origin = path, origin
-        self._seen = file_stamp(path)
-        self._keys = load_message_keys(path, origin)
-
-    def __call__(self) -> tuple[MessageKey, ...]:
-        """Return the keys; those before while the file cannot be used."""
-        if (now := file_stamp(self._path)) != self._seen:
-            self._seen = now
-            try:
-                self._keys = load_message_keys(self._path, self._origin)
-            except InputError as error:
-                _log.error("message_keys.unreadable", reason=str(error))
-        return self._keys
 
 
 def load_message_keys(path: Path, origin: str) -> tuple[MessageKey, ...]:

@@ -8,7 +8,8 @@ from baccarat.cli.main import main
 from baccarat.config.table import load_config
 from baccarat.services.access import SiteAccess
 from displays.auth.accounts import UserAccount, save_accounts
-from events.proof.message_keys import KeyFile, load_message_keys
+from events.proof.key_file import KeyFile
+from events.proof.message_keys import load_message_keys
 
 CONFIG = """\
 site = "harbour"
