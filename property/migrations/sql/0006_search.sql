@@ -40,7 +40,7 @@ CREATE FUNCTION property.find_wagers(
 ) RETURNS SETOF property.booked LANGUAGE sql STABLE AS $$
     WITH found AS MATERIALIZED (
         SELECT s.* FROM property.settlement_row s JOIN property.head h ON h.id = s.table_id
-        WHERE s.at >= since AND s.at < until AND (s.wagers <> '' OR s.reverses IS NOT NULL)
+        WHERE s.at >= since AND s.at < until AND s.wagers <> ''
             AND (of_day IS NULL OR s.at BETWEEN of_day - interval '2 days'
                 AND of_day + interval '3 days')
             AND (of_day IS NULL OR property.is_on(of_day, h.site, s.at))

@@ -1,5 +1,6 @@
 """An archive's rows are made again from its events, taken back, and read from an older archive."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Any, Final
 
@@ -8,12 +9,13 @@ import pytest
 from psycopg import sql
 
 from benchmarks.instruments.postgres import Postgres
+from events.types.table import CoupSettled, Settlement
 from property.archive.database import connect_archive, migrate
 from property.archive.rebuild import archived_tables, read_earlier, rebuild, take_back
 from property.archive.store import Archive
 from property.hub.replicated_event import Head, ReplicatedEvent
-from tests.support.property.logs import archived, carried_in, differences, played_logs
-from tests.support.property.older_archive import make_older_archive
+from tests.support.property.logs import archived, carried_in, differences, entries_in, played_logs
+from tests.support.property.older_archive import make_older_archive, migrate_to
 
 _ORIGINS: Final = ("harbour/t1", "harbour/t2")
 # In turn, as they may come: some events leave a coup open, and others are several blocks.
@@ -114,3 +116,28 @@ async def test_an_archive_of_before_is_read_into_blocks(
         assert db.execute("SELECT to_regclass('property.event_before')").fetchone() == (None,)
     for origin, path in zip(_ORIGINS, logs, strict=True):
         assert await _checked(url, origin) == (len(carried_in(path)), [])
+
+
+async def test_a_correction_that_books_nothing_takes_back_wagers_from_version_8_on(
+    postgres: Postgres, logs: list[Path]
+) -> None:
+    settled = dict[str, Settlement]()
+    wanted = Counter[tuple[str, int, int, int]]()
+    unbooked = 0
+    for entry in entries_in(logs[0]):
+        if isinstance(entry.data, CoupSettled):
+            made = entry.data.settlement
+            settled[made.settlement_id] = made
+            key = (made.coup, made.phase, made.revision)
+            back = len(settled[made.reverses].lines) if made.reverses else 0
+            wanted += Counter({(*key, 1): len(made.lines), (*key, -1): back})
+            unbooked += back if not made.lines else 0
+    assert unbooked > 0
+    url = postgres.database()
+    migrate_to(url, "0007")
+    await _kept(url, carried_in(logs[0]), Head.beginning(_ORIGINS[0]), 300)
+    asked = "SELECT coup, phase, revision, sign FROM property.find_wagers(most => 1000000)"
+    with psycopg.connect(url, autocommit=True) as db:
+        assert len(db.execute(asked).fetchall()) == wanted.total() - unbooked
+        migrate(url)
+        assert Counter(db.execute(asked).fetchall()) == wanted

@@ -1,4 +1,4 @@
-"""An archive as builds before version 0006 of its schema kept one: a row an event, by month."""
+"""Archives of older schema versions; before 0006 one kept a row an event, by month."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from property.archive.database import MIGRATIONS
 from property.hub.subjects import split_origin
 from tests.support.property.logs import carried_in
 
-__all__ = ["make_older_archive"]
+__all__ = ["make_older_archive", "migrate_to"]
 
 _EVENT = """
 INSERT INTO property.event
@@ -19,13 +19,18 @@ VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
 """
 
 
-def make_older_archive(url: str, *logs: Path) -> None:
-    """Make one of these logs in an empty database."""
+def migrate_to(url: str, version: str) -> None:
+    """Make an archive of an older schema version, without events, in an empty database."""
     engine = create_engine(make_url(url).set(drivername="postgresql+psycopg"))
     with engine.begin() as connection:
         connection.execute(text("CREATE SCHEMA property"))
-        MIGRATIONS.upgrade(connection, "0005")
+        MIGRATIONS.upgrade(connection, version)
     engine.dispose()
+
+
+def make_older_archive(url: str, *logs: Path) -> None:
+    """Make one of these logs in an empty database."""
+    migrate_to(url, "0005")
     with psycopg.connect(url) as db:
         for log in logs:
             for each in carried_in(log):
