@@ -102,7 +102,7 @@ def write_broker(record: BrokerRecord, folder: Path) -> list[Identity]:
         before = _text(folder / "nats-server.conf")
         text = nats_conf(place, identities, passwords, _BCRYPT_ROUNDS, before)
         _write(folder / "nats-server.conf", text, private=True)
-    _write(folder / _RECORD, msgspec.json.encode(record).decode() + "\n")
+    _write(folder / _RECORD, msgspec.json.encode(record).decode() + "\n", private=True)
     return identities
 
 

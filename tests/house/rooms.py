@@ -24,6 +24,7 @@ SHELLS = (
     "events.mqtt.process_shell",  # runs a process on asyncio
     "events.proof.keys",  # key files, and where a new key comes from
     "events.proof.message_keys",  # as above
+    "events.proof.key_file",  # as above
     "events.file_stamp",  # files, as the disk tells of them
     "events.sql_migrations",  # databases by alembic
     "events.structured_log",  # logging

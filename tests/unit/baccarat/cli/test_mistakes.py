@@ -15,7 +15,7 @@ from baccarat.cli.main import cli, main
 # A command -> what its one line must say; LOG is a log, TEXT a text and NONE no file.
 MISTAKES = """
 demoo -> Did you mean 'demo'?
-setle -> Did you mean 'settle'?
+setle -> Did you mean one of: 'settle', 'site'?
 logs -> Did you mean 'log'?
 verify LOG -> `baccarat log verify`
 log verfy LOG -> Did you mean 'verify'?
