@@ -44,7 +44,7 @@ _COMMANDS: Final = {
     "demo": ("baccarat.cli.demo:demo", "a whole table on this machine"),
     "doctor": ("baccarat.cli.doctor:doctor", "what is wrong with a table, and what to do"),
     "evidence": ("baccarat.cli.evidence:evidence", "prove one coup, or verify its proof"),
-    "keys": ("baccarat.cli.keys:keys", "make and show the keys of checkpoints"),
+    "keys": ("baccarat.cli.keys:keys", "make and show the keys of checkpoints and messages"),
     "log": ("baccarat.cli.log.group:log", "verify, show, count, back up and restore event logs"),
     "odds": ("baccarat.cli.odds:odds", "exact odds of a rulebook's wagers"),
     "pki": ("baccarat.cli.pki:pki", "a small certificate authority for one site"),
@@ -63,7 +63,7 @@ _COMMANDS: Final = {
     "schema": ("baccarat.cli.schema:schema", "the contract of the bus, for other programs"),
     "settle": ("baccarat.cli.settle:settle", "judge coups without a table"),
     "shoe": ("baccarat.cli.shoe.group:shoe", "find, record, watch, decode what a shoe says"),
-    "sim": ("baccarat.cli.sim.group:sim", "simulate a shoe for another program"),
+    "sim": ("baccarat.cli.sim.group:sim", "simulate a shoe, a casino, or what tests your program"),
     "site": ("baccarat.cli.site:site", "keys, passwords and logins of tables that play on"),
     "user": ("baccarat.cli.user:user", "who may log in at the consoles"),
 }
