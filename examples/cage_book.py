@@ -5,6 +5,7 @@ python cage_book.py BOOK                                 show it
 
 At a site's broker the environment names the login and its files: BUS_LOGIN, BUS_PASSWORD_FILE,
 BUS_CA, BUS_CERT, BUS_KEY, and BUS_MESSAGE_KEY, which needs message_key.py beside this file.
+BUS_USER is the user of the topics, `cage` if there is none.
 """  # noqa: INP001 - a script to copy, in no package
 
 import json
@@ -30,6 +31,7 @@ book.executescript("""
   CREATE VIEW IF NOT EXISTS seats AS SELECT seat, sum(staked), sum(paid), sum(commission) FROM line
     WHERE id NOT IN (SELECT reverses FROM settlement WHERE reverses NOT NULL) GROUP BY seat;
 """)
+user = os.environ.get("BUS_USER", "cage")
 keys = os.environ.get("BUS_MESSAGE_KEY")
 message_key = import_module("message_key") if keys else None  # the file beside this one
 asked = (0, 0.0)  # from which position we have asked for a replay, and when
@@ -37,15 +39,15 @@ newest = 0  # the highest position that anybody has spoken of
 
 
 def request(client: mqtt.Client, command: str, **fields: object) -> None:
-    """Ask the table; the answer comes on response/cage."""
+    """Ask the table; the answer comes on response/USER."""
     body = json.dumps({"transaction": str(uuid.uuid4()), **fields}).encode()
-    topic = f"{root}/request/cage/{command}"
+    topic = f"{root}/request/{user}/{command}"
     client.publish(topic, message_key.prove(keys, topic, body) if message_key else body, qos=1)
 
 
 def connected(client: mqtt.Client, *_: object) -> None:
     """Every time. The retained state says how far the log has come, and we ask for what we lack."""
-    below = ("event", "response/cage/events", "response/cage", "state", "status/table")
+    below = ("event", f"response/{user}/events", f"response/{user}", "state", "status/table")
     client.subscribe([(f"{root}/{topic}", 1) for topic in below])
 
 
@@ -58,7 +60,7 @@ def received(client: mqtt.Client, _: object, message: mqtt.MQTTMessage) -> None:
     elif message_key and not message_key.check(keys, message.topic, message.payload):
         sys.stderr.write(f"not proved: {message.topic}: {said.get('code', '')}\n")
         return
-    if message.topic.endswith("/response/cage"):
+    if message.topic.endswith(f"/response/{user}"):
         if said["result"] == "refused":
             sys.exit(f"the table refused: {said}")
         return
