@@ -2,7 +2,27 @@
 
 from pathlib import Path
 
-__all__ = ["file_stamp"]
+__all__ = ["FileWatch", "file_stamp"]
+
+
+class FileWatch:
+    """Looks whether files have changed.
+
+    Args:
+        paths: the files, which are looked at for the first time now.
+    """
+
+    def __init__(self, *paths: Path) -> None:
+        self._paths = paths
+        self._seen = self._look()
+
+    def changed(self) -> bool:
+        """Return whether one of them has changed since the last look."""
+        before, self._seen = self._seen, self._look()
+        return self._seen != before
+
+    def _look(self) -> list[tuple[int, int, int] | None]:
+        return [file_stamp(path) for path in self._paths]
 
 
 def file_stamp(path: Path) -> tuple[int, int, int] | None:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from baccarat.config.form import TableConfig
 from baccarat.config.table import load_config
 from events.errors import ConfigError, InputError
-from events.file_stamp import file_stamp
+from events.file_stamp import FileWatch
 from events.proof.message_keys import load_message_keys
 from events.proof.message_mac import MessageKey
 from events.structured_log import structlog
@@ -42,16 +42,13 @@ class SiteAccess:
         users = config.beside(config.displays.users) if config.displays else None
         self._keys_file = config.beside(given.file) if given else None
         own = Path(config.file) if config.file else None
-        self._files = [path for path in (own, users, self._keys_file) if path is not None]
-        self._seen = [file_stamp(path) for path in self._files]
+        self._watch = FileWatch(*(path for path in (own, users, self._keys_file) if path))
         self._keys = self._read_keys()
         self._access = Access(roles=config.roles(), bus=self._policy(""))
 
     def __call__(self) -> Access:
         """Return the access; the same object until a file has changed."""
-        stamps = [file_stamp(path) for path in self._files]
-        if stamps != self._seen:
-            self._seen = stamps
+        if self._watch.changed():
             self._access = self._read()
         return self._access
 

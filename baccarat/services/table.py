@@ -23,7 +23,7 @@ from baccarat.services.registry import Probe
 from baccarat.services.wire_reading import WireReading
 from events.clock import SystemClock
 from events.errors import ConfigError, InputError
-from events.file_stamp import file_stamp
+from events.file_stamp import FileWatch
 from events.log.store import EventLog
 from events.log.vouching import LogKeys, head_of
 from events.mqtt.process import no_probe
@@ -85,12 +85,11 @@ async def _follow_key(config: TableConfig, table: Table) -> None:
     path = config.beside(config.checkpoints.key)
     if path is None or table.checkpoints is None:
         return
-    seen = file_stamp(path)
+    watch = FileWatch(path)
     while True:
         await asyncio.sleep(_KEY_LOOK_S)
-        if (now := file_stamp(path)) == seen:
+        if not watch.changed():
             continue
-        seen = now
         try:
             table.checkpoints.follow(load_signing_key(path))
         except InputError as error:

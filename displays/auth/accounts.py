@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from events.errors import InputError
-from events.file_stamp import file_stamp
+from events.file_stamp import FileWatch
 from events.free_text import find_forbidden
 from events.mqtt.topics import SEGMENT
 from events.toml_form import read_tree
@@ -96,7 +96,7 @@ class UserAccounts:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._seen = file_stamp(path)
+        self._watch = FileWatch(path)
         self._accounts = load_accounts(path)
         self.on_change: Callable[[Mapping[str, UserAccount]], None] = _nothing
 
@@ -110,9 +110,7 @@ class UserAccounts:
 
         If a change has made the file invalid, nobody can log in, since the accounts are unknown.
         """
-        stamp = file_stamp(self._path)
-        if stamp != self._seen:
-            self._seen = stamp
+        if self._watch.changed():
             try:
                 self._accounts = load_accounts(self._path)
             except InputError:

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from events.errors import InputError
-from events.file_stamp import file_stamp
+from events.file_stamp import FileWatch
 from events.proof.message_keys import load_message_keys
 from events.proof.message_mac import MessageKey
 from events.structured_log import structlog
@@ -27,13 +27,12 @@ class KeyFile:
 
     def __init__(self, path: Path, origin: str) -> None:
         self._path, self._origin = path, origin
-        self._seen = file_stamp(path)
+        self._watch = FileWatch(path)
         self._keys = load_message_keys(path, origin)
 
     def __call__(self) -> tuple[MessageKey, ...]:
         """Return the keys; those before while the file cannot be used."""
-        if (now := file_stamp(self._path)) != self._seen:
-            self._seen = now
+        if self._watch.changed():
             try:
                 self._keys = load_message_keys(self._path, self._origin)
             except InputError as error:
