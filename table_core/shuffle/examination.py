@@ -5,23 +5,23 @@ common and that share no card, and by the longest run. A cut leaves one long run
 the runs. `table_core.shuffle.chances` has the bound of each count.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from itertools import chain
 from re import finditer
+from struct import unpack
 from typing import Final, Literal
 
 from msgspec import Struct
 
 from table_core.shuffle.chances import FACES, FALSE_ALARM, chance_of_groups, exponent
-from table_core.shuffle.orders import FACTORY_ORDERS, WAYS, Way, piles
+from table_core.shuffle.orders import FACTORY_ORDERS, LETTERS, WAYS, Way, piles
 
 __all__ = ["Finding", "SourceKind", "examine", "examine_elsewhere"]
 
 SourceKind = Literal["factory", "earlier", "itself"]
 _KINDS: Final = 3
 _DECKS: Final = 8
+_LANE: Final = 4  # bytes
 _SEED: Final = 3  # an earlier shoe has one or two such groups in common by chance
 _SMALL: Final = {"factory": (2, 3, 4), "earlier": (3, 4), "itself": (3, 4)}
 _OF_ITSELF: Final = tuple(way for way in WAYS if way.step == 1)
@@ -29,6 +29,17 @@ _OF_ITSELF: Final = tuple(way for way in WAYS if way.step == 1)
 _GROUPS_WORTH: Final = {2: 8, 3: 8, 4: 3}
 _RUN_WORTH: Final = 6
 _LONG_CHAIN: Final = bytes(_RUN_WORTH - 1)
+# Each group begins with one of `_SEED` cards, and a longer one holds several of them.
+_STARTS_WORTH: Final = min(_GROUPS_WORTH[length] * (length - _SEED + 1) for length in (3, 4))
+# No two pairs of cards have one sum (a set of Erdős and Turán; 53 is a prime).
+_SUMMANDS: Final = {ord(letter): 106 * at + at * at % 53 for at, letter in enumerate(LETTERS)}
+_LOW_BYTE, _HIGH_BYTE = (
+    bytes(_SUMMANDS.get(letter, 0) >> shift & 0xFF for letter in range(256)) for shift in (0, 8)
+)
+_CARD_AFTER: Final = {
+    name: bytes.maketrans(pack.encode(), (pack[1:] + pack[:1]).encode())
+    for name, pack in FACTORY_ORDERS.items()
+}
 
 
 class Finding(Struct, frozen=True, kw_only=True):
@@ -155,67 +166,94 @@ def _search(decks: int, kind: SourceKind, comparisons: int, sources: int) -> _Se
 def _against_packs(order: str, search: _Search) -> Iterator[Finding]:
     """Find the orders of new packs, which are circles, in every reading of the shoe."""
     readings = [way.read(order) for way in WAYS]
-    for name, pack in FACTORY_ORDERS.items():
-        for way, text in zip(WAYS, readings, strict=True):
-            chained = _chained(text.encode(), pack.encode())
-            if _LONG_CHAIN in chained or chained.count(0) >= _GROUPS_WORTH[2]:
+    encoded = [text.encode() for text in readings]
+    for name, after in _CARD_AFTER.items():
+        for way, text, cards in zip(WAYS, readings, encoded, strict=True):
+            chained = _chained(cards, after)
+            if _is_worth_judging(search, chained):
                 chains = [each.span() for each in finditer(rb"\0+", chained)]
                 runs = [(at, end + 1 - at) for start, end in chains for at in range(start, end)]
-                yield from _judged(search, _Source("factory", name, pack), way, text, runs)
+                source = _Source("factory", name, FACTORY_ORDERS[name])
+                yield from _judged(search, source, way, text, runs)
 
 
-def _chained(text: bytes, pack: bytes) -> bytes:
+def _chained(cards: bytes, after: bytes) -> bytes:
     """Return a byte for each card but the last: 0 where the card after it in the pack follows.
 
     The cards that follow and the cards that would have to are compared as two large numbers: a
     comparison card by card takes twenty times as long.
     """
-    due = text[:-1].translate(bytes.maketrans(pack, pack[1:] + pack[:1]))
-    return (int.from_bytes(due) ^ int.from_bytes(text[1:])).to_bytes(len(due))
+    due = cards[:-1].translate(after)
+    return (int.from_bytes(due) ^ int.from_bytes(cards[1:])).to_bytes(len(due))
+
+
+def _is_worth_judging(search: _Search, chained: bytes) -> bool:
+    """Return whether a finding may come of this; groups that share cards are counted as well."""
+    pairs = chained.count(0)
+    if pairs < _GROUPS_WORTH[2]:
+        return _LONG_CHAIN in chained
+    return (
+        search.chance(pairs, 2) <= FALSE_ALARM
+        or _LONG_CHAIN in chained
+        or chained.count(bytes(2)) >= _GROUPS_WORTH[3]
+        or chained.count(bytes(3)) >= _GROUPS_WORTH[4]
+    )
 
 
 def _against_shoes(order: str, shoes: Sequence[_Source], search: _Search) -> Iterator[Finding]:
     """Find shoes whose order this one has in part; a shoe is a circle, since it may be cut."""
-    readings = [way.read(order) for way in WAYS]
-    shown = set(chain.from_iterable(map(_groups, readings)))
-    in_common = [
-        shown.intersection(_groups(each.order + each.order[: _SEED - 1])) for each in shoes
-    ]
-    wanted = set().union(*in_common)
-    places: dict[tuple[str, ...], list[tuple[int, int]]] = defaultdict(list)
-    for reading, text in enumerate(readings if wanted else ()):
-        for at, group in enumerate(_groups(text)):
-            if group in wanted:
-                places[group].append((reading, at))
-    for source, common in zip(shoes, in_common, strict=True):
-        starts: dict[int, list[int]] = defaultdict(list)
-        for group in common:
-            for reading, at in places[group]:
-                starts[reading].append(at)
-        round_twice = source.order * 2
-        for reading, ats in sorted(starts.items()):
-            if len(ats) <= _RUN_WORTH - _SEED:
-                continue
-            text = readings[reading]
-            runs = _runs(text, [(at, round_twice) for at in sorted(ats)])
-            yield from _judged(search, source, WAYS[reading], text, runs)
+    shown = [(way, frozenset(_groups(way.read(order)))) for way in WAYS if not way.backwards]
+    at_all = frozenset[int]().union(*[groups for _, groups in shown])
+    least = min(_run_worth(search) - _SEED + 1, _STARTS_WORTH)
+    for source in shoes:
+        common = at_all.intersection(_groups(source.order + source.order[: _SEED - 1]))
+        for way, groups in shown if common else ():
+            in_common = groups & common
+            repeated = len(order) - _SEED + 1 - len(groups)
+            if in_common and len(in_common) + repeated >= least:
+                for each in (way, Way(way.step, backwards=True)):
+                    text, round_twice = each.read(order), source.order * 2
+                    places = [
+                        (at, round_twice)
+                        for at, group in enumerate(_groups(text))
+                        if group in in_common and text[at : at + _SEED] in round_twice
+                    ]
+                    yield from _judged(search, source, each, text, _runs(text, places))
 
 
-def _groups(text: str) -> Iterator[tuple[str, ...]]:
-    """Yield each group of `_SEED` cards in a row; a tuple of the cards costs less than a text."""
-    return zip(*(text[skipped:] for skipped in range(_SEED)), strict=False)
+def _run_worth(search: _Search) -> int:
+    """Return the length of the shortest run that is a finding by itself."""
+    runs = range(_RUN_WORTH, search.decks * FACES)
+    return next((run for run in runs if search.chance(1, run) <= FALSE_ALARM), _RUN_WORTH)
+
+
+def _groups(text: str) -> tuple[int, ...]:
+    """Return each group of `_SEED` cards in a row as a number, which is the same backwards.
+
+    Its low half is the sum of two numbers that stand for the outer cards: no other two cards have
+    that sum. The cards are added all at once, as lanes of one large number.
+    """
+    cards, size = text.encode(), max(0, len(text) - _SEED + 1)
+    lanes = bytearray(_LANE * len(cards))
+    lanes[0::_LANE], lanes[1::_LANE] = cards.translate(_LOW_BYTE), cards.translate(_HIGH_BYTE)
+    number = int.from_bytes(lanes, "little")
+    number += number >> 2 * 8 * _LANE
+    lanes = bytearray(number.to_bytes(len(lanes), "little")[: _LANE * size])
+    lanes[2::_LANE] = cards[1 : 1 + size]
+    return unpack(f"<{size}I", lanes)
 
 
 def _against_itself(order: str, search: _Search) -> Iterator[Finding]:
     """Find groups that lie in the shoe once more, before the place where they come."""
     source = _Source("itself", "", "")
-    last = len(order) - _SEED
-    # Where each group lies first, by its cards backwards.
-    first = {group: last - at for at, group in enumerate(_groups(order[::-1]))}
-    for way in _OF_ITSELF:
+    groups = _groups(order)
+    first = dict(zip(groups[::-1], range(len(groups) - 1, -1, -1), strict=True))
+    again = [at for at, group in enumerate(groups) if first[group] < at]
+    for way in _OF_ITSELF if again else ():
         places = []
-        for at, group in enumerate(_groups(order)):
-            if first.get(group if way.backwards else group[::-1], at) <= at - _SEED:
+        for at in again:
+            group = order[at : at + _SEED]
+            if 0 <= order.find(group[::-1] if way.backwards else group) <= at - _SEED:
                 before = order[:at][::-1] if way.backwards else order[:at]
                 places.append((at, before))
         yield from _judged(search, source, way, order, _runs(order, places))

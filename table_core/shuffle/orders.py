@@ -8,9 +8,11 @@ from msgspec import Struct
 
 from events.cards import RANKS, SUITS, Card
 
-__all__ = ["FACTORY_ORDERS", "WAYS", "Way", "cards_of", "order_of", "piles"]
+__all__ = ["FACTORY_ORDERS", "LETTERS", "WAYS", "Way", "cards_of", "order_of", "piles"]
 
-_LETTERS: Final = dict(zip(Card, ascii_letters, strict=True))
+LETTERS: Final = ascii_letters
+"""The letters of the cards."""
+_LETTERS: Final = dict(zip(Card, LETTERS, strict=True))
 _CARDS: Final = {letter: card for card, letter in _LETTERS.items()}
 
 
