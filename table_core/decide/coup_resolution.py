@@ -42,12 +42,14 @@ def judge_cards(draft: DecisionBuilder, context: DecisionContext) -> None:
     """Judge the coup after a card or a correction: check it, complete it, conclude it."""
     if draft.state.phase is not Phase.DEALING:
         return
-    wrong = contradiction(draft.coup)
-    if wrong:
-        misalign(draft, "position_contradicts_draw_table", wrong)
-        return
-    settle_first_phase(draft, context)
-    completed = completion(draft.coup)
+    completed = None
+    if len(draft.coup.cards) >= INITIAL_CARDS:
+        wrong = contradiction(draft.coup)
+        if wrong:
+            misalign(draft, "position_contradicts_draw_table", wrong)
+            return
+        settle_first_phase(draft, context)
+        completed = completion(draft.coup)
     if completed is None:
         _misalign_if_the_excess_was_due(draft)
         return

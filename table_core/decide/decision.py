@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from events.cards import Card, Hand
 from events.commands.base import Command
@@ -23,7 +24,7 @@ from events.types.table import (
 )
 from events.types.wagers import WagersVoided
 from table_core.decide.shoe_doubts import hold_by_cards, question_order
-from table_core.fold.dispatch import FoldedEvents, fold
+from table_core.fold.dispatch import FoldedEvents, fold_at
 from table_core.refusals import Decision
 from table_core.rules.commission_owed import prepaid_commission, settlement_commission
 from table_core.rules.pay_scale import pay_scale
@@ -130,14 +131,17 @@ class DecisionBuilder:
         self._before = state
 
     def emit(self, event: TableEvent) -> None:
-        """Add `event` and fold it."""
-        self.state = fold(self.state, event)
+        """Add `event` and fold it; the state's position rises once the decision is done."""
         self.events.append(event)
+        position = self._before.position + len(self.events)
+        self.state = fold_at(self.state, event, position)
 
     @property
     def done(self) -> FoldedEvents:
         """All events of the decision, with the state after them."""
-        return FoldedEvents(self.events, self._before, self.state)
+        before, events = self._before, self.events
+        after = replace(self.state, position=before.position + len(events))
+        return FoldedEvents(events, before, after)
 
     @property
     def coup(self) -> Coup:

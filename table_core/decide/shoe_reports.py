@@ -70,6 +70,7 @@ __all__ = ["decide_on_report"]
 _PLAYERS_THIRD: Final = CardPlace(Hand.PLAYER, 3)
 _BANKERS_THIRD: Final = CardPlace(Hand.BANKER, 3)
 _BEFORE_CARDS: Final = frozenset({*OVER, Phase.BETTING, Phase.CLOSED})
+_EXPECT_CARDS: Final = frozenset({Phase.CLOSED, Phase.DEALING})
 _REVERSE_RUNS: Final[dict[str, Literal["exit", "midway"]]] = {
     "reversed_at_exit": "exit",
     "reversed_midway": "midway",
@@ -153,29 +154,33 @@ def _card_drawn(draft: DecisionBuilder, report: CardDrawn, context: DecisionCont
     if draft.state.phase is Phase.MISALIGNED:
         return
     place = CardPlace(report.hand, report.number) if report.hand and report.number else None
-    if not _carried_card_missing(draft, context, f"card drawn to {place}"):
+    if _carried_card_due(draft):
+        _carried_card_missing(draft, context, f"card drawn to {place}")
+    else:
         _take_card(draft, place, report.face, context)
 
 
-def _carried_card_missing(draft: DecisionBuilder, context: DecisionContext, what: str) -> bool:
-    """Misalign the coup where the shoe dealt a card although the carried-over card is due."""
-    if not draft.state.link.carried or draft.state.phase not in _BEFORE_CARDS:
-        return False
+def _carried_card_due(draft: DecisionBuilder) -> bool:
+    return draft.state.link.carried and draft.state.phase in _BEFORE_CARDS
+
+
+def _carried_card_missing(draft: DecisionBuilder, context: DecisionContext, what: str) -> None:
+    """Misalign the coup: the shoe dealt a card although the carried-over card is due."""
     _begin(draft, context, first=True, what=what)
     text = "a card was drawn from the shoe where the carried-over card was due"
     misalign(draft, "carried_card_missing", text)
-    return True
 
 
 def _take_card(
     draft: DecisionBuilder, place: CardPlace | None, face: Card | None, context: DecisionContext
 ) -> None:
     """Place a card on the table, or misalign the coup where the card belongs nowhere."""
-    first = place is None or _same(place, FIRST_PLACE)
-    hidden = face is None
-    if not _begin(draft, context, first=first, hidden=hidden, what=f"card drawn to {place}"):
-        return
-    if draft.coup.excess_open and draft.state.phase in {Phase.CLOSED, Phase.DEALING}:
+    if draft.state.phase not in _EXPECT_CARDS:
+        first, hidden = place is None or _same(place, FIRST_PLACE), face is None
+        if not _begin(draft, context, first=first, hidden=hidden, what=f"card drawn to {place}"):
+            return
+    coup = draft.coup
+    if coup.excess_open and draft.state.phase in _EXPECT_CARDS:
         detail = f"a card was drawn outside the game, and behind it one to {place}"
         misalign(draft, "excess_card_was_due", detail)
         return
@@ -185,7 +190,7 @@ def _take_card(
         return
     draft.emit(
         CardDealt(
-            coup=draft.coup.id,
+            coup=coup.id,
             hand=fitting.hand,
             number=fitting.number,
             card=face,
@@ -277,7 +282,8 @@ def _card_unreadable(
         return
     place = CardPlace(report.hand, report.number) if report.hand and report.number else None
     first, what = place is None or _same(place, FIRST_PLACE), "a card that could not be read"
-    if _carried_card_missing(draft, context, what):
+    if _carried_card_due(draft):
+        _carried_card_missing(draft, context, what)
         return
     if not _begin(draft, context, first=first, what=what):
         return

@@ -125,7 +125,7 @@ from table_core.state.shoe import forget_entries, new_round, set_aside_last_card
 from table_core.state.shoe_of_card import shoe_of_coup, with_shoe
 from table_core.state.table import Alarm, TableState
 
-__all__ = ["FOLD_VERSION", "FoldedEvents", "fold", "fold_all"]
+__all__ = ["FOLD_VERSION", "FoldedEvents", "fold", "fold_all", "fold_at"]
 
 # Increase it whenever the same log would fold to another state; snapshots are keyed by it.
 FOLD_VERSION: Final = 6
@@ -157,7 +157,7 @@ def fold(state: TableState, event: TableEvent) -> TableState:
         OurBug: the event could not have been decided in this state.
     """
     position = state.position + 1
-    return replace(_step(state, event, position), position=position)
+    return replace(fold_at(state, event, position), position=position)
 
 
 def fold_all(state: TableState, events: Iterable[TableEvent]) -> TableState:
@@ -169,29 +169,30 @@ def fold_all(state: TableState, events: Iterable[TableEvent]) -> TableState:
         return events.after
     begin = position = state.position
     for position, event in enumerate(events, start=begin + 1):
-        state = _step(state, event, position)
+        state = fold_at(state, event, position)
     return replace(state, position=position)
 
 
-def _step(state: TableState, event: TableEvent, position: int) -> TableState:
-    """Return the state after the event at `position`, except for the position itself."""
-    state = _folded(state, event, position)
-    chips = CHIPS_TO_MOVE.get(type(event))
-    return state if chips is None else chips(state, event)
+def fold_at(state: TableState, event: TableEvent, position: int) -> TableState:
+    """Return the state after the event at `position`, except for the position itself.
 
-
-def _folded(state: TableState, event: TableEvent, position: int) -> TableState:
-    kind, coup = type(event), state.coup
-    if kind in PAST_COUP_EVENTS and is_about_past_coup(state, event):
-        return fold_past_coup(state, event, position)
+    Raises:
+        OurBug: as `fold`.
+    """
+    kind = type(event)
     on_coup = _COUP_FOLDS.get(kind)
     if on_coup is None:
-        return _FOLDS[kind](state, event)
-    before = Phase.NONE if coup is None else coup.phase
-    after = advance(before, event)
-    if after is None:
-        raise OurBug(f"position {position}: {input_of(event)} in phase {before.value}")
-    return on_coup(state, event, after)
+        state = _FOLDS[kind](state, event)
+    elif kind in PAST_COUP_EVENTS and is_about_past_coup(state, event):
+        state = fold_past_coup(state, event, position)
+    else:
+        before = state.phase
+        after = advance(before, event)
+        if after is None:
+            raise OurBug(f"position {position}: {input_of(event)} in phase {before.value}")
+        state = on_coup(state, event, after)
+    chips = CHIPS_TO_MOVE.get(kind)
+    return state if chips is None else chips(state, event)
 
 
 def _on_rulebook_adopted(state: TableState, event: RulebookAdopted) -> TableState:

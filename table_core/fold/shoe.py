@@ -127,14 +127,16 @@ def on_shoe_reported(state: TableState, event: ShoeReported) -> TableState:
     """Apply the facts that a report itself establishes: the link, the cards, the evidence."""
     source, report = event.source, event.source.report
     kind, before, coup = type(report), state.link, state.coup
-    past = before.past
-    if before.journal and before.journal != source.journal:
-        past = (*past, before.journal)[-KEPT_JOURNALS:]
-    link = replace(before, journal=source.journal, seq=source.seq, past=past)
-    if kind in _LINK_FOLDS:
-        link = _LINK_FOLDS[kind](link, report)
-    if coup is not None and kind in _COUP_FOLDS:
-        coup = _COUP_FOLDS[kind](coup, report)
+    if before.journal == source.journal:
+        link = replace(before, seq=source.seq)
+    else:
+        past = (*before.past, before.journal)[-KEPT_JOURNALS:] if before.journal else before.past
+        link = replace(before, journal=source.journal, seq=source.seq, past=past)
+    of_link, of_coup = _LINK_FOLDS.get(kind), _COUP_FOLDS.get(kind)
+    if of_link is not None:
+        link = of_link(link, report)
+    if coup is not None and of_coup is not None:
+        coup = of_coup(coup, report)
     state = replace(state, link=link, coup=coup)
     if state.shoe is None or kind not in CARD_REPORTS:
         return state

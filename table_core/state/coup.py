@@ -206,4 +206,5 @@ def allows(phase: Phase, event: TableEvent | str) -> bool:
 
 def advance(phase: Phase, event: TableEvent) -> Phase | None:
     """Return the phase after `event`; None where the table has no such transition."""
-    return TRANSITIONS.get((phase, input_of(event)))
+    what = input_of(event) if type(event) is CoupSettled else event.TYPE
+    return TRANSITIONS.get((phase, what))

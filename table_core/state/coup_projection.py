@@ -121,6 +121,10 @@ def _dealt(coup: Coup, dealt: DealtCard) -> Coup:
     return replace(coup, cards=(*coup.cards, dealt))
 
 
+def _card_dealt(coup: Coup, event: CardDealt) -> Coup:
+    return _dealt(coup, DealtCard(event.hand, event.number, event.card, event.rule, event.source))
+
+
 def _by_hand(coup: Coup, event: CardEntered | CardCorrected) -> Coup:
     place = (event.hand, event.number)
     if any((dealt.hand, dealt.number) == place for dealt in coup.cards):
@@ -164,9 +168,7 @@ _CHANGES: Final[dict[type[TableEvent], Callable[[Coup, Any], Coup]]] = {
     RulebookCorrected: lambda coup, event: replace(
         coup, rulebook=event.rulebook, rulebook_hash=event.rulebook_hash
     ),
-    CardDealt: lambda coup, event: _dealt(
-        coup, DealtCard(event.hand, event.number, event.card, event.rule, event.source)
-    ),
+    CardDealt: _card_dealt,
     CardUnread: lambda coup, event: _dealt(
         coup, DealtCard(event.hand, event.number, None, None, "unread")
     ),

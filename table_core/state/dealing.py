@@ -17,7 +17,7 @@ from table_core.state.table import Coup
 __all__ = ["FIRST_PLACE", "INITIAL_CARDS", "CardPlace", "completion", "contradiction", "due_places"]
 
 
-class CardPlace(Struct, frozen=True):
+class CardPlace(Struct, frozen=True, gc=False):
     """A card's place in the coup, with the rule that makes a card due there.
 
     Args:

@@ -260,11 +260,11 @@ def place_excess_card(shoe: ShoeState, hand: Hand, number: int, face: Card) -> S
 
 def move_last_card(shoe: ShoeState, hand: Hand, number: int) -> ShoeState:
     """Move the last reported card to this place, whatever the shoe reported."""
-    *others, last = shoe.told or (ReportedCard(),)
+    last = shoe.told[-1] if shoe.told else ReportedCard()
     begins = hand is _PLAYER and number == 1
     if not begins and _placed(shoe, hand, number) is last:
         return shoe  # as in nearly all cases
-    return _at_place(shoe, ReportedCard(hand, number, last.face), others)
+    return _at_place(shoe, ReportedCard(hand, number, last.face), shoe.told[:-1])
 
 
 def set_aside_last_card(shoe: ShoeState) -> ShoeState:

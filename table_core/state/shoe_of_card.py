@@ -55,6 +55,8 @@ DRAWN_OUTSIDE: Final = "drawn_outside_game"
 """The reason of a report that a card outside the game is a card of its own. With any other reason
 the shoe reports the fate of an earlier card."""
 
+_DEALT: Final = (CardDrawn, CardUnreadable)
+
 
 def shoe_of_place(state: TableState, hand: Hand, number: int) -> ShoeState:
     """Return the shoe that the card at a place of the coup came from."""
@@ -115,7 +117,7 @@ def confirmed_entry(state: TableState, report: Report) -> ReportedCard | None:
 
     Behind the coup's end it must be of that face, and the rest of the round must be on its way.
     """
-    if not isinstance(report, CardDrawn | CardUnreadable) or state.shoe is None:
+    if not isinstance(report, _DEALT) or state.shoe is None:
         return None
     entered = entered_card(state.shoe, report.hand, report.number)
     if entered is None or state.in_progress:
