@@ -18,13 +18,22 @@ from msgspec import Meta, Raw, Struct
 from events.cards import Card, Winner, parse_card
 from events.errors import InputError
 from events.json_form import UNDECODABLE
-from events.types.table import Wager
-from table_core.rules.draw import DealError, deal_cards
+from events.types.table import SettlementLine, Wager
+from table_core.rules.draw import DealError, Outcome, deal_cards
 from table_core.rules.rulebook import Rulebook
-from table_core.rules.settlement import settle
+from table_core.rules.settlement import Verdicts, settle
 from table_core.rules.wager_checks import check_wagers
+from table_core.rules.wager_screen import WagerScreen
 
-__all__ = ["CaseError", "Judgement", "RefusedWager", "SettledWager", "answer_line", "judge_case"]
+__all__ = [
+    "CaseError",
+    "CaseJudge",
+    "Judgement",
+    "RefusedWager",
+    "SettledWager",
+    "answer_line",
+    "judge_case",
+]
 
 # An integer in digits: more digits than any amount has, few enough to be read fast.
 _INTEGER: Final = re.compile(rb"-?[0-9]{1,20}")
@@ -142,12 +151,86 @@ _anything: Final = msgspec.json.Decoder(Raw)
 _encoder: Final = msgspec.json.Encoder()
 
 
-def answer_line(line: bytes, rulebook_named: Callable[[str], Rulebook | None]) -> bytes:
+def judge_case(
+    rulebook: Rulebook, cards: Sequence[Card], wagers: Sequence[Wager]
+) -> Judgement | CaseError:
+    """Judge one coup and settle the wagers that the rulebook takes.
+
+    Args:
+        rulebook: the rules to judge by.
+        cards: in dealing order.
+        wagers: in placing order; those that the rulebook refuses are answered and left out.
+    """
+    return CaseJudge(rulebook).judge(cards, wagers)
+
+
+class CaseJudge:
+    """Judges coups by one rulebook; what it has found out serves the coups that follow."""
+
+    def __init__(self, rulebook: Rulebook) -> None:
+        self._rulebook = rulebook
+        self._screen = WagerScreen(rulebook)
+        self._verdicts = Verdicts(rulebook)
+
+    def judge(self, cards: Sequence[Card], wagers: Sequence[Wager]) -> Judgement | CaseError:
+        """Judge one coup, as `judge_case` does."""
+        # First, before the deal: cards of which the shoe holds fewer copies are not from this
+        # shoe, and that is the answer even where the row is too long as well.
+        decks = self._rulebook.decks
+        copies_of = Counter(cards) if len(cards) > decks else {}
+        for card, copies in copies_of.items():
+            if copies > decks:
+                text = f"{card} comes {copies} times; {decks} decks hold {decks}"
+                return CaseError(code="too_many_copies", text=text)
+        outcome = deal_cards(cards)
+        if isinstance(outcome, str):
+            return CaseError(code=outcome, text=f"{len(cards)} cards: {_DEAL_TEXT[outcome]}")
+        return Judgement(
+            player=outcome.player,
+            banker=outcome.banker,
+            player_total=outcome.player_total,
+            banker_total=outcome.banker_total,
+            winner=outcome.winner,
+            settlements=self._settle(outcome, wagers),
+        )
+
+    def _settle(
+        self, outcome: Outcome, wagers: Sequence[Wager]
+    ) -> tuple[SettledWager | RefusedWager, ...]:
+        """Return one entry for each wager, in their order."""
+        if self._screen.passes(wagers):
+            lines = settle(self._rulebook, outcome, wagers, verdicts=self._verdicts)
+            return tuple([_settled(line) for line in lines])
+        refusals = check_wagers(self._rulebook, (), wagers)
+        stand = [wager for wager, no in zip(wagers, refusals, strict=True) if no is None]
+        lines_left = iter(settle(self._rulebook, outcome, stand, verdicts=self._verdicts))
+        return tuple(
+            _settled(next(lines_left))
+            if no is None
+            else RefusedWager(id=wager.id, bet=wager.bet or None, code=no.code)
+            for wager, no in zip(wagers, refusals, strict=True)
+        )
+
+
+def _settled(line: SettlementLine) -> SettledWager:
+    return SettledWager(
+        id=line.wager,
+        bet=line.bet,
+        result=line.result,
+        category=line.category,
+        stake=line.stake,
+        winnings=line.winnings,
+        commission=line.commission,
+        paid=line.paid,
+    )
+
+
+def answer_line(line: bytes, judge_by: Callable[[str], CaseJudge | None]) -> bytes:
     """Judge one line of a batch.
 
     Args:
         line: one case as JSON.
-        rulebook_named: finds a rulebook by its id.
+        judge_by: finds the judge of a rulebook by the rulebook's id.
 
     Returns:
         The answer as JSON, without a line end.
@@ -162,61 +245,10 @@ def answer_line(line: bytes, rulebook_named: Callable[[str], Rulebook | None]) -
         raise InputError(f"not a case in JSON: {error}") from error
     if isinstance(case, CaseError):
         return _encoder.encode({"case": _name(text), "error": case})
-    answer = _answer(case, rulebook_named)
+    answer = _answer(case, judge_by)
     if isinstance(answer, CaseError):
         return _encoder.encode({"case": case.case, "error": answer})
     return b'{"case":%b,%b' % (bytes(case.case), _encoder.encode(answer)[1:])
-
-
-def judge_case(
-    rulebook: Rulebook, cards: Sequence[Card], wagers: Sequence[Wager]
-) -> Judgement | CaseError:
-    """Judge one coup and settle the wagers that the rulebook takes.
-
-    Args:
-        rulebook: the rules to judge by.
-        cards: in dealing order.
-        wagers: in placing order; those that the rulebook refuses are answered and left out.
-    """
-    # First, before the deal: cards of which the shoe holds fewer copies are not from this shoe,
-    # and that is the answer even where the row is too long as well.
-    copies_of = Counter(cards) if len(cards) > rulebook.decks else {}
-    for card, copies in copies_of.items():
-        if copies > rulebook.decks:
-            text = f"{card} comes {copies} times; {rulebook.decks} decks hold {rulebook.decks}"
-            return CaseError(code="too_many_copies", text=text)
-    outcome = deal_cards(cards)
-    if isinstance(outcome, str):
-        return CaseError(code=outcome, text=f"{len(cards)} cards: {_DEAL_TEXT[outcome]}")
-    refusals = check_wagers(rulebook, (), wagers)
-    stand = [wager for wager, no in zip(wagers, refusals, strict=True) if no is None]
-    lines = iter(settle(rulebook, outcome, stand))
-    settlements: list[SettledWager | RefusedWager] = []
-    for wager, refusal in zip(wagers, refusals, strict=True):
-        if refusal is not None:
-            settlements.append(RefusedWager(id=wager.id, bet=wager.bet or None, code=refusal.code))
-            continue
-        line = next(lines)
-        settlements.append(
-            SettledWager(
-                id=line.wager,
-                bet=line.bet,
-                result=line.result,
-                category=line.category,
-                stake=line.stake,
-                winnings=line.winnings,
-                commission=line.commission,
-                paid=line.paid,
-            )
-        )
-    return Judgement(
-        player=outcome.player,
-        banker=outcome.banker,
-        player_total=outcome.player_total,
-        banker_total=outcome.banker_total,
-        winner=outcome.winner,
-        settlements=tuple(settlements),
-    )
 
 
 def _case(text: str) -> _StrictCase | _LooseCase | CaseError:
@@ -241,15 +273,15 @@ def _name(text: str) -> Raw:
 
 
 def _answer(
-    case: _StrictCase | _LooseCase, rulebook_named: Callable[[str], Rulebook | None]
+    case: _StrictCase | _LooseCase, judge_by: Callable[[str], CaseJudge | None]
 ) -> Judgement | CaseError:
-    rulebook = rulebook_named(case.rules) if isinstance(case.rules, str) else None
-    if rulebook is None:
+    judge = judge_by(case.rules) if isinstance(case.rules, str) else None
+    if judge is None:
         return CaseError(code="unknown_rulebook", text="`rules` names no shipped rulebook")
     cards = case.cards if isinstance(case, _StrictCase) else _cards(case.cards)
     if isinstance(cards, CaseError):
         return cards
-    return judge_case(rulebook, cards, [asked.wager() for asked in case.wagers])
+    return judge.judge(cards, [asked.wager() for asked in case.wagers])
 
 
 def _cards(texts: object) -> list[Card] | CaseError:
