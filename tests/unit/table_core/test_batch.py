@@ -189,7 +189,7 @@ def test_a_case_without_name_or_wagers_is_a_case() -> None:
 
 
 def test_fields_beside_a_case_are_left_alone() -> None:
-    assert answer(case(expect={"error": 1}, note=[1.5]))["winner"] == "tie"
+    assert answer(case(expect={"error": 1}, note=[1.5], kind="\\"))["winner"] == "tie"
 
 
 # line -> part of the reason
@@ -222,6 +222,10 @@ SHAPES: list[tuple[bytes, str]] = [
     (case(wagers=[{"bet": "tie"}]), "missing required field `id` - at `$.wagers[0]`"),
     (case(wagers=[{"id": 7}]), "Expected `str`, got `int` - at `$.wagers[0].id`"),
     (case(wagers=[{"id": "w", "kind": "promo"}]), "unknown field `kind` - at `$.wagers[0]`"),
+    (
+        case(wagers=[{"id": "w", "_": "chips"}]).replace(b'"_"', rb'"\u006bind"'),
+        "unknown field `kind` - at `$.wagers[0]`",
+    ),
     (case(wagers=[{"id": "w", "patron": 7}]), "got `int` - at `$.wagers[0].patron`"),
 ]
 
