@@ -10,25 +10,33 @@ can say which case it was meant to be. Unknown fields of the case itself are ign
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 import msgspec
-from msgspec import Meta, Raw, Struct
+from msgspec import Raw, Struct
 
 from events.cards import Card, Winner, parse_card
 from events.errors import InputError
 from events.json_form import UNDECODABLE
-from events.types.table import Wager
-from table_core.rules.draw import DealError, deal_cards
+from events.types.table import SettlementLine, Wager
+from table_core.rules.draw import DealError, Outcome, deal_cards
 from table_core.rules.rulebook import Rulebook
-from table_core.rules.settlement import settle
+from table_core.rules.settlement import Verdicts, settle
 from table_core.rules.wager_checks import check_wagers
+from table_core.rules.wager_screen import WagerScreen
 
-__all__ = ["CaseError", "Judgement", "RefusedWager", "SettledWager", "answer_line", "judge_case"]
+__all__ = [
+    "CaseError",
+    "CaseJudge",
+    "Judgement",
+    "RefusedWager",
+    "SettledWager",
+    "answer_line",
+    "judge_case",
+]
 
 # An integer in digits: more digits than any amount has, few enough to be read fast.
 _INTEGER: Final = re.compile(rb"-?[0-9]{1,20}")
-_Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 _MAX_CARD_TEXT: Final = 8  # the longest way to write a card has three characters
 _DEAL_TEXT: Final[dict[DealError, str]] = {
     "incomplete_coup": "by the draw table another card is due",
@@ -100,19 +108,6 @@ class _LooseWager(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         )
 
 
-class _StrictWager(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
-    """A wager whose fields all have the right types."""
-
-    id: str
-    seat: _Int64 = 0
-    bet: str = ""
-    stake: _Int64 = 0
-    patron: str | None = None
-
-    def wager(self) -> Wager:
-        return Wager(id=self.id, seat=self.seat, bet=self.bet, stake=self.stake, patron=self.patron)
-
-
 class _LooseCase(Struct, frozen=True, kw_only=True):
     case: Raw = Raw(b"null")  # returned as it was written
     rules: Any = None
@@ -126,7 +121,7 @@ class _StrictCase(Struct, frozen=True, kw_only=True):
     case: Raw = Raw(b"null")
     rules: str
     cards: list[Card] = msgspec.field(default_factory=list)
-    wagers: tuple[_StrictWager, ...] = ()
+    wagers: tuple[Wager, ...] = ()
 
 
 class _CaseName(Struct, frozen=True):
@@ -142,12 +137,86 @@ _anything: Final = msgspec.json.Decoder(Raw)
 _encoder: Final = msgspec.json.Encoder()
 
 
-def answer_line(line: bytes, rulebook_named: Callable[[str], Rulebook | None]) -> bytes:
+def judge_case(
+    rulebook: Rulebook, cards: Sequence[Card], wagers: Sequence[Wager]
+) -> Judgement | CaseError:
+    """Judge one coup and settle the wagers that the rulebook takes.
+
+    Args:
+        rulebook: the rules to judge by.
+        cards: in dealing order.
+        wagers: in placing order; those that the rulebook refuses are answered and left out.
+    """
+    return CaseJudge(rulebook).judge(cards, wagers)
+
+
+class CaseJudge:
+    """Judges coups by one rulebook; what it has found out serves the coups that follow."""
+
+    def __init__(self, rulebook: Rulebook) -> None:
+        self._rulebook = rulebook
+        self._screen = WagerScreen(rulebook)
+        self._verdicts = Verdicts(rulebook)
+
+    def judge(self, cards: Sequence[Card], wagers: Sequence[Wager]) -> Judgement | CaseError:
+        """Judge one coup, as `judge_case` does."""
+        # First, before the deal: cards of which the shoe holds fewer copies are not from this
+        # shoe, and that is the answer even where the row is too long as well.
+        decks = self._rulebook.decks
+        copies_of = Counter(cards) if len(cards) > decks else {}
+        for card, copies in copies_of.items():
+            if copies > decks:
+                text = f"{card} comes {copies} times; {decks} decks hold {decks}"
+                return CaseError(code="too_many_copies", text=text)
+        outcome = deal_cards(cards)
+        if isinstance(outcome, str):
+            return CaseError(code=outcome, text=f"{len(cards)} cards: {_DEAL_TEXT[outcome]}")
+        return Judgement(
+            player=outcome.player,
+            banker=outcome.banker,
+            player_total=outcome.player_total,
+            banker_total=outcome.banker_total,
+            winner=outcome.winner,
+            settlements=self._settle(outcome, wagers),
+        )
+
+    def _settle(
+        self, outcome: Outcome, wagers: Sequence[Wager]
+    ) -> tuple[SettledWager | RefusedWager, ...]:
+        """Return one entry for each wager, in their order."""
+        if self._screen.passes(wagers):
+            lines = settle(self._rulebook, outcome, wagers, verdicts=self._verdicts)
+            return tuple([_settled(line) for line in lines])
+        refusals = check_wagers(self._rulebook, (), wagers)
+        stand = [wager for wager, no in zip(wagers, refusals, strict=True) if no is None]
+        lines_left = iter(settle(self._rulebook, outcome, stand, verdicts=self._verdicts))
+        return tuple(
+            _settled(next(lines_left))
+            if no is None
+            else RefusedWager(id=wager.id, bet=wager.bet or None, code=no.code)
+            for wager, no in zip(wagers, refusals, strict=True)
+        )
+
+
+def _settled(line: SettlementLine) -> SettledWager:
+    return SettledWager(
+        id=line.wager,
+        bet=line.bet,
+        result=line.result,
+        category=line.category,
+        stake=line.stake,
+        winnings=line.winnings,
+        commission=line.commission,
+        paid=line.paid,
+    )
+
+
+def answer_line(line: bytes, judge_by: Callable[[str], CaseJudge | None]) -> bytes:
     """Judge one line of a batch.
 
     Args:
         line: one case as JSON.
-        rulebook_named: finds a rulebook by its id.
+        judge_by: finds the judge of a rulebook by the rulebook's id.
 
     Returns:
         The answer as JSON, without a line end.
@@ -162,68 +231,20 @@ def answer_line(line: bytes, rulebook_named: Callable[[str], Rulebook | None]) -
         raise InputError(f"not a case in JSON: {error}") from error
     if isinstance(case, CaseError):
         return _encoder.encode({"case": _name(text), "error": case})
-    answer = _answer(case, rulebook_named)
+    answer = _answer(case, judge_by)
     if isinstance(answer, CaseError):
         return _encoder.encode({"case": case.case, "error": answer})
     return b'{"case":%b,%b' % (bytes(case.case), _encoder.encode(answer)[1:])
 
 
-def judge_case(
-    rulebook: Rulebook, cards: Sequence[Card], wagers: Sequence[Wager]
-) -> Judgement | CaseError:
-    """Judge one coup and settle the wagers that the rulebook takes.
-
-    Args:
-        rulebook: the rules to judge by.
-        cards: in dealing order.
-        wagers: in placing order; those that the rulebook refuses are answered and left out.
-    """
-    # First, before the deal: cards of which the shoe holds fewer copies are not from this shoe,
-    # and that is the answer even where the row is too long as well.
-    copies_of = Counter(cards) if len(cards) > rulebook.decks else {}
-    for card, copies in copies_of.items():
-        if copies > rulebook.decks:
-            text = f"{card} comes {copies} times; {rulebook.decks} decks hold {rulebook.decks}"
-            return CaseError(code="too_many_copies", text=text)
-    outcome = deal_cards(cards)
-    if isinstance(outcome, str):
-        return CaseError(code=outcome, text=f"{len(cards)} cards: {_DEAL_TEXT[outcome]}")
-    refusals = check_wagers(rulebook, (), wagers)
-    stand = [wager for wager, no in zip(wagers, refusals, strict=True) if no is None]
-    lines = iter(settle(rulebook, outcome, stand))
-    settlements: list[SettledWager | RefusedWager] = []
-    for wager, refusal in zip(wagers, refusals, strict=True):
-        if refusal is not None:
-            settlements.append(RefusedWager(id=wager.id, bet=wager.bet or None, code=refusal.code))
-            continue
-        line = next(lines)
-        settlements.append(
-            SettledWager(
-                id=line.wager,
-                bet=line.bet,
-                result=line.result,
-                category=line.category,
-                stake=line.stake,
-                winnings=line.winnings,
-                commission=line.commission,
-                paid=line.paid,
-            )
-        )
-    return Judgement(
-        player=outcome.player,
-        banker=outcome.banker,
-        player_total=outcome.player_total,
-        banker_total=outcome.banker_total,
-        winner=outcome.winner,
-        settlements=tuple(settlements),
-    )
-
-
 def _case(text: str) -> _StrictCase | _LooseCase | CaseError:
-    try:
-        return _strict_cases.decode(text)
-    except msgspec.ValidationError:
-        pass  # something is odd: the lenient decoder below finds out what
+    # The wagers of a case have no kind: to name one is to name an unknown field. Its name may be
+    # written with escapes as well.
+    if "kind" not in text and "\\" not in text:
+        try:
+            return _strict_cases.decode(text)
+        except msgspec.ValidationError:
+            pass  # something is odd: the lenient decoder below finds out what
     try:
         return _loose_cases.decode(text)
     except msgspec.ValidationError as error:
@@ -241,15 +262,17 @@ def _name(text: str) -> Raw:
 
 
 def _answer(
-    case: _StrictCase | _LooseCase, rulebook_named: Callable[[str], Rulebook | None]
+    case: _StrictCase | _LooseCase, judge_by: Callable[[str], CaseJudge | None]
 ) -> Judgement | CaseError:
-    rulebook = rulebook_named(case.rules) if isinstance(case.rules, str) else None
-    if rulebook is None:
+    judge = judge_by(case.rules) if isinstance(case.rules, str) else None
+    if judge is None:
         return CaseError(code="unknown_rulebook", text="`rules` names no shipped rulebook")
-    cards = case.cards if isinstance(case, _StrictCase) else _cards(case.cards)
+    if isinstance(case, _StrictCase):
+        return judge.judge(case.cards, case.wagers)
+    cards = _cards(case.cards)
     if isinstance(cards, CaseError):
         return cards
-    return judge_case(rulebook, cards, [asked.wager() for asked in case.wagers])
+    return judge.judge(cards, [asked.wager() for asked in case.wagers])
 
 
 def _cards(texts: object) -> list[Card] | CaseError:

@@ -23,6 +23,7 @@ from events.free_text import show_lines
 from events.types.table import Wager
 from table_core.batch import (
     CaseError,
+    CaseJudge,
     Judgement,
     RefusedWager,
     SettledWager,
@@ -94,13 +95,13 @@ def answer_batch(source: BufferedIOBase, sink: BinaryIO) -> None:
         InputError: a line is not JSON or is too long, or the source cannot be read; names the line.
             Earlier lines are answered.
     """
-    books = {name: load_rulebook(name) for name in shipped_ids()}
+    judges = {name: CaseJudge(load_rulebook(name)) for name in shipped_ids()}
     number = 0
     for lines in _read_lines(source):
         answers: list[bytes] = []
         try:
             for line in lines:
-                answers.append(answer_line(line, books.get))  # noqa: PERF401 - an error keeps them
+                answers.append(answer_line(line, judges.get))  # noqa: PERF401 - an error keeps them
         except InputError as error:
             raise InputError(f"line {number + len(answers) + 1}: {error}") from error
         finally:

@@ -187,7 +187,7 @@ def _rule(hand: Hand, player: int, banker: int, third: int | None) -> DrawRule:
 
 DealError = Literal["incomplete_coup", "excess_card"]
 """Why a row of cards is no coup: a card was still due, or came when none was."""
-_FOUR: Final = 4
+_FOUR, _SIX = 4, 6
 
 
 class Outcome(Struct, frozen=True, gc=False, kw_only=True):
@@ -224,12 +224,6 @@ def judge_hands(player: Sequence[Card], banker: Sequence[Card]) -> Outcome:
     hand, rules = hand_due(player, banker)
     drawn = [rule.hand for rule in rules if rule.draws]
     as_due = (len(player), len(banker)) == (drawn.count(Hand.PLAYER), drawn.count(Hand.BANKER))
-    return _outcome(player, banker, rules, complete=hand is None and as_due)
-
-
-def _outcome(
-    player: Sequence[Card], banker: Sequence[Card], rules: Sequence[DrawRule], *, complete: bool
-) -> Outcome:
     player_total, banker_total = total(player), total(banker)
     return Outcome(
         player=tuple(player),
@@ -237,8 +231,8 @@ def _outcome(
         player_total=player_total,
         banker_total=banker_total,
         winner=_winner(player_total, banker_total),
-        natural=rules[_FOUR].rule == "natural",  # the first rule after the initial deal's
-        complete=complete,
+        natural=_is_natural(rules),
+        complete=hand is None and as_due,
     )
 
 
@@ -248,30 +242,67 @@ def deal_cards(cards: Sequence[Card]) -> Outcome | DealError:
     Returns:
         The outcome, or the code of the error in the row of cards.
     """
-    count = len(cards)
-    if count < _FOUR:
-        return "incomplete_coup"
+    if not _FOUR <= len(cards) <= _SIX:
+        return "incomplete_coup" if len(cards) < _FOUR else "excess_card"
     # The first four alternate between the hands: `table_core.rules.draw.INITIAL`.
-    player, banker = [cards[0], cards[_TWO]], [cards[1], cards[_FOUR - 1]]
-    totals, third, due = (_of_two(*player), _of_two(*banker)), None, _FOUR
-    rules = _players_rules(*totals)
-    if rules[-1].draws:
-        due += 1
-        if count < due:
-            return "incomplete_coup"
-        player.append(cards[_FOUR])
-        third = cards[_FOUR].points
-    rules = _all_rules(*totals, third)
-    if rules[-1].draws:
-        if count > due:
-            banker.append(cards[due])
-        due += 1
-    if count != due:
-        return "incomplete_coup" if count < due else "excess_card"
-    return _outcome(player, banker, rules, complete=True)
+    first, second, third, fourth, *more = cards
+    points = [card.points for card in more]
+    deal = _deal_of(_of_two(first, third), _of_two(second, fourth), *points)
+    if isinstance(deal, str):
+        return deal
+    player: tuple[Card, ...] = (first, third)
+    if deal.player_draws:
+        player = (first, third, more[0])
+    banker: tuple[Card, ...] = (second, fourth)
+    if deal.banker_draws:
+        banker = (second, fourth, more[-1])
+    return Outcome(
+        player=player,
+        banker=banker,
+        player_total=deal.player_total,
+        banker_total=deal.banker_total,
+        winner=deal.winner,
+        natural=deal.natural,
+        complete=True,
+    )
+
+
+class _Deal(Struct, frozen=True, gc=False):
+    """What all deals with the same points come to."""
+
+    player_draws: bool
+    banker_draws: bool
+    player_total: int
+    banker_total: int
+    winner: Winner
+    natural: bool
+
+
+# Cached: 100 pairs of totals with up to 110 ways to go on, most of which are no coup.
+@cache
+def _deal_of(player: int, banker: int, *more: int) -> _Deal | DealError:
+    """Return the deal of two totals of two cards each, and the points of the cards after them."""
+    rules = _players_rules(player, banker)
+    player_draws = rules[-1].draws
+    third = more[0] if player_draws and more else None
+    if player_draws and third is None:
+        return "incomplete_coup"
+    banker_draws = _all_rules(player, banker, third)[-1].draws
+    due = player_draws + banker_draws
+    if len(more) != due:
+        return "incomplete_coup" if len(more) < due else "excess_card"
+    player_total = (player + (third or 0)) % 10
+    banker_total = (banker + (more[-1] if banker_draws else 0)) % 10
+    winner = _winner(player_total, banker_total)
+    natural = _is_natural(rules)
+    return _Deal(player_draws, banker_draws, player_total, banker_total, winner, natural)
 
 
 def _winner(player_total: int, banker_total: int) -> Winner:
     if player_total == banker_total:
         return Winner.TIE
     return Winner.PLAYER if player_total > banker_total else Winner.BANKER
+
+
+def _is_natural(rules: Sequence[DrawRule]) -> bool:
+    return rules[_FOUR].rule == "natural"  # the first rule after the initial deal's

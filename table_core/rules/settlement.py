@@ -6,7 +6,7 @@ winnings; and paid = stake returned + winnings - commission. A push returns the 
 a void returns it because the wager is invalid (its bet is not in the rulebook).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Final
 
@@ -19,11 +19,12 @@ from events.types.table import SettlementLine, Wager
 from table_core.rules.commission_owed import commission_of
 from table_core.rules.draw import Outcome
 from table_core.rules.rulebook import INITIAL_PHASE, PUSH, Bet, Cap, Rulebook
-from table_core.rules.wagers import Judge, patron_of
+from table_core.rules.wagers import BET_KINDS, Judge, patron_of
 
 __all__ = [
     "CapApplied",
     "Result",
+    "Verdicts",
     "capped_winnings",
     "categories_of",
     "settle",
@@ -63,8 +64,41 @@ _LOSES: Final = _BetResult(_LOSE, "lose")
 _IS_VOID: Final = _BetResult(Result.VOID.value, "void")
 
 
+class Verdicts:
+    """The results of a rulebook's bets, each found once for all deals that are alike to its judge.
+
+    A judge that looks at totals says the same of all deals with the same totals and numbers of
+    cards. Whoever settles many coups by one rulebook keeps them from coup to coup.
+    """
+
+    def __init__(self, rulebook: Rulebook) -> None:
+        self._bets = rulebook.bets
+        self._known: dict[tuple[int, int, int, int], dict[str, _BetResult]] = {}
+
+    def of(self, outcome: Outcome, bets: Collection[str]) -> Mapping[str, _BetResult]:
+        """Return the result of each of these bets."""
+        totals = outcome.player_total, outcome.banker_total
+        alike = *totals, len(outcome.player), len(outcome.banker)
+        known = self._known.setdefault(alike, {})
+        results = {}
+        for name in bets:
+            result = known.get(name)
+            if result is None:
+                bet = self._bets.get(name)
+                result = _bet_result(bet, outcome)
+                if bet is not None and BET_KINDS[name].looks == "totals":
+                    known[name] = result
+            results[name] = result
+        return results
+
+
 def settle(
-    rulebook: Rulebook, outcome: Outcome, wagers: Sequence[Wager], *, phase: int | None = None
+    rulebook: Rulebook,
+    outcome: Outcome,
+    wagers: Sequence[Wager],
+    *,
+    phase: int | None = None,
+    verdicts: Verdicts | None = None,
 ) -> tuple[SettlementLine, ...]:
     """Settle a coup's wagers.
 
@@ -73,6 +107,7 @@ def settle(
         outcome: of the cards.
         wagers: in the order they were placed.
         phase: only the wagers of this settlement phase; None for all.
+        verdicts: those of the rulebook so far; None finds all anew.
 
     Returns:
         One line for each wager of the phase, in the order they were placed.
@@ -80,7 +115,7 @@ def settle(
     Raises:
         OurBug: the deal is not complete, and the caller asked for more than the first phase.
     """
-    return settle_with_caps(rulebook, outcome, wagers, phase=phase)[0]
+    return settle_with_caps(rulebook, outcome, wagers, phase=phase, verdicts=verdicts)[0]
 
 
 class CapApplied(Struct, frozen=True):
@@ -96,7 +131,12 @@ class CapApplied(Struct, frozen=True):
 
 
 def settle_with_caps(
-    rulebook: Rulebook, outcome: Outcome, wagers: Sequence[Wager], *, phase: int | None = None
+    rulebook: Rulebook,
+    outcome: Outcome,
+    wagers: Sequence[Wager],
+    *,
+    phase: int | None = None,
+    verdicts: Verdicts | None = None,
 ) -> tuple[tuple[SettlementLine, ...], tuple[CapApplied, ...]]:
     """Settle as `settle` does, and return the aggregate maxima that reduced winnings as well."""
     if not outcome.complete and phase != INITIAL_PHASE:
@@ -104,24 +144,25 @@ def settle_with_caps(
     asked = wagers
     if phase is not None:
         asked = [wager for wager in wagers if rulebook.phase_of(wager.bet) == phase]
-    verdicts = {bet: _bet_result(rulebook.bets.get(bet), outcome) for bet in {w.bet for w in asked}}
-    ruled = [(wager, verdicts[wager.bet]) for wager in asked]
-    payout = rulebook.rounding.payout
+    results = (verdicts or Verdicts(rulebook)).of(outcome, {wager.bet for wager in asked})
+    unit, payout = rulebook.unit, rulebook.rounding.payout
     won = [
-        scale(wager.stake, verdict.odds, unit=rulebook.unit, rounding=payout) if verdict.odds else 0
-        for wager, verdict in ruled
+        scale(wager.stake, odds, unit=unit, rounding=payout)
+        if (odds := results[wager.bet].odds)
+        else 0
+        for wager in asked
     ]
     cuts = []
     for cap in rulebook.caps:
         shares = []
-        for index, winnings in capped_winnings(cap, asked, won, rulebook.unit):
+        for index, winnings in capped_winnings(cap, asked, won, unit):
             shares.append((asked[index].id, won[index], winnings))
             won[index] = winnings
         if shares:
             cuts.append(CapApplied(cap, tuple(shares)))
     lines = [
-        _line(rulebook, wager, verdict, winnings)
-        for (wager, verdict), winnings in zip(ruled, won, strict=True)
+        _line(rulebook, wager, results[wager.bet], winnings)
+        for wager, winnings in zip(asked, won, strict=True)
     ]
     return tuple(lines), tuple(cuts)
 

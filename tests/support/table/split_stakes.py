@@ -16,6 +16,7 @@ from table_core.decide.decision import DecisionContext
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.rulebook_file import parse_rulebook
 from table_core.rules.wager_checks import check_wagers
+from table_core.rules.wager_screen import WagerScreen
 from table_core.state.coup import Phase
 from tests.support.cage.books import source
 from tests.support.table.coups import USER, World, world_in
@@ -186,8 +187,11 @@ def _play(model: Model, rulebook: Rulebook, rng: random.Random) -> Splitting:
     world.close()
     faults += _otherwise(world, model.closed(lying))
     # The same at once, as `settle --batch` judges it: what is refused makes room for others.
-    judged = zip(every, check_wagers(rulebook, (), every), strict=True)
+    refusals = check_wagers(rulebook, (), every)
+    judged = zip(every, refusals, strict=True)
     stands = [Lying(w.id, w.seat, w.bet, w.stake, w.patron) for w, no in judged if no is None]
+    if any(refusals) and WagerScreen(rulebook).passes(every):
+        faults.append(f"the screen lets {every} pass")
     if not model.within(stands) or model.lonely(stands):
         faults.append(f"{stands} stand of {every}")
     return Splitting(steps, refused, tuple(faults))

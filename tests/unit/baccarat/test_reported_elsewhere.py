@@ -36,7 +36,7 @@ from shoe_driver.decode import Decoder
 from shoe_driver.journal.records import Record, RecordKind
 from shoe_driver.profiles.catalogue import load_profile
 from simulators.shoe.dealing import DealingShoe, ReportStep
-from table_core.batch import answer_line
+from table_core.batch import CaseJudge, answer_line
 from table_core.process.table_writer import parse_command
 from table_core.rulebooks.shipped import load_rulebook, shipped_source
 from table_core.rules.draw import Outcome, deal_cards
@@ -60,7 +60,9 @@ def refused(*words: object, stdin: bytes = b"") -> str:
 
 def batch(wager: str) -> Any:
     line = f'{{"case":"c","rules":"{RULES}","cards":["KH","9D","5S","KC"],"wagers":[{{{wager}}}]}}'
-    return msgspec.json.decode(answer_line(line.encode(), lambda _: load_rulebook(RULES)))
+    return msgspec.json.decode(
+        answer_line(line.encode(), {RULES: CaseJudge(load_rulebook(RULES))}.get)
+    )
 
 
 # The symptom, and how the wager's number stands in the document.

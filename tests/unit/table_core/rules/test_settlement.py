@@ -16,7 +16,7 @@ from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.rules.commission_owed import commission_on
 from table_core.rules.draw import judge_hands
 from table_core.rules.rulebook import Rulebook
-from table_core.rules.settlement import settle, settle_with_caps
+from table_core.rules.settlement import Verdicts, settle, settle_with_caps
 from tests.support.cage.books import book
 from tests.support.table.deals import cards, coups, outcome, wager, wagers
 
@@ -234,6 +234,9 @@ def test_money_is_conserved_in_every_line(
             assert (line.winnings, line.commission, line.odds) == (0, 0, None)
 
 
+KEPT = {name: Verdicts(load_rulebook(name)) for name in shipped_ids()}  # from coup to coup
+
+
 @given(placed_wagers(), coups)
 def test_the_phases_together_are_the_whole(
     placed: tuple[Rulebook, list[Wager]], dealt: tuple[Card, ...]
@@ -243,6 +246,7 @@ def test_the_phases_together_are_the_whole(
     whole = settle(rulebook, judged, asked)
     parts = [line for phase in (1, 2) for line in settle(rulebook, judged, asked, phase=phase)]
     assert Counter(parts) == Counter(whole)
+    assert settle(rulebook, judged, asked, verdicts=KEPT[rulebook.id]) == whole
 
 
 @given(placed_wagers(), coups)

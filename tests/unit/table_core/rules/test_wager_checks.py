@@ -12,6 +12,7 @@ from events.types.table import Wager
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.wager_checks import check_further_wagers, check_wagers, unsupported_side_bets
+from table_core.rules.wager_screen import WagerScreen
 from table_core.rules.wager_totals import WagerTotals, add_wagers
 from table_core.rules.wagers import BET_KINDS, patron_of
 from tests.support.cage.books import book
@@ -126,7 +127,22 @@ def codes(refusals: Sequence[Refusal | None]) -> list[str]:
 def test_a_wager_stands_or_is_refused_with_its_code(line: str) -> None:
     case, _, expected = line.partition("->")
     changes, asked = case.split("|")
-    assert codes(check_wagers(book(*changes.split()), (), wagers(asked))) == expected.split()
+    rulebook, placed = book(*changes.split()), wagers(asked)
+    assert codes(check_wagers(rulebook, (), placed)) == expected.split()
+    assert not WagerScreen(rulebook).passes(placed) or set(expected.split()) == {"-"}
+
+
+PLAIN = """
+au-commission | player=5 2:banker=5 2:tiger=5@p
+ez limits.table_maximum=20 | 3:player=5 3:dragon7=5 3:player=10
+nz-scale-one | perfect_pairs=5@p player=5@p
+"""
+
+
+@pytest.mark.parametrize("line", PLAIN.strip().splitlines())
+def test_plain_wagers_pass_the_screen(line: str) -> None:
+    changes, asked = line.split("|")
+    assert WagerScreen(book(*changes.split())).passes(wagers(asked))
 
 
 def test_an_id_that_stands_already_is_a_duplicate() -> None:
