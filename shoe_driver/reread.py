@@ -72,13 +72,13 @@ class RawReader:
         report = event.report
         if isinstance(report, _OF_SEVERAL):
             return True
-        meanings = self._meanings(event.raw)
         if isinstance(report, FrameRejected):
             whole = len(event.raw) == 2 * report.length and report.reason not in _UNFINISHED
-            return not whole or not meanings
+            return not whole or not any(self._meanings(event.raw, around) for around in _AROUND)
         if isinstance(report, ModeChanged):
             return report.mode.encode("ascii", "replace") in bytes.fromhex(event.raw)
-        return report in meanings
+        # A settlement waits for this, and what stands around the frame is seldom missed.
+        return any(report in self._meanings(event.raw, around) for around in _AROUND)
 
     def contradiction(self, event: ShoeEvent) -> str | None:
         """Return how the bytes of an event contradict its report, for a person; else None.
@@ -92,14 +92,12 @@ class RawReader:
             return f"{kind}: no bytes of the shoe come with it"
         return None if self.says(event) else f"{kind}: the shoe's own bytes do not say so"
 
-    def _read(self, raw: str) -> tuple[AnyReport, ...]:
+    def _read(self, raw: str, around: tuple[bytes, bytes]) -> tuple[AnyReport, ...]:
         try:
-            data = bytes.fromhex(raw)
+            data = bytes.fromhex(raw).join(around)
         except ValueError:
             return ()
-        found: list[AnyReport] = []
-        for before, after in _AROUND:
-            decoder = Decoder(self._profile)
-            events = [*decoder.feed_bare(before + data + after), *decoder.finish()]
-            found += [each.report for each in events]
+        decoder = Decoder(self._profile)
+        events = [*decoder.feed_bare(data), *decoder.finish()]
+        found = [each.report for each in events]
         return tuple(each for each in found if not isinstance(each, (*_OF_SEVERAL, FrameRejected)))

@@ -252,15 +252,16 @@ async def _wait(effect: Wait) -> bool:
         await asyncio.sleep(effect.seconds or 0)
         return False
     if not signal.is_set:
-        woken = asyncio.Event()
-        signal.on_set = woken.set
+        loop = asyncio.get_running_loop()
+        woken: asyncio.Future[None] = loop.create_future()
+        signal.on_set = lambda: woken.done() or woken.set_result(None)
+        late = None if effect.seconds is None else loop.call_later(effect.seconds, signal.on_set)
         try:
-            async with asyncio.timeout(effect.seconds):
-                await woken.wait()
-        except TimeoutError:
-            pass
+            await woken
         finally:
             signal.on_set = None
+            if late is not None:
+                late.cancel()
     if signal.is_set and effect.gather_s:
         await asyncio.sleep(effect.gather_s)
     return signal.is_set

@@ -2,7 +2,9 @@
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from queue import SimpleQueue
+from threading import Event, Thread
 from typing import Any, Final
 
 from events.clock import Clock
@@ -51,8 +53,9 @@ class JournalStore:
         self._folder = folder
         self._clock = clock
         self._chain: JournalChain | None = None
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="shoe-journal")
-        self._noting: Future[None] | None = None
+        self._thread = _DiskThread()
+        self._noted = Event()
+        self._noted.set()
         self.at_once: AtOnce = {LookUpJournal: self._look_up, NoteAcked: self._note}
         self.in_order: AtOnce = {
             OpenNewest: self._open_newest,
@@ -69,15 +72,14 @@ class JournalStore:
 
     def close(self) -> None:
         """Close the files. Does not wait for a hanging disk."""
-        self._thread.shutdown(wait=False)
-        if self._noting:
-            wait([self._noting], _NOTE_S)
+        self._noted.wait(_NOTE_S)
+        self._thread.end()
         if self._chain:
             self._chain.close()
 
     def _threaded(self, perform: Callable[[Any], object]) -> Callable[[Any], Any]:
         def performed(effect: Effect[Any]) -> asyncio.Future[object]:
-            return asyncio.get_running_loop().run_in_executor(self._thread, perform, effect)
+            return self._thread.result_of(perform, effect)
 
         return performed
 
@@ -145,4 +147,59 @@ class JournalStore:
         return JournalNote(folder.knows(journal), folder.acked(journal))
 
     def _note(self, effect: NoteAcked) -> None:
-        self._noting = self._thread.submit(self._folder.note_acked, effect.journal, effect.seq)
+        self._noted.clear()
+        self._thread.begin(lambda: self._write_note(effect))
+
+    def _write_note(self, effect: NoteAcked) -> None:
+        try:
+            self._folder.note_acked(effect.journal, effect.seq)
+        finally:
+            self._noted.set()
+
+
+class _DiskThread:
+    """A thread that does one thing after another.
+
+    Each card waits until this thread wakes, and then until the loop does. An executor, with locks
+    and a future of its own, takes half as long again. It is a daemon: a disk that hangs does not
+    keep the process.
+    """
+
+    def __init__(self) -> None:
+        self._work: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
+        Thread(target=self._run, name="shoe-journal", daemon=True).start()
+
+    def result_of(self, perform: Callable[[Any], object], effect: Any) -> asyncio.Future[object]:
+        """Perform an effect after all others; return its result to the running loop."""
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[object] = loop.create_future()
+
+        def work() -> None:
+            give: Callable[[Any], None]
+            given: object
+            try:
+                give, given = done.set_result, perform(effect)
+            except Exception as error:  # noqa: BLE001 - the process decides what it means
+                give, given = done.set_exception, error
+            with suppress(RuntimeError):  # the loop is closed, and nobody waits
+                loop.call_soon_threadsafe(_give, done, give, given)
+
+        self._work.put(work)
+        return done
+
+    def begin(self, work: Callable[[], object]) -> None:
+        """Do something after all else. It must not raise."""
+        self._work.put(work)
+
+    def end(self) -> None:
+        """End the thread after what it has to do. Does not wait."""
+        self._work.put(None)
+
+    def _run(self) -> None:
+        while (work := self._work.get()) is not None:
+            work()
+
+
+def _give(done: asyncio.Future[object], give: Callable[[Any], None], given: object) -> None:
+    if not done.done():  # nobody waits any more
+        give(given)
