@@ -57,7 +57,7 @@ function render(state) {
 /** Draw the roads of the shoe, and its last coups, each of which opens on record. */
 function drawRoads({ shoe }) {
   const beads = shoe?.roads.bead_plate ?? [];
-  const roads = { bead_plate: beadPlate(beads), big_road: bigRoad(shoe?.roads.big_road ?? [], beads) };
+  const roads = { bead_plate: beadPlate(beads, shoe?.side_wins), big_road: bigRoad(shoe?.roads.big_road ?? [], beads, shoe?.side_wins) };
   const shapes = { bead_plate: (cell) => bead(cell, word), big_road: big };
   for (const [id, cells] of Object.entries(roads)) {
     byId(id).dataset.columns = columnsOf(cells, LEAST[id], null);

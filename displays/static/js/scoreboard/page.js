@@ -4,7 +4,7 @@ import { watch } from "../live.js";
 import { DERIVED, bead, big, drawRoad, loneMark } from "../roads/draw.js";
 import { beadPlate, bigRoad, columnsOf, derivedRoad } from "../roads/grid.js";
 import { both, make, nameTwice, word, write } from "./languages.js";
-import { fitSign, showSign } from "./pay_table.js";
+import { fitSign, showSign, showWins } from "./pay_table.js";
 import { counts, dealt, drawRules, handOf, status } from "./text.js";
 
 const SUITS = { S: "♠", H: "♥", D: "♦", C: "♣" };
@@ -84,8 +84,8 @@ function showRoads(shoe) {
   const roads = shoe?.roads;
   const beads = roads?.bead_plate ?? [];
   const cells = {
-    bead_plate: beadPlate(beads),
-    big_road: bigRoad(roads?.big_road ?? [], beads),
+    bead_plate: beadPlate(beads, shoe?.side_wins),
+    big_road: bigRoad(roads?.big_road ?? [], beads, shoe?.side_wins),
     ...Object.fromEntries(ROADS.map((road) => [road, derivedRoad(roads?.[road] ?? "")])),
   };
   const shapes = { bead_plate: (cell) => bead(cell, word), big_road: big, ...DERIVED };
@@ -98,6 +98,7 @@ function showRoads(shoe) {
   for (const [name, count] of Object.entries(counts(beads))) {
     board.querySelector(`[data-count="${name}"]`).textContent = count;
   }
+  showWins(shoe?.side_wins ?? []);
   for (const hand of HANDS) {
     const marks = roads?.next?.[hand];
     at(`next-${hand}`).replaceChildren(
