@@ -65,6 +65,22 @@ def test_odds_are_in_words_and_the_commission_is_named(screen: FedPage) -> None:
     expect(rows.locator("[data-bet~=dragon_bonus_banker]")).to_contain_text("Dragon Bonus P")
 
 
+def test_the_wins_of_side_wagers_are_counted_apart_from_the_odds(screen: FedPage) -> None:
+    screen.open("/")
+    state = shown_state("betting", load_rulebook("extras"))
+    assert state.shoe is not None
+    counted = screen.page.locator("#side-wins")
+    for wins, text in (
+        (state.shoe.side_wins, "6 Lucky 677"),
+        ((("big",), ("lucky6", "big"), *[()] * 75), "6 Lucky 61"),
+    ):
+        screen.show(replace(state, shoe=replace(state.shoe, side_wins=wins)))
+        expect(counted.locator("[data-won=lucky6]")).to_have_text(text)
+        expect(counted.locator("[data-won]")).to_have_count(7)
+    screen.show(replace(state, shoe=replace(state.shoe, side_wins=())))
+    expect(counted).to_be_hidden()
+
+
 def test_a_second_language_stands_below_the_first(screen: FedPage) -> None:
     screen.open("/kiosk", "en", "&also=zh-Hant")
     screen.show(shown_state("settled", BOOK))

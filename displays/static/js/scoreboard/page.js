@@ -2,10 +2,10 @@
 
 import { watch } from "../live.js";
 import { DERIVED, bead, big, drawRoad, loneMark } from "../roads/draw.js";
-import { beadPlate, bigRoad, columnsOf, derivedRoad } from "../roads/grid.js";
+import { FIGURES, beadPlate, bigRoad, columnsOf, derivedRoad } from "../roads/grid.js";
 import { both, make, nameTwice, word, write } from "./languages.js";
-import { fitSign, showSign, showWins } from "./pay_table.js";
-import { counts, dealt, drawRules, handOf, status } from "./text.js";
+import { fitSign, named, showSign } from "./pay_table.js";
+import { counts, dealt, drawRules, handOf, sideCounts, status } from "./text.js";
 
 const SUITS = { S: "♠", H: "♥", D: "♦", C: "♣" };
 const HANDS = ["player", "banker"];
@@ -98,13 +98,26 @@ function showRoads(shoe) {
   for (const [name, count] of Object.entries(counts(beads))) {
     board.querySelector(`[data-count="${name}"]`).textContent = count;
   }
-  showWins(shoe?.side_wins ?? []);
   for (const hand of HANDS) {
     const marks = roads?.next?.[hand];
     at(`next-${hand}`).replaceChildren(
       ...ROADS.map((road) => loneMark(DERIVED[road], marks?.[road] ?? "")),
     );
   }
+}
+
+/** Show how often each side wager has won in this shoe; nothing where that is not known. */
+function showSideWins({ shoe, rulebook }) {
+  const counted = sideCounts(rulebook.bets, shoe);
+  at("side-wins").hidden = !counted.length;
+  at("side-wins").replaceChildren(
+    ...counted.map(({ id, count }) => {
+      const figure = FIGURES[id] ? [make("i", "figure-of", FIGURES[id]), " "] : [];
+      const won = make("div", "", make("dt", "", ...figure, named(word, "bet", id)), make("dd", "", count));
+      won.dataset.won = id;
+      return won;
+    }),
+  );
 }
 
 /** Whether the screen is one column that can be scrolled. */
@@ -158,6 +171,7 @@ watch("/events", {
     showStatus(state);
     showShoe(state);
     showSign(state.rulebook);
+    showSideWins(state);
     fitOnce(state.rulebook);
     shoeShown = state.shoe;
     showRoads(shoeShown);

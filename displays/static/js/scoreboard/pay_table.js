@@ -4,7 +4,6 @@
 // page after the other. A press of the page's number goes on by hand, and stops the turning.
 
 import { money } from "../money.js";
-import { FIGURES } from "../roads/grid.js";
 import { say } from "../sentences.js";
 import { both, make, word, write } from "./languages.js";
 import { differs, payRows, sameLimits, sideLimits, tableLimits } from "./text.js";
@@ -14,7 +13,6 @@ const LARGEST = 1.7;
 const SMALLEST = 0.8; // of the usual letters; smaller ones nobody reads at a table
 const STEP = 0.05;
 const PAGE_MS = 10_000;
-const MAIN = new Set(["player", "banker", "tie"]); // the tally counts their wins
 const FOOT = 0.11; // of the height, for the lines of the sign
 
 const at = (id) => document.getElementById(id);
@@ -30,7 +28,7 @@ const sign = (text, words) => {
 };
 
 /** The words of a bet, or of one of its categories; of what this build does not know, the last id. */
-const named = (words, kind, ...ids) => {
+export const named = (words, kind, ...ids) => {
   const key = [kind, ...ids].join(".");
   const said = words(key);
   return said === key ? ids.at(-1).replaceAll("_", " ") : said;
@@ -41,26 +39,9 @@ function limitsOf({ minimum, maximum }, decimals) {
   return maximum === null ? `${least}+` : `${least}–${money(maximum, decimals, WHOLE)}`;
 }
 
-/** The mark of a side wager on the roads, and the count of its wins in this shoe by `showWins`. */
-function wonOf({ id }) {
-  if (MAIN.has(id)) return [];
-  const count = make("b", "won", "×0");
-  count.dataset.won = id;
-  count.title = word("pays.won");
-  return [" ", ...(FIGURES[id] ? [make("i", "figure-of", FIGURES[id])] : []), count];
-}
-
-/** Show how often each side wager has won, from the wins of each coup. */
-export function showWins(wins) {
-  const won = wins.flat();
-  for (const count of document.querySelectorAll("[data-won]")) {
-    count.textContent = `×${won.filter((bet) => bet === count.dataset.won).length}`;
-  }
-}
-
 /** Create a row: names, odds in words, the commission, and limits that differ from the usual. */
 function payRow({ bets, scale, less }, all, decimals) {
-  const names = bets.map((bet) => make("span", "name", ...both((words) => named(words, "bet", bet.id)), ...wonOf(bet)));
+  const names = bets.map((bet) => make("span", "name", ...both((words) => named(words, "bet", bet.id))));
   if (differs(bets[0], all)) names.push(make("span", "limits", limitsOf(bets[0], decimals)));
   const [{ id }] = bets;
   const odds = scale.map(({ category, num, den }) =>

@@ -79,6 +79,26 @@ export function counts(beads) {
   };
 }
 
+// What the tally counts under a name of its own.
+const TALLIED = ["player", "banker", "tie", "player_pair", "banker_pair"];
+
+/**
+ * Count how often each side wager has won in this shoe.
+ *
+ * @param {object[]} bets of the rulebook.
+ * @param {?object} shoe
+ * @returns {{id: string, count: number}[]} in the rulebook's order; none where the wins of the
+ *     shoe's coups are not known.
+ */
+export function sideCounts(bets, shoe) {
+  const wins = shoe?.side_wins ?? [];
+  if (wins.length !== shoe?.roads.bead_plate.length) return [];
+  const won = wins.flat();
+  return bets
+    .filter(({ id }) => !TALLIED.includes(id))
+    .map(({ id }) => ({ id, count: won.filter((bet) => bet === id).length }));
+}
+
 /**
  * Return the table's minimum and maximum: those of the main wagers.
  *
