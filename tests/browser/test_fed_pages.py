@@ -8,14 +8,16 @@ from msgspec.structs import replace
 from playwright.sync_api import Browser, expect
 
 from displays.http.words import load_words
+from table_core.decide.decision import DecisionContext
 from table_core.projections.table_document import project_table
 from table_core.projections.wager_pages import WAGERS_IN_STATE
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.state.coup import Phase
 from tests.support.service.fed_pages import FedPage, fed_page
 from tests.support.service.geometry import SPILLS
-from tests.support.table.coups import world_in
+from tests.support.table.coups import World, world_in
 from tests.support.table.every_wager import every_wager
+from tests.support.table.histories import perform
 from tests.support.table.large_coups import placed
 from tests.support.table.shown_states import shown_state
 
@@ -154,6 +156,32 @@ def test_a_large_coup_is_shown_in_sums_until_its_wagers_are_there(screen: FedPag
         why = load_words("en")["dealer.nothing_to_undo" if wagers else "dealer.sums_only"]
         expect(page.locator("#undo")).to_have_attribute("title", why)
         expect(page.locator("#standing p")).to_have_count(0 if wagers else 1)
+
+
+def test_the_chosen_seats_wagers_are_in_sight_beside_a_full_layout(screen: FedPage) -> None:
+    bets = [f"{seat} {bet} 100" for seat in range(1, 10) for bet in ("player", "tie", "tiger")]
+    world = World(DecisionContext(table="t1", rulebook=BOOK))
+    perform(world, f"ready\nopen\nbet {', '.join(bets)}")
+    screen.open("/dealer")
+    screen.show(project_table(world.state, table="b7", rulebook=BOOK, catching_up=False))
+    for seat in range(1, 10):
+        screen.page.locator(f".seat-number[data-seat='{seat}']").click()
+        backs = screen.page.locator(f"#standing .seat[data-seat='{seat}'] .back")
+        expect(backs).to_have_count(3)
+        for back in backs.all():
+            expect(back).to_be_in_viewport(ratio=0.99)
+    assert screen.page.evaluate("scrollY") == 0
+
+
+def test_each_part_of_a_well_tables_health_stands_on_one_line(screen: FedPage) -> None:
+    screen.open("/pit")
+    screen.show(shown_state("dealing", BOOK))
+    rows = screen.page.locator("#health > div")
+    expect(rows).to_have_count(6)
+    tops = "row => [...row.children].map((each) => Math.round(each.getBoundingClientRect().top))"
+    for row in rows.all():
+        name, said = row.evaluate(tops)
+        assert name == said, row.inner_text()
 
 
 def test_the_end_of_a_login_is_told_and_put_off(screen: FedPage) -> None:

@@ -137,15 +137,19 @@ function drawHealth(state) {
   byId("health").dataset.well = rows.some(([, ok]) => ok === false) ? "no" : "yes";
   fill(
     byId("health"),
-    ...rows.flatMap(([name, ok, text]) => [
-      el("dt", {}, word(`health.${name}`)),
+    ...rows.map(([name, ok, text]) =>
       el(
-        `dd.${STANDING[ok].kind}`,
-        { data: { health: name } },
-        `${STANDING[ok].mark} `,
-        el("span", {}, [word(`health.${STANDING[ok].kind}`), text].filter(Boolean).join(": ")),
+        "div",
+        {},
+        el("dt", {}, word(`health.${name}`)),
+        el(
+          `dd.${STANDING[ok].kind}`,
+          { data: { health: name } },
+          `${STANDING[ok].mark} `,
+          el("span", {}, [word(`health.${STANDING[ok].kind}`), text].filter(Boolean).join(": ")),
+        ),
       ),
-    ]),
+    ),
   );
 }
 
