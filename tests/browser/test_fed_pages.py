@@ -51,6 +51,33 @@ def test_a_pay_table_that_turns_shows_every_wager_and_stops_at_a_press(screen: F
     expect(number).to_have_text(f"Page 2 of {pages}")
 
 
+def test_a_coup_that_is_over_becomes_the_last_coup_beside_large_roads(screen: FedPage) -> None:
+    page, board = screen.page, screen.page.locator("#board")
+    page.clock.install()
+    screen.open("/")
+    tie, won = (shown_state(name, BOOK) for name in ("tie", "settled"))
+    void = "Coup void: stakes go back"
+    for state, said, later, score in (
+        (won, "Banker wins", "Last coup: Banker wins", "5 : 9"),
+        (tie, "Tie", "Last coup: Tie", "9 : 9"),  # put right: the hands are shown again
+        (shown_state("voided", BOOK), void, void, ""),
+    ):
+        screen.show(state)
+        expect(page.locator("#status")).to_have_text(said)
+        expect(board).to_have_attribute("data-room", "hands")
+        page.clock.run_for(8_000)
+        expect(page.locator("#status")).to_have_text(later)
+        expect(page.locator("#score")).to_have_text(score)
+        expect(board).to_have_attribute("data-room", "roads")
+        assert state.coup is not None
+        dealt = page.locator("#last-hands .card")
+        expect(dealt).to_have_count(len(state.coup.cards))
+        expect(page.locator("#player")).to_be_hidden()
+    screen.show(shown_state("betting", BOOK))
+    expect(page.locator("#last-hands")).to_be_hidden()
+    expect(board).to_have_attribute("data-tone", "open")
+
+
 @pytest.mark.parametrize(("left_ms", "key"), [(14_000, "status.open"), (4_900, "status.last")])
 def test_the_last_seconds_of_betting_are_told(screen: FedPage, left_ms: int, key: str) -> None:
     screen.open("/", "zh-Hans")
