@@ -98,7 +98,7 @@ def make_app(  # noqa: PLR0913 - all that a site sets of its screens
     pages = Pages(secure=secure, site=site)
     epoch = secrets.token_hex(4)
     scoreboard = _Scoreboard(live, pages, epoch, rules)
-    routes: list[BaseRoute] = [*scoreboard.routes(), pages.static()]
+    routes: list[BaseRoute] = [*scoreboard.routes(), *pages.routes()]
     if accounts is not None and desk is not None:
         login = login_rules or LoginRules()
         if login.record is not None:

@@ -97,6 +97,7 @@ RULES: Final[dict[str, Schema]] = {
     "Sentence.key": _said("sign.no_side_betting"),
     "PublicSentence.key": _said("sign.no_side_betting"),
     "bet": _BET,
+    "side_wins": _BET,
     "BetView.id": _BET,
     "rulebook": _said("nz-scale-one"),
     "RulebookCorrected.was": _said("nz-scale-one"),

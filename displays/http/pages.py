@@ -7,10 +7,11 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Final
 
+import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
-from starlette.routing import Mount
+from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from displays.http.site_look import NO_SITE, SiteLook
@@ -26,6 +27,17 @@ _TEMPLATES: Final = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
+_MAINTENANCE: Final = "/maintenance"
+_MAINTENANCE_FILES: Final = (
+    "/static/icon.svg",
+    "/static/css/base.css",
+    "/static/css/station.css",
+    "/static/css/door.css",
+    "/static/fonts/inter.woff2",
+    "/static/js/maintenance/page.js",
+    "/static/js/maintenance/register.js",
+)
+"""What `maintenance.html` loads."""
 _LANGUAGE_COOKIE: Final = "lang"
 _YEAR_S: Final = 365 * 24 * 3600
 
@@ -83,9 +95,30 @@ class Pages:
             **({"site": self.site} | values),
         )
 
-    def static(self) -> Mount:
-        """Return the route of the static files."""
-        return Mount("/static", StaticFiles(packages=[("displays", "static")]), name="static")
+    def routes(self) -> list[BaseRoute]:
+        """Return the routes that every server has: static files, and what browsers keep of it."""
+        return [
+            Mount("/static", StaticFiles(packages=[("displays", "static")]), name="static"),
+            Route(_MAINTENANCE, self._maintenance, methods=["GET"]),
+            Route("/service-worker.js", self._service_worker, methods=["GET"]),
+        ]
+
+    async def _maintenance(self, request: Request) -> Response:
+        """Answer with the page that a browser shows while this server does not answer."""
+        language = self.language(request)
+        others = {tag: load_words(tag) for tag in LANGUAGES if tag != language}
+        return self.render(request, "maintenance.html", others=others)
+
+    async def _service_worker(self, _: Request) -> Response:
+        """Answer with the script that keeps the maintenance page, in this build and look."""
+        look = [("/site.css", self.site.colours), ("/site-logo", self.site.logo)]
+        kept = {
+            "build": self.build,
+            "page": _MAINTENANCE,
+            "files": [_MAINTENANCE, *_MAINTENANCE_FILES, *(path for path, set_ in look if set_)],
+        }
+        script = f"const KEPT = {msgspec.json.encode(kept).decode()};\n{_worker()}"
+        return Response(script, media_type="text/javascript")
 
 
 def text_or_page(pages: Pages, request: Request, text: str, status: int) -> Response:
@@ -98,6 +131,12 @@ def text_or_page(pages: Pages, request: Request, text: str, status: int) -> Resp
 def text_response(text: str, status: int) -> PlainTextResponse:
     """Return a plain-text response of one line."""
     return PlainTextResponse(" ".join(text.split()) + "\n", status)
+
+
+@cache
+def _worker() -> str:
+    folder = files("displays").joinpath("static", "js", "maintenance")
+    return folder.joinpath("worker.js").read_text(encoding="utf-8")
 
 
 @cache

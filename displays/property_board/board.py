@@ -109,7 +109,7 @@ def make_board_app(
             Route("/events", board.events, methods=["GET"]),
             Route("/ask/{name}", board.ask, methods=["GET"]),
             Route("/health", board.health, methods=["GET"]),
-            pages.static(),
+            *pages.routes(),
         ],
         middleware=[
             Middleware(SecurityHeaders, secure=False),

@@ -103,6 +103,7 @@ class PublicShoe(Struct, frozen=True, kw_only=True):
     ended: bool = False
     last_coup: int | None = None
     roads: PublicRoads = PublicRoads()
+    side_wins: tuple[tuple[str, ...], ...] = ()
 
 
 class PublicLink(Struct, frozen=True, kw_only=True):

@@ -134,7 +134,7 @@ def count_shoe(state: TableState, command: CountShoe, context: DecisionContext) 
             "shoe_in_play",
             f"end shoe {command.shoe} before counting it",
         ),
-        (not state.orders, "no_shoe", "no shoe has ended that could be counted"),
+        (not state.orders, "no_ended_shoe", "no shoe has ended that could be counted"),
         (
             all(ended != command.shoe for ended, _ in state.orders),
             "unknown_shoe",

@@ -29,7 +29,7 @@ _PUBLIC: Final = _fields(
         bets=_fields("id pays minimum maximum step less"),
     ),
     shoe=_fields(
-        "id decks coups cards ended last_coup",
+        "id decks coups cards ended last_coup side_wins",
         roads=_fields("big_road big_eye_boy small_road cockroach_pig bead_plate next"),
     ),
     coup=_fields(

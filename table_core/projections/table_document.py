@@ -4,7 +4,7 @@ It contains only what people at the table have seen: never the face of a card th
 burned or outside the game.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -24,6 +24,7 @@ from table_core.narrative.formatting import DRAW_WORDS
 from table_core.projections.pay_list import Move, pay_list
 from table_core.projections.wager_pages import WagerSums, project_sums
 from table_core.roads.columns import RoadsView, project_roads
+from table_core.roads.side_wins import side_wins
 from table_core.rules.commission_owed import CommissionBook, seat_amounts
 from table_core.rules.payable import Unpayable, chip_values, first_unpayable
 from table_core.rules.rulebook import Rulebook, Sign
@@ -172,7 +173,12 @@ class CoupView(Struct, frozen=True, kw_only=True):
 
 
 class ShoeStatus(Struct, frozen=True, kw_only=True):
-    """The shoe on the table."""
+    """The shoe on the table.
+
+    Args:
+        side_wins: for each coup of the bead plate the side wagers that won, by the rulebook in
+            force; also where nobody had placed them.
+    """
 
     id: str
     decks: int
@@ -181,6 +187,7 @@ class ShoeStatus(Struct, frozen=True, kw_only=True):
     ended: bool
     last_coup: int | None
     roads: RoadsView
+    side_wins: tuple[tuple[str, ...], ...] = ()
 
 
 class LinkStatusView(Struct, frozen=True, kw_only=True):
@@ -428,7 +435,7 @@ def project_table(  # noqa: PLR0913 - each is a fact that the state does not hol
         position=state.position,
         table=table,
         rulebook=_rulebook_view(apply_limits(rulebook, state.limits)),
-        shoe=_shoe_status(state.shoe) if state.shoe else None,
+        shoe=_shoe_status(state.shoe, state.past, rulebook) if state.shoe else None,
         coup=_coup_in_state(state.coup) if state.coup else None,
         link=LinkStatusView(
             state=link.state, errors=tuple(sorted(link.errors)), locked=link.locked
@@ -476,7 +483,8 @@ def _money(totals: MoneyTotals) -> MoneyView:
     )
 
 
-def _shoe_status(shoe: ShoeState) -> ShoeStatus:
+def _shoe_status(shoe: ShoeState, past: Iterable[Coup], rulebook: Rulebook) -> ShoeStatus:
+    deals = [coup.completed for coup in past if coup.phase is Phase.SETTLED and coup.completed]
     return ShoeStatus(
         id=shoe.id,
         decks=shoe.decks,
@@ -485,6 +493,7 @@ def _shoe_status(shoe: ShoeState) -> ShoeStatus:
         ended=shoe.ended,
         last_coup=shoe.last_coup,
         roads=project_roads(shoe.roads),
+        side_wins=side_wins(deals, rulebook.bets) if len(deals) == len(shoe.roads.beads) else (),
     )
 
 

@@ -5,6 +5,7 @@ it was sent long ago as the table of now.
 """
 
 import os
+import re
 import signal
 import time
 from collections.abc import Iterator
@@ -15,12 +16,15 @@ from playwright.sync_api import Browser, Page, expect
 
 from displays.auth.accounts import UserAccount, save_accounts
 from displays.auth.passwords import hash_password
+from displays.http.site_look import SiteLook
+from displays.http.words import LANGUAGES, load_words
 from displays.live import LiveState
 from events.clock import rfc3339
 from events.mqtt.presence import Status, encode_status
 from tests.support.brokers.relay import relay_to
 from tests.support.clock import FakeClock
 from tests.support.machine.ports import free_port
+from tests.support.service.geometry import SPILLS
 from tests.support.service.screen_server import Served, served, shown
 from tests.support.service.screens import LOST_MS
 
@@ -176,6 +180,28 @@ def test_the_server_is_away_for_an_hour(page: Page, port: int) -> None:
         again = Table(screens, clock)
         again.play(3)
         is_right(page, again)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_page_that_is_opened_while_the_server_is_away_says_so(
+    page: Page, port: int, language: str
+) -> None:
+    look = SiteLook(name="Harbour", colours={"felt": "#402010"})
+    with served(port=port, site=look) as screens:
+        page.goto(f"{screens.address}/kiosk?lang={language}")
+        page.evaluate("navigator.serviceWorker.ready.then(() => null)")
+        address = page.url
+    for _ in range(2):
+        page.reload()
+        expect(page.locator("h1")).to_have_text(load_words(language)["maintenance"])
+        for other in LANGUAGES:
+            expect(page.locator("main")).to_contain_text(load_words(other)["maintenance.do"])
+        expect(page.locator(".site")).to_have_text("Harbour")
+        expect(page.locator("body")).to_have_css("background-image", re.compile("64, 32, 16"))
+    assert page.evaluate(SPILLS, False) == []
+    with served(port=port, site=look):
+        expect(page.locator("#board")).to_be_visible(timeout=PATIENCE_MS)
+        assert page.url == address
 
 
 def test_a_page_says_which_state_it_has(page: Page, port: int, table: Table) -> None:

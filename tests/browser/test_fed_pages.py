@@ -8,14 +8,16 @@ from msgspec.structs import replace
 from playwright.sync_api import Browser, expect
 
 from displays.http.words import load_words
+from table_core.decide.decision import DecisionContext
 from table_core.projections.table_document import project_table
 from table_core.projections.wager_pages import WAGERS_IN_STATE
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.state.coup import Phase
 from tests.support.service.fed_pages import FedPage, fed_page
 from tests.support.service.geometry import SPILLS
-from tests.support.table.coups import world_in
+from tests.support.table.coups import World, world_in
 from tests.support.table.every_wager import every_wager
+from tests.support.table.histories import perform
 from tests.support.table.large_coups import placed
 from tests.support.table.shown_states import shown_state
 
@@ -49,6 +51,33 @@ def test_a_pay_table_that_turns_shows_every_wager_and_stops_at_a_press(screen: F
     expect(number).to_have_text(f"Page 2 of {pages}")
 
 
+def test_a_coup_that_is_over_becomes_the_last_coup_beside_large_roads(screen: FedPage) -> None:
+    page, board = screen.page, screen.page.locator("#board")
+    page.clock.install()
+    screen.open("/")
+    tie, won = (shown_state(name, BOOK) for name in ("tie", "settled"))
+    void = "Coup void: stakes go back"
+    for state, said, later, score in (
+        (won, "Banker wins", "Last coup: Banker wins", "5 : 9"),
+        (tie, "Tie", "Last coup: Tie", "9 : 9"),  # put right: the hands are shown again
+        (shown_state("voided", BOOK), void, void, ""),
+    ):
+        screen.show(state)
+        expect(page.locator("#status")).to_have_text(said)
+        expect(board).to_have_attribute("data-room", "hands")
+        page.clock.run_for(8_000)
+        expect(page.locator("#status")).to_have_text(later)
+        expect(page.locator("#score")).to_have_text(score)
+        expect(board).to_have_attribute("data-room", "roads")
+        assert state.coup is not None
+        dealt = page.locator("#last-hands .card")
+        expect(dealt).to_have_count(len(state.coup.cards))
+        expect(page.locator("#player")).to_be_hidden()
+    screen.show(shown_state("betting", BOOK))
+    expect(page.locator("#last-hands")).to_be_hidden()
+    expect(board).to_have_attribute("data-tone", "open")
+
+
 @pytest.mark.parametrize(("left_ms", "key"), [(14_000, "status.open"), (4_900, "status.last")])
 def test_the_last_seconds_of_betting_are_told(screen: FedPage, left_ms: int, key: str) -> None:
     screen.open("/", "zh-Hans")
@@ -63,6 +92,22 @@ def test_odds_are_in_words_and_the_commission_is_named(screen: FedPage) -> None:
     expect(rows.locator("[data-bet=big]")).to_have_text("Big27 to 50")
     expect(rows.locator("[data-bet=banker]")).to_have_text("Banker1 to 1less 5 % commission")
     expect(rows.locator("[data-bet~=dragon_bonus_banker]")).to_contain_text("Dragon Bonus P")
+
+
+def test_the_wins_of_side_wagers_are_counted_apart_from_the_odds(screen: FedPage) -> None:
+    screen.open("/")
+    state = shown_state("betting", load_rulebook("extras"))
+    assert state.shoe is not None
+    counted = screen.page.locator("#side-wins")
+    for wins, text in (
+        (state.shoe.side_wins, "6 Lucky 677"),
+        ((("big",), ("lucky6", "big"), *[()] * 75), "6 Lucky 61"),
+    ):
+        screen.show(replace(state, shoe=replace(state.shoe, side_wins=wins)))
+        expect(counted.locator("[data-won=lucky6]")).to_have_text(text)
+        expect(counted.locator("[data-won]")).to_have_count(7)
+    screen.show(replace(state, shoe=replace(state.shoe, side_wins=())))
+    expect(counted).to_be_hidden()
 
 
 def test_a_second_language_stands_below_the_first(screen: FedPage) -> None:
@@ -138,6 +183,32 @@ def test_a_large_coup_is_shown_in_sums_until_its_wagers_are_there(screen: FedPag
         why = load_words("en")["dealer.nothing_to_undo" if wagers else "dealer.sums_only"]
         expect(page.locator("#undo")).to_have_attribute("title", why)
         expect(page.locator("#standing p")).to_have_count(0 if wagers else 1)
+
+
+def test_the_chosen_seats_wagers_are_in_sight_beside_a_full_layout(screen: FedPage) -> None:
+    bets = [f"{seat} {bet} 100" for seat in range(1, 10) for bet in ("player", "tie", "tiger")]
+    world = World(DecisionContext(table="t1", rulebook=BOOK))
+    perform(world, f"ready\nopen\nbet {', '.join(bets)}")
+    screen.open("/dealer")
+    screen.show(project_table(world.state, table="b7", rulebook=BOOK, catching_up=False))
+    for seat in range(1, 10):
+        screen.page.locator(f".seat-number[data-seat='{seat}']").click()
+        backs = screen.page.locator(f"#standing .seat[data-seat='{seat}'] .back")
+        expect(backs).to_have_count(3)
+        for back in backs.all():
+            expect(back).to_be_in_viewport(ratio=0.99)
+    assert screen.page.evaluate("scrollY") == 0
+
+
+def test_each_part_of_a_well_tables_health_stands_on_one_line(screen: FedPage) -> None:
+    screen.open("/pit")
+    screen.show(shown_state("dealing", BOOK))
+    rows = screen.page.locator("#health > div")
+    expect(rows).to_have_count(6)
+    tops = "row => [...row.children].map((each) => Math.round(each.getBoundingClientRect().top))"
+    for row in rows.all():
+        name, said = row.evaluate(tops)
+        assert name == said, row.inner_text()
 
 
 def test_the_end_of_a_login_is_told_and_put_off(screen: FedPage) -> None:

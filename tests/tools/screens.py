@@ -35,6 +35,8 @@ _SIZES: Final = {
     "-tablet": (1024, 768),
     "-tablet-upright": (768, 1024),
     "-phone": (390, 844),
+    "-laptop-whole": (1366, 1700),
+    "-tablet-whole": (1024, 1366),
 }
 _MAIN: Final = {"minimum": 10_000, "maximum": 5_000_000, "step": 2_500}
 _SIDE: Final = {"minimum": 2_500, "maximum": 200_000, "step": 500}
@@ -55,6 +57,19 @@ _WAGERS: Final = (
     {"seat": 8, "bet": "player", "stake": 15_000, "patron": "C-204881"},
 )
 
+_PAST_MS: Final = 20_000  # more than a coup that is over has the room
+_PAID: Final = (
+    {"seat": 1, "bet": "banker", "stake": 2_500},
+    {"seat": 2, "bet": "player", "stake": 10_000},
+    {"seat": 3, "bet": "tie", "stake": 500},
+)
+_OLD_COUPS: Final = (
+    "D P1 6S, D B1 7D, D P2 KH, D B2 KC, G banker",
+    "",  # void
+    "D P1 2S, D B1 3D, D P2 AH, D B2 KC, D P3 4C, D B3 6H, G banker",
+    "D P1 9S, D B1 2D, D P2 KS, D B2 3C, G player",
+)
+"""What the shoe says of the coups in the replay viewer; the last is put right afterwards."""
 _WALL_TABLES, _SILENT_TABLE, _ALARMED_TABLE = 24, 17, 6
 _LAST: Final = {
     "P": ("player", "9S TD", "2H 4C", 9, 6),
@@ -182,6 +197,9 @@ def _photograph(studio: _Studio) -> None:
     hand.phase("settled")
     studio.pictures("settled", "scoreboard", "scoreboard/zh-Hans", "scoreboard-tablet")
     studio.pictures("settled", "scoreboard-tablet-upright", "dealer", "pit")
+    with studio.page("/") as board:
+        expect(board.page.locator("#board[data-tone=last]")).to_be_visible(timeout=_PAST_MS)
+        studio.take("scoreboard-last-coup", board)
     studio.rules("rules")
     studio.rules("rules-phone-zh-hant", "-phone", "zh-Hant")
     _dialogs(studio)
@@ -244,6 +262,52 @@ def _correction(studio: _Studio) -> None:
     studio.pictures("corrected", "dealer")
 
 
+def _replay(folder: Path, browser: Browser) -> None:
+    """The replay viewer, on a table of its own."""
+    with (
+        tempfile.TemporaryDirectory() as kept,
+        console_table(Path(kept)) as table,
+        screen(browser, table) as hand,
+    ):
+        studio = _Studio(folder, browser, table, hand)
+        hand.log_in("both", "/pit")
+        hand.ask("set_limits", bets=[{**each, "minimum": 100, "step": 100} for each in _LIMITS])
+        studio.load()
+        for said in _OLD_COUPS:
+            hand.ask("open_betting")
+            hand.ask("place_wager", wagers=list(_PAID))
+            hand.ask("close_betting")
+            if said:
+                table.say(said)
+                hand.phase("settled")
+            else:
+                studio.void()
+        hands = {"player": ["9S", "KS"], "banker": ["2D", "7C"]}
+        hand.ask("correct_hands", coup="20261128-01/4", **hands, reason="camera 4 shows a seven")
+        with studio.page("/replay") as viewer:
+            _show(viewer, 3, 15)
+            studio.take("replay", viewer)
+        with studio.page("/replay", "-tablet-whole", "zh-Hans") as viewer:
+            _show(viewer, 3, 15)
+            studio.take("replay-tablet-zh-hans", viewer)
+        with studio.page("/replay", "-laptop-whole", "zh-Hant") as viewer:
+            _show(viewer, 4)
+            viewer.page.locator(".choices button").last.click()
+            viewer.page.locator("dialog .pad [data-face='5H']").click()
+            expect(viewer.page.locator(".side")).to_have_count(2)
+            studio.take("replay-what-if-zh-hant", viewer)
+
+
+def _show(viewer: Screen, number: int, step: int | None = None) -> None:
+    """A coup on record, at a step; at its end without one."""
+    coup = viewer.page.locator(f"#found button[data-coup$='/{number}']")
+    expect(coup).to_be_visible()
+    coup.click()
+    expect(viewer.page.locator(".told .name")).to_contain_text(f"/{number}")
+    if step is not None:
+        viewer.page.locator("#slider").fill(str(step - 1))
+
+
 def _wall(folder: Path, browser: Browser) -> None:
     """The wall of a property; its tables are made up, as the archive would have them."""
     drawing = random.Random(_SEED)
@@ -289,6 +353,7 @@ def main(arguments: list[str]) -> int:
         hand.log_in("both", "/pit")
         _photograph(_Studio(folder, browser, table, hand))
         _wall(folder, browser)
+        _replay(folder, browser)
     return 0
 
 

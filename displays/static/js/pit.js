@@ -57,7 +57,7 @@ function render(state) {
 /** Draw the roads of the shoe, and its last coups, each of which opens on record. */
 function drawRoads({ shoe }) {
   const beads = shoe?.roads.bead_plate ?? [];
-  const roads = { bead_plate: beadPlate(beads), big_road: bigRoad(shoe?.roads.big_road ?? [], beads) };
+  const roads = { bead_plate: beadPlate(beads, shoe?.side_wins), big_road: bigRoad(shoe?.roads.big_road ?? [], beads, shoe?.side_wins) };
   const shapes = { bead_plate: (cell) => bead(cell, word), big_road: big };
   for (const [id, cells] of Object.entries(roads)) {
     byId(id).dataset.columns = columnsOf(cells, LEAST[id], null);
@@ -137,15 +137,19 @@ function drawHealth(state) {
   byId("health").dataset.well = rows.some(([, ok]) => ok === false) ? "no" : "yes";
   fill(
     byId("health"),
-    ...rows.flatMap(([name, ok, text]) => [
-      el("dt", {}, word(`health.${name}`)),
+    ...rows.map(([name, ok, text]) =>
       el(
-        `dd.${STANDING[ok].kind}`,
-        { data: { health: name } },
-        `${STANDING[ok].mark} `,
-        el("span", {}, [word(`health.${STANDING[ok].kind}`), text].filter(Boolean).join(": ")),
+        "div",
+        {},
+        el("dt", {}, word(`health.${name}`)),
+        el(
+          `dd.${STANDING[ok].kind}`,
+          { data: { health: name } },
+          `${STANDING[ok].mark} `,
+          el("span", {}, [word(`health.${STANDING[ok].kind}`), text].filter(Boolean).join(": ")),
+        ),
       ),
-    ]),
+    ),
   );
 }
 

@@ -196,6 +196,7 @@ export class Laying {
       { standing: laidOn(state?.coup), underway, chosen: `${this.seat} ${this.bet}`, decimals: this.decimals },
       word,
     );
+    for (const row of document.querySelectorAll("#standing .seat")) row.dataset.chosen = String(row.dataset.seat === String(this.seat));
     byId("laying").textContent = wagerText(this, this.decimals, word);
     const before = this.last.wagers.filter(({ seat }) => seat === this.seat);
     byId("again").title = before.map((wager) => wagerText(wager, this.decimals, word)).join("; ");

@@ -32,6 +32,8 @@ SIZES: Final = {
 }
 PAGES: Final = ("/", "/dealer", "/pit", "/replay")
 _BETTING_MS: Final = 14_000
+_PAST_MS: Final = 9_000  # after it the scoreboard shows a coup that is over as the last one
+_OVER: Final = {Phase.SETTLED, Phase.VOIDED}
 _RULEBOOKS: Final = [
     *(parse_rulebook(f"{number}.toml", source) for number, source in enumerate(shipped_sources())),
     every_wager(),
@@ -66,12 +68,18 @@ def faults(browser: Browser, wanted: Iterable[Shown]) -> Iterator[str]:
         width, height = SIZES[size]
         scrolls = path not in {"/", "/kiosk"} or width <= height or size.startswith("zoom")
         with fed_page(browser, width, height) as screen:
+            if path == "/":
+                screen.page.clock.install()
             screen.open(path, language)
             for each in shown:
                 state = shown_state(each.state, _RULEBOOKS[each.rulebook])
                 betting_ms = _BETTING_MS if each.state == "betting" else None
                 screen.show(state, betting_ms=betting_ms)
                 found = screen.page.evaluate(_FAULTS, [scrolls, *_promised(state)])
+                if path == "/" and state.coup and state.coup.phase in _OVER:
+                    screen.page.clock.fast_forward(_PAST_MS)
+                    screen.show(state)
+                    found += screen.page.evaluate(_FAULTS, [scrolls, *_promised(state)])
                 yield from (f"{', '.join(map(str, each))}: {fault}" for fault in found)
             yield from screen.said
 

@@ -58,5 +58,7 @@ def shown_state(name: str, rulebook: Rulebook) -> StateView:
     bets = tuple(replace(bet, minimum=_LEAST, maximum=_MOST) for bet in sign.bets)
     rules = replace(sign, bets=bets, chips=sign.chips or _CHIPS)
     if shoe is not None and name != "shoe loaded":
-        shoe = replace(shoe, cards=340, roads=project_roads(read_results(_RESULTS)))
+        won = tuple(bet.id for bet in bets if bet.id not in {"player", "banker", "tie"})
+        roads, wins = project_roads(read_results(_RESULTS)), (won,) * len(_RESULTS)
+        shoe = replace(shoe, cards=340, roads=roads, side_wins=wins)
     return replace(state, rulebook=rules, shoe=shoe)

@@ -31,6 +31,8 @@ ENDPOINTS: dict[str, dict[str, dict[str, int]]] = {
     "/health": {"GET": dict.fromkeys(WHO, 503), "HEAD": dict.fromkeys(WHO, 503)},
     "/rules": {"GET": dict.fromkeys(WHO, 503), "HEAD": dict.fromkeys(WHO, 503)},
     "/verify.html": {"GET": ANYBODY, "HEAD": ANYBODY},
+    "/maintenance": {"GET": ANYBODY, "HEAD": ANYBODY},
+    "/service-worker.js": {"GET": ANYBODY, "HEAD": ANYBODY},
     "/static/js/live.js": {"GET": ANYBODY, "HEAD": ANYBODY},
     "/login": {
         "GET": {NOBODY: 200, "dealer": AWAY, "supervisor": AWAY, "technician": AWAY},

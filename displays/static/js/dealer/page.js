@@ -49,16 +49,16 @@ function render(state) {
   laying.offer(state.rulebook);
   laying.remember(state);
   laying.drawPressed();
-  laying.draw();
   drawOwed(state);
   drawToMove(state);
   const over = OVER.includes(coup?.phase);
   const paying = advice.lines.some((line) => ["advice.pay", "advice.return", "advice.pay_first"].includes(line));
   byId("wagers").dataset.mode = paying ? "pay" : coup?.phase === "betting" ? "bet" : "look";
-  putPressed(over ? "after" : "before");
+  putLists(paying || over);
   if (paying) drawPayments(state, over);
   else if (over) fill(byId("standing"), el("p", {}, word("dealer.no_wagers")));
   else drawStanding(station, state);
+  laying.draw();
 }
 
 /** Draw the cut card, the last results, and what lies on the layout. */
@@ -118,11 +118,14 @@ function drawActs({ advice, refusals, dealer }) {
   byId("none-due").hidden = due.length > 0;
 }
 
-/** Move the list of pressed wagers: to the top during betting, to the end during payment. */
-function putPressed(where) {
+/** Put what is to be paid in the layout's place, and wagers that were placed beside the layout. */
+function putLists(pays) {
   const [standing, pressed] = [byId("standing"), byId("pressed")];
-  const there = where === "before" ? standing.previousElementSibling : standing.nextElementSibling;
-  if (there !== pressed) standing[where](pressed);
+  const section = byId(pays ? "wagers" : "placed");
+  byId("placed").hidden = pays;
+  if (standing.parentElement === section) return;
+  if (pays) section.querySelector("#commission").before(standing, pressed);
+  else section.append(pressed, standing);
 }
 
 /** Draw the commission that lies beside the wagers, and what seats owe. */

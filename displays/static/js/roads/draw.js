@@ -17,14 +17,17 @@ const diamond = (r, kind) =>
   svg("path", { d: `M.5 ${0.5 - r}L${0.5 + r} .5 .5 ${0.5 + r} ${0.5 - r} .5Z`, class: kind });
 const letter = (text, kind) => svg("text", { x: 0.5, y: 0.5, class: kind }, text);
 
+const figure = ({ figure: text }) =>
+  text ? [svg("circle", { cx: 0.81, cy: 0.19, r: 0.19, class: "figure-disc" }), svg("text", { x: 0.81, y: 0.2, class: "figure" }, text)] : [];
+
 /** Draw a result of the bead plate: a disc with its letter; a Banker pair is a dot on top, a Player
- * pair a diamond below, a natural a bar. */
+ * pair a diamond below, a natural a bar. A figure on gold: a side wager on that total won. */
 export function bead(cell, word) {
   const parts = [circle(0.45, "disc"), letter(word(`bead.${cell.mark}`), "bead-letter")];
   if (cell.bankerPair) parts.push(svg("circle", { cx: 0.17, cy: 0.17, r: 0.16, class: "pair-b" }));
   if (cell.playerPair) parts.push(svg("path", { d: "M.82 .62 1 .82 .82 1 .64 .82Z", class: "pair-p" }));
   if (cell.natural) parts.push(svg("path", { d: "M.27 .86H.73", class: "natural-bar" }));
-  return parts;
+  return [...parts, ...figure(cell)];
 }
 
 /** Draw a cell of the big road: Banker a circle, Player a circle with a dot, ties green strokes. */
@@ -33,7 +36,7 @@ export function big(cell) {
   if (cell.mark === "P") parts.push(circle(0.13, "dot"));
   if (cell.ties > 0) parts.push(svg("path", { d: "M.12 .88 .88 .12", class: "tie-stroke" }));
   if (cell.ties > 1) parts.push(letter(String(cell.ties), "tie-count"));
-  return parts;
+  return [...parts, ...figure(cell)];
 }
 
 /** Draw a mark of a derived road: red in the traditional shape, blue as a diamond or mirrored. */

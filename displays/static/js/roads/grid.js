@@ -7,6 +7,22 @@
 
 export const ROWS = 6;
 
+/** The side wagers that win on one total, which marks the roads. Totals exclude one another. */
+export const FIGURES = {
+  super_six: "6",
+  tiger: "6",
+  big_tiger: "6",
+  small_tiger: "6",
+  tiger_tie: "6",
+  lucky6: "6",
+  dragon7: "7",
+  panda8: "8",
+  lucky8_player: "8",
+  lucky8_banker: "8",
+};
+
+const figureOf = (won) => won?.map((bet) => FIGURES[bet]).find(Boolean) ?? "";
+
 /**
  * Lay streaks out.
  *
@@ -42,13 +58,16 @@ export function layOut(heights) {
  *
  * @param {{winner: string, ties: number}[][]} columns as `state` has them.
  * @param {string[]} beads as `state` has them.
- * @returns {{column: number, row: number, mark: string, ties: number}[]} in the order of play.
+ * @param {string[][]} wins the side wagers that won, for each bead.
+ * @returns {{column: number, row: number, mark: string, ties: number, figure: string}[]} in the
+ *     order of play.
  */
-export function bigRoad(columns, beads) {
+export function bigRoad(columns, beads, wins = []) {
   if (!columns.length && beads.length) return [{ column: 0, row: 0, mark: "", ties: beads.length }];
   const places = layOut(columns.map((cells) => cells.length));
+  const figures = wins.filter((_, n) => beads[n] && beads[n][0] !== "T").map(figureOf);
   return columns.flatMap((cells, streak) =>
-    cells.map(({ winner, ties }, n) => ({ ...places[streak][n], mark: winner, ties })),
+    cells.map(({ winner, ties }, n) => ({ ...places[streak][n], mark: winner, ties, figure: figures.shift() ?? "" })),
   );
 }
 
@@ -68,10 +87,11 @@ export function derivedRoad(marks) {
  * Lay out the bead plate: every coup in order, six to a column.
  *
  * @param {string[]} beads as `state` has them: `Bn`, `Pp`, `T`.
+ * @param {string[][]} wins the side wagers that won, for each bead.
  * @returns {{column: number, row: number, mark: string, natural: boolean, playerPair: boolean,
- *     bankerPair: boolean}[]} in order.
+ *     bankerPair: boolean, figure: string}[]} in order.
  */
-export function beadPlate(beads) {
+export function beadPlate(beads, wins = []) {
   return beads.map((bead, n) => ({
     column: Math.floor(n / ROWS),
     row: n % ROWS,
@@ -79,6 +99,7 @@ export function beadPlate(beads) {
     natural: bead.includes("n"),
     playerPair: bead.includes("p"),
     bankerPair: bead.includes("b"),
+    figure: figureOf(wins[n]),
   }));
 }
 

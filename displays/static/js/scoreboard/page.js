@@ -2,10 +2,10 @@
 
 import { watch } from "../live.js";
 import { DERIVED, bead, big, drawRoad, loneMark } from "../roads/draw.js";
-import { beadPlate, bigRoad, columnsOf, derivedRoad } from "../roads/grid.js";
+import { FIGURES, beadPlate, bigRoad, columnsOf, derivedRoad } from "../roads/grid.js";
 import { both, make, nameTwice, word, write } from "./languages.js";
-import { fitSign, showSign } from "./pay_table.js";
-import { counts, dealt, drawRules, handOf, status } from "./text.js";
+import { fitSign, named, showSign } from "./pay_table.js";
+import { counts, dealt, drawRules, handOf, sideCounts, status } from "./text.js";
 
 const SUITS = { S: "♠", H: "♥", D: "♦", C: "♣" };
 const HANDS = ["player", "banker"];
@@ -13,9 +13,12 @@ const RESULTS = { P: "player", B: "banker", T: "tie" };
 const ROADS = ["big_eye_boy", "small_road", "cockroach_pig"];
 const TICK_MS = 100;
 const LAST_SECONDS = 5;
+const RESULT_MS = 8000; // the hands of a coup that is over, before its result goes beside the roads
+const OVER = ["settled", "voided"];
 const board = document.querySelector("#board");
-let shoeShown = null;
 let statusKey = "status.connecting";
+let shown = null; // the newest state
+let over = { result: "", since: 0 }; // what the last coup's end was, and since when
 const at = (id) => document.getElementById(id);
 const LEAST = Object.fromEntries([...document.querySelectorAll(".road > svg")].map((svg) => [svg.id, Number(svg.dataset.columns)]));
 
@@ -47,22 +50,32 @@ function showHand(coup, hand, winner) {
   panel.querySelector(".pair").hidden = !pair;
 }
 
+/** Return whether a coup has been over for so long that the roads may have the room. */
+function isPast(coup) {
+  const result = OVER.includes(coup?.phase) ? JSON.stringify([coup.id, coup.winner, coup.player_total, coup.banker_total]) : "";
+  if (result !== over.result) over = { result, since: performance.now() };
+  return result !== "" && performance.now() - over.since >= RESULT_MS;
+}
+
 function showStatus(state) {
-  const { key, tone, winner } = status(state);
+  const { coup } = state;
+  const past = isPast(coup);
+  const { key, tone, winner } = status(state, past);
   board.dataset.tone = tone;
+  board.dataset.room = ["open", "idle", "last"].includes(tone) ? "roads" : "hands";
   board.dataset.winner = winner ?? "";
-  board.dataset.phase = state.coup?.phase ?? "none";
+  board.dataset.phase = coup?.phase ?? "none";
   board.dataset.shoe = state.shoe ? "there" : "none";
   statusKey = key;
-  write(at("status"), key);
+  if (tone === "last" && winner) at("status").replaceChildren(...both((words) => words("previous", { outcome: words(key) })));
+  else write(at("status"), key);
   at("score").hidden = winner === null;
-  at("score").textContent = winner
-    ? `${state.coup.player_total} : ${state.coup.banker_total}`
-    : "";
-  const idle = tone === "open" || tone === "idle";
-  for (const hand of HANDS) showHand(idle ? null : state.coup, hand, winner);
+  at("score").textContent = winner ? `${coup.player_total} : ${coup.banker_total}` : "";
+  const hands = board.dataset.room === "hands";
+  for (const hand of HANDS) showHand(hands ? coup : null, hand, winner);
+  showLastHands(tone === "last" ? coup : null);
   at("rule").replaceChildren(
-    ...(idle ? [] : drawRules(state.coup)).map((rule) => make("span", "", ...both((words) => words(`rule.${rule}`)))),
+    ...(hands ? drawRules(coup) : []).map((rule) => make("span", "", ...both((words) => words(`rule.${rule}`)))),
   );
   const last = state.shoe?.last_coup ?? null;
   const isLast = last !== null && state.coup?.id === `${state.shoe.id}/${last}`;
@@ -70,6 +83,16 @@ function showStatus(state) {
   write(at("last"), isLast ? "shoe.last" : "shoe.cut");
   at("link").hidden = !state.catching_up;
   showPrevious(state.shoe, tone);
+}
+
+/** Show the cards of the last coup beside its result. */
+function showLastHands(coup) {
+  at("last-hands").hidden = coup === null;
+  at("last-hands").replaceChildren(
+    ...(coup ? HANDS : []).map((hand) =>
+      make("div", hand, make("b", "", word(`hand.${hand}`)), make("div", "cards", ...handOf(coup, hand).cards.map(cardOf))),
+    ),
+  );
 }
 
 /** Show the last coup's result until this one has a card. */
@@ -84,8 +107,8 @@ function showRoads(shoe) {
   const roads = shoe?.roads;
   const beads = roads?.bead_plate ?? [];
   const cells = {
-    bead_plate: beadPlate(beads),
-    big_road: bigRoad(roads?.big_road ?? [], beads),
+    bead_plate: beadPlate(beads, shoe?.side_wins),
+    big_road: bigRoad(roads?.big_road ?? [], beads, shoe?.side_wins),
     ...Object.fromEntries(ROADS.map((road) => [road, derivedRoad(roads?.[road] ?? "")])),
   };
   const shapes = { bead_plate: (cell) => bead(cell, word), big_road: big, ...DERIVED };
@@ -104,6 +127,20 @@ function showRoads(shoe) {
       ...ROADS.map((road) => loneMark(DERIVED[road], marks?.[road] ?? "")),
     );
   }
+}
+
+/** Show how often each side wager has won in this shoe; nothing where that is not known. */
+function showSideWins({ shoe, rulebook }) {
+  const counted = sideCounts(rulebook.bets, shoe);
+  at("side-wins").hidden = !counted.length;
+  at("side-wins").replaceChildren(
+    ...counted.map(({ id, count }) => {
+      const figure = FIGURES[id] ? [make("i", "figure-of", FIGURES[id]), " "] : [];
+      const won = make("div", "", make("dt", "", ...figure, named(word, "bet", id)), make("dd", "", count));
+      won.dataset.won = id;
+      return won;
+    }),
+  );
 }
 
 /** Whether the screen is one column that can be scrolled. */
@@ -138,7 +175,8 @@ function showCountdown() {
   at("countdown").textContent = shown ? left : "";
   const last = shown && left <= LAST_SECONDS;
   at("countdown").classList.toggle("last", last);
-  const key = last && statusKey === "status.open" ? "status.last" : statusKey;
+  if (statusKey !== "status.open") return;
+  const key = last ? "status.last" : statusKey;
   if (at("status").dataset.key !== key) write(at("status"), key);
 }
 
@@ -152,16 +190,24 @@ function showHealth(health) {
   showCountdown();
 }
 
+function showState(state) {
+  shown = state;
+  showStatus(state);
+  showShoe(state);
+  showSign(state.rulebook);
+  showSideWins(state);
+  fitOnce(state.rulebook);
+  showRoads(state.shoe);
+  board.dataset.position = state.position;
+}
+
+/** Give the roads the room, once the last coup has been shown for long enough. */
+function showPast() {
+  if (shown && board.dataset.room === "hands" && isPast(shown.coup)) showState(shown);
+}
+
 watch("/events", {
-  onState(state) {
-    showStatus(state);
-    showShoe(state);
-    showSign(state.rulebook);
-    fitOnce(state.rulebook);
-    shoeShown = state.shoe;
-    showRoads(shoeShown);
-    board.dataset.position = state.position;
-  },
+  onState: showState,
   onHealth: showHealth,
   onBuild(build) {
     if (build !== document.querySelector('meta[name="build"]').content) location.reload();
@@ -177,10 +223,13 @@ function fitOnce(rulebook) {
   fitSign();
 }
 
-setInterval(showCountdown, TICK_MS);
+setInterval(() => {
+  showCountdown();
+  showPast();
+}, TICK_MS);
 const fit = () => {
   fitSign();
-  showRoads(shoeShown);
+  showRoads(shown?.shoe ?? null);
 };
 addEventListener("resize", fit);
 document.fonts.addEventListener("loadingdone", fit);

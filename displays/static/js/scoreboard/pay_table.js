@@ -28,7 +28,7 @@ const sign = (text, words) => {
 };
 
 /** The words of a bet, or of one of its categories; of what this build does not know, the last id. */
-const named = (words, kind, ...ids) => {
+export const named = (words, kind, ...ids) => {
   const key = [kind, ...ids].join(".");
   const said = words(key);
   return said === key ? ids.at(-1).replaceAll("_", " ") : said;

@@ -10,19 +10,20 @@ const SILENT = new Set(["initial"]);
  * Return the key that describes the table's activity.
  *
  * @param {?object} state the public state.
+ * @param {boolean} past whether its coup has been over for some time.
  * @returns {{key: string, tone: string, winner: ?string}} a key of words; `tone` is one of "open",
- *     "busy", "won", "stands", "void", "idle".
+ *     "busy", "won", "stands", "void", "last", "idle".
  */
-export function status(state) {
+export function status(state, past = false) {
   const coup = state?.coup;
   if (!state?.shoe || state.shoe.ended) return { key: "status.no_shoe", tone: "idle", winner: null };
   if (!coup) return { key: "status.soon", tone: "idle", winner: null };
   if (STANDS.has(coup.phase)) return { key: "status.stands", tone: "stands", winner: null };
-  if (coup.phase === "voided") return { key: "status.void", tone: "void", winner: null };
+  if (coup.phase === "voided") return { key: "status.void", tone: past ? "last" : "void", winner: null };
   if (coup.phase === "betting") return { key: "status.open", tone: "open", winner: null };
   if (coup.phase === "closed") return { key: "status.closed", tone: "busy", winner: null };
   if (WON.has(coup.phase) && coup.winner) {
-    return { key: `status.${coup.winner}`, tone: "won", winner: coup.winner };
+    return { key: `status.${coup.winner}`, tone: past ? "last" : "won", winner: coup.winner };
   }
   return { key: "status.dealing", tone: "busy", winner: null };
 }
@@ -77,6 +78,26 @@ export function counts(beads) {
     playerPair: having("p"),
     natural: having("n"),
   };
+}
+
+// What the tally counts under a name of its own.
+const TALLIED = ["player", "banker", "tie", "player_pair", "banker_pair"];
+
+/**
+ * Count how often each side wager has won in this shoe.
+ *
+ * @param {object[]} bets of the rulebook.
+ * @param {?object} shoe
+ * @returns {{id: string, count: number}[]} in the rulebook's order; none where the wins of the
+ *     shoe's coups are not known.
+ */
+export function sideCounts(bets, shoe) {
+  const wins = shoe?.side_wins ?? [];
+  if (wins.length !== shoe?.roads.bead_plate.length) return [];
+  const won = wins.flat();
+  return bets
+    .filter(({ id }) => !TALLIED.includes(id))
+    .map(({ id }) => ({ id, count: won.filter((bet) => bet === id).length }));
 }
 
 /**

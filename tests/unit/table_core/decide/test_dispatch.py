@@ -135,7 +135,7 @@ correct_rulebook     unknown_coup betting_open unknown_rulebook unknown_rulebook
 acknowledge_correction no_chips_to_move no_chips_to_move no_chips_to_move no_chips_to_move no_chips_to_move no_chips_to_move no_chips_to_move no_chips_to_move no_chips_to_move no_chips_to_move
 realign              nothing_to_realign nothing_to_realign nothing_to_realign nothing_to_realign nothing_to_realign nothing_to_realign nothing_to_realign + nothing_to_realign nothing_to_realign
 resolve_irregularity nothing_to_resolve nothing_to_resolve nothing_to_resolve nothing_to_resolve nothing_to_resolve nothing_to_resolve + nothing_to_resolve nothing_to_resolve nothing_to_resolve
-count_shoe           no_shoe no_shoe no_shoe no_shoe no_shoe no_shoe no_shoe no_shoe no_shoe no_shoe
+count_shoe           no_ended_shoe no_ended_shoe no_ended_shoe no_ended_shoe no_ended_shoe no_ended_shoe no_ended_shoe no_ended_shoe no_ended_shoe no_ended_shoe
 release_shoe         not_held not_held not_held not_held not_held not_held not_held not_held not_held not_held
 replace_shoe         + + + + + + + + + +
 set_limits           + coup_in_progress coup_in_progress coup_in_progress coup_in_progress coup_in_progress coup_in_progress coup_in_progress + +
