@@ -92,6 +92,7 @@ class PropertyLife:
     def _local(self, machine: str, text: str) -> str:
         """A text of the pages as it is true on this one machine."""
         text = text.replace(_DATABASE, self.database)
+        text = text.replace("/dev/null property", f"/dev/null '{self.database}'")
         # Issued a year ago, as it were.
         text = text.replace("pki issue pki", f"pki issue --days {_LEFT_DAYS} pki")
         if len(self.nodes) == 1:
@@ -183,7 +184,11 @@ class PropertyLife:
         elif words[0] != "chown":  # the users are the units'
             text = self._local(machine, command)
             done = subprocess.run(
-                ["sh", "-c", text], capture_output=True, text=True, check=False, cwd=self._folder
+                ["sh", "-c", text],
+                capture_output=True,
+                text=True,
+                check=False,
+                cwd=self.place(machine),
             )
             return done.returncode, done.stdout, done.stderr
         return 0, "", ""

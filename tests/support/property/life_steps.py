@@ -29,6 +29,7 @@ def bring_up(life: PropertyLife, *tables: str) -> None:
     life.play(_HUB, _SET_UP, "pki issue pki hub1")
     life.play(_HUB, _SET_UP, "curl")
     life.configure(_HUB, _SET_UP, 0, "office", "property.toml")
+    life.play(_HUB, _SET_UP, "pki issue pki office")
     life.play(_HUB, _SET_UP, "streams")
     life.place("property")
     life.configure(_HUB, _SET_UP, 1, "property", "etc/baccarat/property.toml")
@@ -41,7 +42,15 @@ def bring_up(life: PropertyLife, *tables: str) -> None:
     for each in tables:
         _connect(life, each)
     life.play(_HUB, "Check it")
+    life.until(lambda found: "unknown" in _codes(found), "nobody reports the database's disk")
+    life.place("office", "var/lib/postgresql").mkdir()
+    life.play(_ARCHIVE, "Run it", "df ")
+    life.until(lambda found: "unknown" not in _codes(found), "it is known")
     _all_well(life)
+
+
+def _codes(found: dict[str, Any]) -> set[str]:
+    return {each["code"] for each in found["findings"]}
 
 
 def _connect(life: PropertyLife, table: str) -> None:
@@ -85,7 +94,7 @@ def rename(life: PropertyLife, old: str, new: str) -> None:
     _given_up(life, old)
     add(life, new)
     life.tables.append(old)
-    (kept,) = life.play(_ARCHIVE, "Run it", instead=old)
+    (kept,) = life.play(_ARCHIVE, "Run it", "events", old)
     life.tables.remove(old)
     assert len(kept.splitlines()) == whole
 
