@@ -39,7 +39,7 @@ _PAGES: Final = ROOT / "docs/property"
 _DEPLOY: Final = ROOT / "deploy/property"
 _OFFICE: Final = "office"
 _DATABASE: Final = "postgresql://baccarat@db.property.example/property"
-_PROGRAMS: Final = {
+_PROGRAMS: Final[dict[str, list[str | Path]]] = {
     "/opt/baccarat/bin/baccarat": [sys.executable, "-m", "baccarat"],
     "/usr/bin/nats-server": [find_nats_server()],
 }

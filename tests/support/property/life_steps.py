@@ -108,7 +108,8 @@ def retire(life: PropertyLife, table: str) -> None:
 
 
 def _uplink(found: dict[str, Any], table: str) -> str:
-    return next(each["uplink"] for each in found["tables"] if each["table"] == f"harbour/{table}")
+    origin = f"harbour/{table}"
+    return next(str(each["uplink"]) for each in found["tables"] if each["table"] == origin)
 
 
 def _given_up(life: PropertyLife, table: str) -> None:
