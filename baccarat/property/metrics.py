@@ -47,7 +47,7 @@ def property_metrics(health: PropertyHealth, readings: Sequence[Reading]) -> Ite
         labels=["part", "name", "code"],
     )
     for each in health.findings:
-        if each.grave:
+        if each.grave or each.code == "unknown":
             finding.add_metric([each.kind, each.name, each.code], 1)
     yield finding
     age = GaugeMetricFamily(

@@ -22,7 +22,7 @@ from property.archive.rounds import hub_doors, hub_readings, stream_state
 from property.archive.stream_reader import reader_jetstream
 from property.health.readings import ArchivedUpTo, Reading
 from property.health.verdict import LATE_S, PropertyHealth, TablePulse, judge_property
-from property.hub.connection import connect
+from property.hub.connection import connect, hang_up
 from property.hub.replicated_event import parse_replicated_event
 from property.hub.subjects import (
     EVENTS,
@@ -241,7 +241,7 @@ async def _ask_hub(config: PropertyConfig, now_ns: int) -> tuple[_Tables, str, l
         )
         return tables, trouble, hub_readings(doors, stream)
     finally:
-        await client.close()
+        await hang_up(client)
 
 
 async def _held(client: Client, now_ns: int) -> tuple[_Tables, str]:

@@ -25,10 +25,12 @@ ON CONFLICT (kind, name) DO UPDATE SET
     said = excluded.said, read_at = clock_timestamp()
 WHERE r.said <> excluded.said
 """
-# A worker that was taken away, a certificate of a name of before: they were not retired.
+# A worker that was taken away, a certificate of a name of before: they were not retired. The disk
+# that PostgreSQL's machine reports stays, or a machine that says nothing would be forgotten.
 _FORGET: Final = """
 DELETE FROM property.reading
 WHERE kind IN ('certificate', 'disk', 'node', 'worker') AND read_at < now() - interval '1 day'
+        AND (kind, name) <> ('disk', 'postgresql')
     OR kind = 'node' AND name <> ALL (%s::text[])
 """
 _READ: Final = """

@@ -8,7 +8,6 @@ its partitions meanwhile. The committed position alone decides where reading con
 import asyncio
 import socket
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Final, NamedTuple
 
 from nats.aio.client import Client
@@ -25,7 +24,7 @@ from property.archive.store import Archive, Edition, Probe, store_editions
 from property.archive.stream_listener import ReadEdition, hear_editions, record_uplink_statuses
 from property.archive.stream_reader import HUB_ERRORS
 from property.background_tasks import TaskBackoff, end_tasks
-from property.hub.connection import HubSettings, connect
+from property.hub.connection import HubSettings, connect, hang_up
 from property.hub.subjects import PARTITIONS, partition_of, split_origin
 
 __all__ = ["run_worker"]
@@ -66,7 +65,7 @@ async def run_worker(
             try:
                 await _session(archive, client, stop, read, probe, pause, _Rounds(hub, local))
             finally:
-                await _closed(client)
+                await hang_up(client)
         except (ArchiveUnavailable, *HUB_ERRORS) as error:
             _log.warning("archive_waits", reason=str(error) or type(error).__name__)
             attempt += 1
@@ -81,11 +80,6 @@ async def _prepare(archive: str, editions: Sequence[Edition]) -> None:
         await store_editions(archive, connection, editions)
     finally:
         await connection.close()
-
-
-async def _closed(client: Client) -> None:
-    with suppress(*HUB_ERRORS):
-        await client.close()
 
 
 async def _session(

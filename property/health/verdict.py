@@ -13,6 +13,7 @@ from msgspec import Struct
 from property.health.readings import ArchivedUpTo, PartKind, Reading
 
 __all__ = [
+    "DATABASE_DISK",
     "LATE_S",
     "ORDER_ALARM",
     "PartFinding",
@@ -27,9 +28,14 @@ LATE_S: Final = 12.0
 ORDER_ALARM: Final = "order_of_another_table"
 """The alarm of a shoe in the order of one of another table: nothing of its feed is wrong."""
 
+DATABASE_DISK: Final = "postgresql"
+"""The disk of PostgreSQL's data: no question to the server tells it, so its machine reports it."""
+
 # Alarms of a feed that goes on; any other has stopped it.
 _GOES_ON: Final = frozenset({"nonsense", ORDER_ALARM})
 _DAY_S: Final = 86_400
+# PostgreSQL's machine reports its disk every minute.
+_REPORTED_LATE_S: Final = 180.0
 _SOON_S: Final = 21 * _DAY_S
 _BACKUP_OLD_S: Final = 26 * 3_600
 # The share of a disk or stream that is free when somebody must look, and when it is full.
@@ -97,6 +103,7 @@ _ORDER: Final[tuple[PartKind, ...]] = (
 )  # fmt: skip
 _WORKER: Final = "start it: `systemctl restart baccarat-property@archive`; its journal says why"
 _NODE: Final = "start it anew: `systemctl restart baccarat-hub@"
+_REPORT_DISK: Final = "by `property.report_disk`"
 _UPLINK: Final = "look at its journal on the controller, and at the parts above"
 
 
@@ -132,6 +139,10 @@ def judge_property(
         text = f"no worker has stored anything for {LATE_S:.0f} s"
         step = "start one; where one runs, see `archive_waits` in its journal: is a disk full?"
         found.append(PartFinding("worker", "all", "none", text, step))
+    if not any(map(_is_database_disk, readings)):
+        text = "nobody reports how full PostgreSQL's disk is"
+        step = f"have its machine say it every minute, {_REPORT_DISK}"
+        found.append(PartFinding("disk", DATABASE_DISK, "unknown", text, step, grave=False))
     pulses: dict[str, TablePulse] = {}
     for name in sorted(tables.keys() | words.keys()):
         archived = tables.get(name, ArchivedUpTo(position=0))
@@ -183,11 +194,18 @@ def _judge_part(read: Reading, now_s: float) -> PartFinding | None:
     return next(filter(None, (look(read, now_s) for look in _LOOKS)), None)
 
 
+def _is_database_disk(read: Reading) -> bool:
+    return (read.kind, read.name) == ("disk", DATABASE_DISK)
+
+
 def _heard(read: Reading, _: float) -> PartFinding | None:
-    if read.age_s <= LATE_S or read.kind == "backup":
+    reported = _is_database_disk(read)
+    if read.age_s <= (_REPORTED_LATE_S if reported else LATE_S) or read.kind == "backup":
         return None
     own = {"worker": _WORKER, "witness": "start it; its journal says why"}
     step = own.get(read.kind, "who reads it is gone: see the workers")
+    if reported:
+        step = f"see why its machine says it no more, {_REPORT_DISK}"
     return PartFinding(read.kind, read.name, "silent", f"not heard for {read.age_s:.0f} s", step)
 
 

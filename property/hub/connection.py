@@ -8,6 +8,7 @@ The hub's streams: their limits, and functions that create, update and purge the
 drop events that no archive has read.
 """
 
+import asyncio
 import logging
 from contextlib import suppress
 from dataclasses import replace
@@ -44,6 +45,7 @@ __all__ = [
     "StreamLimits",
     "connect",
     "ensure_streams",
+    "hang_up",
     "publish_uplink_ended",
     "purge_table",
 ]
@@ -52,6 +54,7 @@ _CONNECT_S: Final = 2
 # A node that hangs is left after three pings, and within ten seconds the next one has the uplink.
 _PING_S: Final = 2
 _PINGS_MOST: Final = 2
+_CLOSE_S: Final = 1.0
 # asyncio logs this at the end of each TLS connection of the library; it means nothing.
 _EOF_SAID: Final = "returning true from eof_received() has no effect when using ssl"
 
@@ -127,10 +130,19 @@ async def connect(settings: HubSettings, attempt: int, tls: ClientTls | None = N
     except (Error, OSError, TimeoutError) as error:
         cause = heard[-1] if heard else error
         # The library leaves the sockets of a failed attempt to the garbage collector.
-        with suppress(Error, OSError, TimeoutError):
-            await client.close()
+        await hang_up(client)
         raise BusError(f"{server}: {str(cause) or type(cause).__name__}") from error
     return client
+
+
+async def hang_up(client: Client) -> None:
+    """Close a connection, within a second whatever has become of its server.
+
+    A server that dies in the TLS handshake is never reported to the library's writer, whose end
+    asyncio would then wait for without limit.
+    """
+    with suppress(Error, OSError, TimeoutError):
+        await asyncio.wait_for(client.close(), _CLOSE_S)
 
 
 _DAY_S: Final = 86_400

@@ -16,14 +16,13 @@ from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
-from nats.aio.client import Client
 from nats.errors import Error as NatsError
 
 from events.clock import Clock
 from events.errors import BusError, InputError, LogError, LogRefused
 from events.structured_log import structlog
 from property.background_tasks import TaskBackoff, end_tasks
-from property.hub.connection import HubSettings, connect
+from property.hub.connection import HubSettings, connect, hang_up
 from property.hub.replicated_event import Head
 from property.hub.uplink_status import REPEATED_S, UplinkStatus, stopped_status
 from property.uplink.editions import EditionQueue
@@ -141,7 +140,7 @@ class UplinkFeed:
                 try:
                     await self._serve(HubClient(connection, self._origin))
                 finally:
-                    await _close(connection)
+                    await hang_up(connection)
             except _FeedHalted as halt:
                 self._stop(halt.verdict)
             except LogRefused as error:
@@ -363,8 +362,3 @@ async def run_uplink(feeds: Sequence[UplinkFeed], stop: asyncio.Event) -> None:
 def _ended(task: "asyncio.Task[None]") -> None:
     if not task.cancelled() and (error := task.exception()) is not None:
         _log.critical("feed_failed", table=task.get_name(), exc_info=error)
-
-
-async def _close(connection: Client) -> None:
-    with suppress(NatsError, OSError, TimeoutError):
-        await asyncio.wait_for(connection.close(), _CLOSE_S)

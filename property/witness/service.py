@@ -12,7 +12,6 @@ waits.
 import asyncio
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -29,7 +28,7 @@ from events.structured_log import structlog
 from events.tls import ClientTls
 from property.archive.stream_reader import HUB_ERRORS, StreamMessage, StreamReader, reader_jetstream
 from property.background_tasks import TaskBackoff
-from property.hub.connection import HubSettings, connect
+from property.hub.connection import HubSettings, connect, hang_up
 from property.hub.replicated_event import ReplicatedEvent, parse_replicated_event
 from property.hub.subjects import (
     CHECKPOINTS,
@@ -279,8 +278,7 @@ async def _serve(
             for task in others:
                 task.cancel()
     finally:
-        with suppress(*HUB_ERRORS):
-            await client.close()
+        await hang_up(client)
 
 
 async def _events(witness: Witness, book: WitnessBook, client: Client, kick: asyncio.Event) -> None:

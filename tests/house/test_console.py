@@ -9,16 +9,18 @@ from pathlib import Path
 import pytest
 
 from tests.house.sources import ROOT, texts
+from tests.support.console_pages import Session, sessions
 
-_CONSOLE = re.compile(r"^```console\n\$ (.*?)\n(.*?)```", re.MULTILINE | re.DOTALL)
+# The pages whose commands need a hub, a database and a witness: tests/soak/test_life.py plays them.
+_PLAYED = "docs/property/"
 
 
-def _sessions() -> list[tuple[str, str]]:
+def _sessions() -> list[Session]:
     return [
-        (found[1], found[2])
+        each
         for path, document in texts().items()
-        if path.endswith(".md")
-        for found in _CONSOLE.finditer(document)
+        if path.endswith(".md") and not path.startswith(_PLAYED)
+        for each in sessions(document)
     ]
 
 

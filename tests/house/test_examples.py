@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from jsonschema import Draft202012Validator
 
+from baccarat.config.property_form import PropertyConfig
 from baccarat.config.table import load_config
 from baccarat.contract.schemas import MESSAGES, one_message
 from events.commands.base import Answer
@@ -23,8 +24,8 @@ from table_core.rulebooks.shipped import shipped_source
 from table_core.rules.rulebook_file import parse_rulebook
 from tests.house.sources import texts
 
-_EXAMPLE = re.compile(r"<!-- type: (\S+) -->\n```\w+\n(.*?)```", re.DOTALL)
-_FENCED = re.compile(r"^```(?:json|toml)$", re.MULTILINE)
+_EXAMPLE = re.compile(r"<!-- type: (\S+) -->\n *```\w+\n(.*?)```", re.DOTALL)
+_FENCED = re.compile(r"^ *```(?:json|toml)$", re.MULTILINE)
 
 
 def _examples() -> list[tuple[str, str, str]]:
@@ -62,6 +63,10 @@ def _config(text: str, folder: Path) -> object:
     return load_config(path)
 
 
+def _property(text: str, _: Path) -> object:
+    return msgspec.toml.decode(text, type=PropertyConfig)
+
+
 def _sign(text: str, _: Path) -> object:
     return parse_rulebook("own.toml", shipped_source("ez") + b"\n" + text.encode())
 
@@ -86,6 +91,7 @@ READERS: dict[str, Callable[[str, Path], object]] = {
     "settlement": _settlement,
     "wagers": _wagers,
     "config": _config,
+    "property": _property,
     "rulebook/sign": _sign,
     **{f"data/{name}": _data(name) for name, _ in TABLE_EVENTS},
     **{f"message/{name}": _message(name) for name in MESSAGES if not name.startswith("event")},

@@ -26,6 +26,7 @@ ENTRY_POINTS = {
     "property.migrations.versions.v0006_blocks": "... and this step",
     "property.migrations.versions.v0007_readings": "... and this step",
     "property.migrations.versions.v0008_wagers": "... and this step",
+    "property.migrations.versions.v0009_database_disk": "... and this step",
     "table_core.state.coup_mermaid": "draws the diagram of docs/reference/coup-states.md",
 }
 # Files of a room that are not code and that no module reads by name.

@@ -23,13 +23,14 @@ import pytest
 from baccarat.processes.children import Child
 from baccarat.site.pki import Pki
 from benchmarks.instruments.postgres import Postgres, postgres_cluster
+from property.archive.database import migrate
 from property.hub.subjects import EVENTS
 from tests.support.brokers.relay import Relay, relay_to
 from tests.support.machine.disk import small_disk
 from tests.support.machine.seeds import seeded
 from tests.support.machine.waiting import until_blocking
 from tests.support.property.alerts import firing_alerts
-from tests.support.property.logs import dealt, write_log
+from tests.support.property.logs import dealt, disk_reported, write_log
 from tests.support.property.nats_hub import Hub, made_streams, running_hub
 from tests.support.property.site import PropertySite
 
@@ -219,6 +220,14 @@ def database_killed(whole: Whole) -> Iterator[None]:
     whole.database.start()
 
 
+@contextmanager
+def unreported(whole: Whole) -> Iterator[None]:
+    """PostgreSQL's machine reports its disk no more, and then does again."""
+    disk_reported(whole.site.archive, "181 s")
+    yield
+    disk_reported(whole.site.archive)
+
+
 # What happens, and the part that `status` names: what it names is of the kind.
 FAULTS: Final[dict[str, tuple[Fault, set[str]]]] = {
     "worker killed": (lambda whole: killed(whole, "archive"), {"worker"}),
@@ -232,6 +241,7 @@ FAULTS: Final[dict[str, tuple[Fault, set[str]]]] = {
     "hub frozen": (lambda whole: frozen(*map(whole.hub.pid, range(3))), {"node", "stream"}),
     "database killed": (database_killed, {"database"}),
     "database frozen": (lambda whole: frozen(*whole.database.pids()), {"database"}),
+    "database's disk unreported": (unreported, {"disk"}),
     "uplink cut off": (lambda whole: cut(whole.roads), {"table"}),
 }
 # These take longer: a certificate lasts for some seconds before it ends.
@@ -274,6 +284,8 @@ def whole(tmp_path: Path) -> Iterator[Whole]:
         asyncio.run(made_streams(hub))
         log = tmp_path / "b7.sqlite"
         site = PropertySite(tmp_path, database.database(), hub, {B7: log}, metrics=True)
+        migrate(site.archive)
+        disk_reported(site.archive)
         with Whole(site, hub, database, log, disks) as whole:
             whole.until_well()
             yield whole

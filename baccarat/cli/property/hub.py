@@ -18,6 +18,7 @@ from property.hub.connection import (
     StreamLimits,
     connect,
     ensure_streams,
+    hang_up,
     publish_uplink_ended,
     purge_table,
 )
@@ -143,7 +144,7 @@ async def run_as_keeper(
     except (NatsError, TimeoutError) as error:
         raise BusError(f"the hub: {str(error) or type(error).__name__}") from error
     finally:
-        await connection.close()
+        await hang_up(connection)
 
 
 def _settings(config: Path, password_file: Path) -> HubSettings:

@@ -58,7 +58,7 @@ def _print(found: PropertyStatus) -> None:
         say(f"{name}: {getattr(found, name) or 'ok'}")
     for wrong in found.health.findings:
         if wrong.kind != "table":
-            soon = "" if wrong.grave else "soon: "
+            soon = "" if wrong.grave else "unknown: " if wrong.code == "unknown" else "soon: "
             say(f"{soon}{wrong.kind} {wrong.name}: {wrong.text}; {wrong.step}")
     table = Table(*_COLUMNS)
     for each in found.tables:

@@ -46,4 +46,8 @@ def firing_alerts(metrics: str) -> set[str]:
         return any({"==": v == bound, "<": v < bound, ">": v > bound}[sign] for v in values)
 
     rules = _ALERT.findall(_RULES.read_text("utf-8"))
-    return {alert for alert, rule in rules if all(map(holds, rule.split(" and ")))}
+    return {
+        alert
+        for alert, rule in rules
+        if any(all(map(holds, each.split(" and "))) for each in rule.split(" or "))
+    }

@@ -16,7 +16,7 @@ from events.log.reader import reading
 from events.log.store import EventLog
 from events.proof.checkpoint import Checkpoint, signed_checkpoint
 from events.proof.note import SigningKey
-from events.types.table import AlarmRaised
+from events.types.table import AlarmRaised, TableEvent
 from property.hub.connection import HubSettings, connect
 from property.hub.subjects import EVENTS, split_origin, stored_subject
 from property.uplink.replication import FeedStopped
@@ -60,11 +60,17 @@ class TableLogs:
         for each in self._logs.values():
             each.close()
 
-    def grow(self, origin: str, count: int = 1, text: str | None = None) -> int:
+    def grow(
+        self,
+        origin: str,
+        count: int = 1,
+        text: str | None = None,
+        event: TableEvent | None = None,
+    ) -> int:
         """Append events in one commit; returns the newest position."""
         log = self._logs[origin]
         first = log.position + 1
-        event = None if text is None else AlarmRaised(alarm="shoe_link", text=text)
+        event = event if text is None else AlarmRaised(alarm="shoe_link", text=text)
         # The same causes at every table: their events have the same ids.
         entries = [
             pending(first + i, event, cause=f"shoe/{first}", index=i, stream=origin)

@@ -27,6 +27,7 @@ __all__ = [
     "carried_in",
     "dealt",
     "differences",
+    "disk_reported",
     "entries_in",
     "into_archive",
     "played",
@@ -134,6 +135,15 @@ def well_for_an_hour(url: str) -> None:
         rows = db.execute("SELECT 'table', site || '/' || \"table\" FROM property.head").fetchall()
         for kind, name in (*rows, ("worker", "there-1")):
             db.execute(_WELL, (kind, name))
+    disk_reported(url)
+
+
+def disk_reported(url: str, ago: str = "-1 hour") -> None:
+    """PostgreSQL's machine reports its disk, so long ago."""
+    with psycopg.connect(url) as db:
+        db.execute("SELECT property.report_disk(free => 9, used => 1)")
+        aged = "UPDATE property.reading SET read_at = read_at - %s::interval WHERE kind = 'disk'"
+        db.execute(aged, (ago,))
 
 
 def archived(url: str, origin: str) -> tuple[Head, list[ReplicatedEvent]]:

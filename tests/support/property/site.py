@@ -44,7 +44,7 @@ class PropertySite:
         *,
         metrics: bool = False,
     ) -> None:
-        self.folder = folder
+        self.folder, self.archive = folder, archive
         self.page_port, self.metrics_port = free_port(), free_port()
         self.witness = SigningKey("harbour/witness", bytes(range(32)))
         self.config = folder / "property.toml"

@@ -32,7 +32,7 @@ from tests.support.property.logs import archived, carried_in
 from tests.support.property.nats_hub import Hub, made_streams, running_hub
 from tests.support.property.site import PropertySite
 
-__all__ = ["STORIES", "Stage", "running_stage"]
+__all__ = ["STORIES", "Stage", "forged_after", "running_stage"]
 
 _PATIENCE_S: Final = 60.0
 
@@ -146,7 +146,7 @@ async def running_stage(folder: Path, archive: str, tables: int) -> AsyncIterato
         yield stage
 
 
-def _forged(
+def forged_after(
     last: ReplicatedEvent, *events: AlarmRaised | CheckpointKeyChanged
 ) -> list[ReplicatedEvent]:
     """Events with a valid chain behind a table's newest, that are not of its log."""
@@ -171,7 +171,7 @@ async def _stolen_password(
             await until_held(stage.hub, origin, stage.logs.paths[origin])
     last = carried_in(stage.logs.paths[origin])[-1]
     count = rng.randrange(1, 4)
-    false = _forged(
+    false = forged_after(
         last, *first, *(AlarmRaised(alarm="x", text=f"forged {n}") for n in range(count))
     )
     await stage.say(origin, *false)
@@ -197,7 +197,7 @@ async def _broken_chain(stage: Stage, number: int, rng: random.Random) -> None:
     stage.said_by(origin, rng.randrange(5, 40))
     await stage.fed(origin)
     last = carried_in(stage.logs.paths[origin])[-1]
-    (false,) = _forged(last, AlarmRaised(alarm="x", text="forged"))
+    (false,) = forged_after(last, AlarmRaised(alarm="x", text="forged"))
     if rng.random() < 0.5:
         false = false._replace(hash=bytes(32))
     else:  # honestly hashed, and another table's

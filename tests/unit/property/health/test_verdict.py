@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from property.health.readings import ArchivedUpTo, Reading
-from property.health.verdict import LATE_S, ORDER_ALARM, judge_property
+from property.health.verdict import DATABASE_DISK, LATE_S, ORDER_ALARM, judge_property
 
 NOW_S = 1_800_000_000.0
 DAY_S = 86_400.0
@@ -17,6 +17,8 @@ WORD = Reading(kind="table", name=B7, state="running", position=50, due=48, at_s
 def read(kind: Any, name: str = "x", **found: Any) -> Reading:
     return Reading(kind=kind, name=name, **found)
 
+
+DISK = Reading(kind="disk", name=DATABASE_DISK, free=0.5, age_s=170)
 
 # A reading beside a worker's, and the code that is told of it, with ! where it is grave.
 PARTS: list[tuple[Reading, str]] = [
@@ -53,7 +55,7 @@ PARTS: list[tuple[Reading, str]] = [
 
 @pytest.mark.parametrize(("reading", "code"), PARTS)
 def test_a_part_is_told_by_its_reading(reading: Reading, code: str) -> None:
-    health = judge_property({}, [WORKER, reading], NOW_S)
+    health = judge_property({}, [WORKER, DISK, reading], NOW_S)
     told = [f"{each.code}{'!' * each.grave}" for each in health.findings]
     assert told == ([code] if code else [])
     assert health.well is not code.endswith("!")
@@ -129,7 +131,7 @@ def test_a_table_is_live_by_its_words_and_not_by_its_last_picture(
     archived: ArchivedUpTo,
     told: tuple[bool, str, int | None, list[str]],
 ) -> None:
-    health = judge_property({B7: archived}, [WORKER, *([word] if word else [])], NOW_S)
+    health = judge_property({B7: archived}, [WORKER, DISK, *([word] if word else [])], NOW_S)
     pulse = health.tables[B7]
     codes = [each.code for each in health.findings]
     assert (pulse.live, pulse.state, pulse.lag_events, codes) == told
@@ -150,9 +152,30 @@ def test_without_the_database_nothing_is_well_and_no_table_live() -> None:
 
 def test_the_grave_comes_first_and_what_carries_before_what_is_carried() -> None:
     readings = [
+        DISK,
         read("certificate", at_s=NOW_S + 1),
         read("table", B7, state="running", age_s=99),
         read("node", error="gone"),
     ]
     health = judge_property({}, readings, NOW_S)
     assert [each.kind for each in health.findings] == ["worker", "node", "table", "certificate"]
+
+
+# The newest report of PostgreSQL's disk, and what is told.
+DATABASE_DISKS: list[tuple[list[Reading], list[str]]] = [
+    ([], ["unknown"]),
+    ([read("disk", "db-1", free=0.5)], ["unknown"]),
+    ([DISK], []),
+    ([read("disk", DATABASE_DISK, free=0.5, age_s=181)], ["silent!"]),
+    ([read("disk", DATABASE_DISK, free=0.09, age_s=60)], ["low"]),
+    ([read("disk", DATABASE_DISK, free=0.01, age_s=60)], ["full!"]),
+]
+
+
+@pytest.mark.parametrize(("readings", "codes"), DATABASE_DISKS)
+def test_the_databases_disk_is_never_well_by_silence(
+    readings: list[Reading], codes: list[str]
+) -> None:
+    health = judge_property({}, [WORKER, *readings], NOW_S)
+    told = [f"{each.code}{'!' * each.grave}" for each in health.findings if each.kind == "disk"]
+    assert told == codes
