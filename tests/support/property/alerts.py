@@ -1,4 +1,4 @@
-"""The alert rules of the property that fire, by its metrics at this moment."""
+"""The alert rules that fire, of a table or of the property, by metrics at this moment."""
 
 import re
 import time
@@ -12,16 +12,17 @@ from tests.support.machine.processes import ROOT
 __all__ = ["firing_alerts"]
 
 _RULES: Final = ROOT / "deploy/prometheus/alerts.yml"
-_ALERT: Final = re.compile(r"- alert: (BaccaratProperty\w+)\n +expr: (.+)\n")
-_TERM: Final = re.compile(r"(\w+)(?:\{(.*)\})?( - time\(\))? (==|<|>) ([\d.* ]+)")
+_ALERT: Final = re.compile(r"- alert: (\w+)\n +expr: (.+)\n")
+_TERM: Final = re.compile(r"(abs\()?(\w+)\)?(?:\{(.*)\})?( - time\(\))? (==|<|>) ([\d.e* ]+)")
 _LABEL: Final = re.compile(r'(\w+)(=~|!~|=)"([^"]*)"')
 
 
-def firing_alerts(metrics: str) -> set[str]:
-    """Return the names of the property's alerts whose expressions are true.
+def firing_alerts(metrics: str, begins: str = "BaccaratProperty") -> set[str]:
+    """Return the names of the alerts whose expressions are true; rates over time are not computed.
 
     Args:
         metrics: in Prometheus's text; empty where they are not served.
+        begins: how the names begin.
     """
     found: dict[str, list[tuple[dict[str, str], float]]] = {}
     for family in text_string_to_metric_families(metrics):
@@ -33,10 +34,10 @@ def firing_alerts(metrics: str) -> set[str]:
             return term[len("absent(") : -1] not in found
         parsed = _TERM.fullmatch(term)
         assert parsed, term
-        name, labels, since, sign, number = parsed.groups()
+        size, name, labels, since, sign, number = parsed.groups()
         bound = prod(map(float, number.split("*")))
         values = [
-            value - time.time() * bool(since)
+            (abs(value) if size else value) - time.time() * bool(since)
             for given, value in found.get(name, ())
             if all(
                 bool(re.fullmatch(wanted, given[label])) is (how != "!~")
@@ -45,7 +46,11 @@ def firing_alerts(metrics: str) -> set[str]:
         ]
         return any({"==": v == bound, "<": v < bound, ">": v > bound}[sign] for v in values)
 
-    rules = _ALERT.findall(_RULES.read_text("utf-8"))
+    rules = [
+        (alert, rule)
+        for alert, rule in _ALERT.findall(_RULES.read_text("utf-8"))
+        if alert.startswith(begins) and "rate(" not in rule
+    ]
     return {
         alert
         for alert, rule in rules

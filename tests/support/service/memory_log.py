@@ -24,6 +24,7 @@ from table_core.process.log_effects import (
     ReadRequest,
 )
 from table_core.state.table import TableState
+from table_core.trust.access import Access, ReadAccess
 
 ORIGIN = "s/t"
 START_NS = 1_795_000_000_000_000_000
@@ -36,6 +37,8 @@ class MemoryLog:
         refuses: the disk is full.
         closed: the log must be opened again.
         connected: the broker is there.
+        access: who may do what, where the table asks.
+        contradiction: how a shoe event contradicts its bytes.
         begun: the steps that were begun.
         now_us: the time, which a test moves.
     """
@@ -46,6 +49,8 @@ class MemoryLog:
         self.requests: dict[str, AcceptedRequest] = {}
         self.refuses = self.closed = False
         self.connected = True
+        self.access = Access(roles={})
+        self.contradiction: str | None = None
         self.begun: list[Begin] = []
         self.posted: list[Post] = []
         self.lines: list[str] = []
@@ -54,7 +59,7 @@ class MemoryLog:
         self.performers: AtOnce = {
             Append: self._append,
             Begin: self.begun.append,
-            CiteProfile: lambda _: None,
+            CiteProfile: lambda _: self.contradiction,
             DescribeLog: self._describe,
             FindEvent: self._find,
             IsConnected: lambda _: self.connected,
@@ -63,6 +68,7 @@ class MemoryLog:
             Now: lambda _: self.now,
             OpenState: lambda _: OpenedTable(TableState(), None, None),
             Post: self._post,
+            ReadAccess: lambda _: self.access,
             ReadCheckpoint: lambda _: None,
             ReadCursor: lambda it: self.cursors.get(it.name, 0),
             ReadCursors: lambda it: {

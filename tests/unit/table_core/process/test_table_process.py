@@ -44,11 +44,11 @@ ROLES = {name: frozenset({name}) for name in ("dealer", "supervisor", "cage")}
 class Bench:
     """A table's process, its log, and the messages that a test hands over."""
 
-    def __init__(self, *, has_reader: bool = False) -> None:
+    def __init__(self, **process: Any) -> None:
         self.log = MemoryLog()
         self.writer = TableWriter(TOPICS, load_rulebook("au-commission"), roles=ROLES)
         presence = PresencePublisher(TOPICS.status("table"), 1, START_NS)
-        self.process = TableProcess(self.writer, presence, has_reader=has_reader)
+        self.process = TableProcess(self.writer, presence, **process)
         self.perform(self.writer.start())
         self.perform(self.process.start())
         names = ("settlement", "event", "state", "wagers", "acks", "beat", "watch", "inspect")
