@@ -1,6 +1,7 @@
 """Fixtures that several suites use."""
 
 import asyncio
+import gc
 import os
 import signal
 import sys
@@ -36,6 +37,7 @@ _RANKS: Final = {name: rank for rank, name in enumerate(_LONG)}
 
 def pytest_configure(config: pytest.Config) -> None:
     """What a shell's `&` makes deaf to Ctrl-C is not the services that the tests start."""
+    gc.disable()  # until all is collected: what is loaded stays, and half of that time was garbage
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     # Of pytest-xdist: begin with the files that come first here, not with those of the most tests.
@@ -50,6 +52,12 @@ def pytest_configure(config: pytest.Config) -> None:
         stack = ExitStack()
         stack.enter_context(warm_starts())
         config.add_cleanup(stack.close)
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage again, but never in what was loaded and collected."""
+    gc.freeze()
+    gc.enable()
 
 
 def _configure_uncached(configure: Callable[..., None], **settings: Any) -> None:
