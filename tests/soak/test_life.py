@@ -1,29 +1,24 @@
 """The whole life of a property by the documents' own commands, and no block is left out."""
 
+import shutil
 from pathlib import Path
 
-import psycopg
 import pytest
 
 from benchmarks.instruments.postgres import Postgres
 from tests.support.property import life_steps as steps
-from tests.support.property.life import running_life
+from tests.support.property.life import living
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(1200)]
 
 
 def test_a_propertys_life_is_played_from_the_documents(postgres: Postgres, tmp_path: Path) -> None:
-    with running_life(tmp_path, postgres, ["b7", "b8", "b9", "b10"], nodes=3) as life:
-        steps.bring_up(life, "b7", "b8")
-        steps.add(life, "b9")
-        steps.rename(life, "b8", "b10")
-        steps.retire(life, "b9")
-        steps.nonsense(life, "b9")
-        steps.renew(life)
-        steps.lose(life, "b8", "b9")
-        steps.restore(life)
-        steps.fork(life, "b7")
-        with psycopg.connect(life.database) as db:
-            db.execute("CREATE ROLE asker LOGIN")
-        life.play("archive.md", "Ask it")
-        assert life.unplayed() == []
+    with living(tmp_path, postgres, "b7 b8 b9 b10", nodes=3) as life:
+        life.perform(steps.BRING_UP + steps.ADD_B9 + steps.RENAME_B8 + steps.RETIRE_B9)
+        life.perform(steps.RENEW + steps.LOSE + steps.RESTORE + steps.FORK)
+        shutil.copytree(tmp_path / "harbour-b7", life.place("office"), dirs_exist_ok=True)
+        key = life.play("witness.md", "Run it", "--witness")
+        life.place("office", "witness.pub").write_text(key)
+        life.perform("witness.md / Verify with it / cosigned.txt / b7")
+        life.perform("role asker\narchive.md / Ask it / reader")
+        assert life.unplayed == set()

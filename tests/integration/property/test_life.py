@@ -6,12 +6,10 @@
 from pathlib import Path
 
 from benchmarks.instruments.postgres import Postgres
-from tests.support.property import life_steps as steps
-from tests.support.property.life import running_life
+from tests.support.property.life import living
+from tests.support.property.life_steps import ADD_B9, BRING_UP, RENAME_B8, RETIRE_B9
 
 
-def test_tables_are_added_and_retired_as_the_pages_say(postgres: Postgres, tmp_path: Path) -> None:
-    with running_life(tmp_path, postgres, ["b7", "b8", "b10"], nodes=1) as life:
-        steps.bring_up(life, "b7", "b8")
-        steps.rename(life, "b8", "b10")
-        steps.retire(life, "b10")
+def test_tables_are_added_renamed_and_retired(postgres: Postgres, tmp_path: Path) -> None:
+    with living(tmp_path, postgres, "b7 b8 b9 b10", nodes=1) as life:
+        life.perform(BRING_UP + ADD_B9 + RENAME_B8 + RETIRE_B9)

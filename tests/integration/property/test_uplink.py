@@ -303,21 +303,6 @@ async def test_an_id_that_another_table_has_used_up_holds_nothing_back(
         await fed(hub, logs, B7)
 
 
-async def test_a_table_that_is_admitted_while_the_hub_runs_comes_in(
-    hub: Hub, tmp_path: Path
-) -> None:
-    with TableLogs(tmp_path, ["quay/q1", B8]) as logs:
-        logs.grow("quay/q1", 3)
-        async with feeding(logs, [hub.settings(B8)]) as others:
-            await until(lambda: others[B8].state.up, "the other table is connected")
-            hub.admit("quay/q1")
-            async with feeding(logs, [hub.settings("quay/q1")]):
-                await until_held(hub, "quay/q1", logs.paths["quay/q1"])
-            logs.grow(B8, 2)
-            await until_held(hub, B8, logs.paths[B8])
-            assert others[B8].state.up
-
-
 async def test_a_renewed_certificate_beside_the_old_key_does_not_end_a_feed(
     hub: Hub, tmp_path: Path
 ) -> None:

@@ -152,17 +152,6 @@ class Hub:
         """A node's process."""
         return self._children[number].pid
 
-    def admit(self, origin: str) -> None:
-        """Give another table a login while the hub runs: the nodes are started anew in turn.
-
-        A reload is not enough: the server then knows the login, and not where its subjects lead.
-        """
-        self.passwords[origin] = secrets.token_urlsafe(18)
-        self._write_accounts()
-        for number in self.alive():
-            self.stop(number)
-            self.start(number)
-
     def leaf(
         self,
         tables: Sequence[str],

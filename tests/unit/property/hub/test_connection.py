@@ -1,7 +1,6 @@
 """An attempt to reach the hub ends, whatever becomes of the node meanwhile."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -12,43 +11,19 @@ from tests.support.brokers.certificates import pki_with
 
 _ENDS_S = 10
 _INFO = b'INFO {"server_name":"hub1","tls_required":true,"max_payload":1048576}\r\n'
-_Node = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
-async def _dies_at_once(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    writer.transport.abort()
+@pytest.mark.parametrize("dies", ["at once", "in the handshake", "in order", "hangs"])
+async def test_an_attempt_ends_when_the_node_dies(dies: str, tmp_path: Path) -> None:
+    async def node(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if dies != "at once":
+            writer.write(_INFO)
+            await reader.read(1 if dies != "hangs" else -1)
+        if dies == "in order":
+            writer.close()
+        else:
+            writer.transport.abort()
 
-
-async def _dies_in_the_handshake(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-) -> None:
-    writer.write(_INFO)
-    await reader.read(1)
-    writer.transport.abort()
-
-
-async def _ends_in_the_handshake(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-) -> None:
-    writer.write(_INFO)
-    await reader.read(1)
-    writer.close()
-
-
-async def _hangs_in_the_handshake(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-) -> None:
-    writer.write(_INFO)
-    while await reader.read(4096):
-        pass
-    writer.close()
-
-
-@pytest.mark.parametrize(
-    "node",
-    [_dies_at_once, _dies_in_the_handshake, _ends_in_the_handshake, _hangs_in_the_handshake],
-)
-async def test_an_attempt_ends_when_the_node_dies(node: _Node, tmp_path: Path) -> None:
     pki_with(tmp_path, "client", owner="property")
     async with await asyncio.start_server(node, "127.0.0.1", 0) as server:
         hub = HubSettings(
