@@ -11,12 +11,18 @@ from playwright.sync_api import Browser, Page, expect
 from baccarat.cli.main import main
 from tests.support.machine.waiting import until_blocking
 from tests.support.service.console_table import ConsoleTable, console_table
+from tests.support.service.geometry import SPILLS
 from tests.support.service.screens import Screen, screen
 
 ASK = """async () => {
   const { ask, newTransaction } = await import("/static/js/send_command.js");
   return ask("find_coups", { transaction: newTransaction() });
 }"""
+LINES = """cards => cards.map((card) => {
+  const face = document.createRange();
+  face.selectNode(card.firstChild);
+  return new Set([...face.getClientRects()].map(({ top }) => Math.round(top))).size;
+})"""
 MINUS = "\N{MINUS SIGN}"
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 
@@ -211,6 +217,12 @@ def test_what_if_stands_beside_what_happened(viewer: Screen) -> None:
     expect(happened).to_contain_text("Banker wins")
     expect(instead).to_contain_text("Player wins")
     expect(instead).to_contain_text("9♠")
+    wide = page.viewport_size
+    page.set_viewport_size({"width": 1366, "height": 900})
+    assert page.evaluate(SPILLS, True) == []
+    assert set(page.locator(".choices .card").evaluate_all(LINES)) == {1}
+    if wide:
+        page.set_viewport_size(wide)
     # Seat 1 would have lost 25.00 and 23.75 won; seat 2 would have had 200.00.
     expect(page.locator(".beside tr[data-seat='1']")).to_have_attribute("data-difference", "-4875")
     expect(page.locator(".beside tr[data-seat='2']")).to_have_attribute("data-difference", "20000")

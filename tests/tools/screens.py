@@ -15,6 +15,7 @@ from typing import Final
 import msgspec
 from playwright.sync_api import Browser, expect
 
+from displays.http.site_look import SiteLook
 from events.cards import Card
 from simulators.device.deck import Deck, shuffled
 from simulators.device.printed_rules import next_place, outcome
@@ -22,6 +23,7 @@ from table_core.roads.columns import project_roads, read_results
 from tests.support.machine.waiting import until_blocking
 from tests.support.service.console_table import ConsoleTable, console_table
 from tests.support.service.fed_pages import fed_page
+from tests.support.service.screen_server import served
 from tests.support.service.screens import Screen, chromium, screen
 
 __all__ = ["main"]
@@ -308,6 +310,18 @@ def _show(viewer: Screen, number: int, step: int | None = None) -> None:
         viewer.page.locator("#slider").fill(str(step - 1))
 
 
+def _maintenance(folder: Path, browser: Browser) -> None:
+    """A page that is opened while its server does not answer."""
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    page = context.new_page()
+    with served(site=SiteLook(name="Harbour Casino")) as server:
+        page.goto(f"{server.address}/?lang=en")
+        page.evaluate("navigator.serviceWorker.ready.then(() => null)")
+    page.reload()
+    page.screenshot(path=folder / "maintenance.png")
+    context.close()
+
+
 def _wall(folder: Path, browser: Browser) -> None:
     """The wall of a property; its tables are made up, as the archive would have them."""
     drawing = random.Random(_SEED)
@@ -354,6 +368,7 @@ def main(arguments: list[str]) -> int:
         _photograph(_Studio(folder, browser, table, hand))
         _wall(folder, browser)
         _replay(folder, browser)
+        _maintenance(folder, browser)
     return 0
 
 
