@@ -88,6 +88,10 @@ class Scrape:
         healthy: dict[str, Any] = {"alarms": [], "consumers": []}
         self.health.on_state(msgspec.json.encode(STATE | healthy | dict(changed)))
 
+    def owes(self, seconds: int) -> None:
+        """A consumer has not acknowledged a settlement for so long."""
+        self.state({"consumers": [{"name": "c", "position": 8, "waiting_s": seconds}]})
+
     def link(self, changed: Any = ()) -> None:
         self.health.on_link(msgspec.json.encode(LINK | dict(changed)))
 
@@ -173,7 +177,7 @@ ClockDiffers: 5 x beat 1, 10 -> 5 x beat 1
 LinkDown: link {"state": "down"} -> link
 ShoeEventsWaiting: link; ack 7 -> ack 9
 Alarm: state {"alarms": [{"name": "link_down", "text": "no port"}]} -> state
-SettlementUnacknowledged: state {"consumers": [{"name": "c", "waiting_s": 61}]} -> state
+SettlementUnacknowledged: owes 61 -> state
 CatchingUp: state {"catching_up": true} -> state
 StateOld: later 16 -> state
 CertificateEnds: certificate_of_ten_days -> follow "BaccaratCertificateEnds"
