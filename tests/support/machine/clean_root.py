@@ -27,7 +27,10 @@ _LEFT_OUT: Final = (".git", ".venv", "dist", "__pycache__", ".*_cache", ".hypoth
 _SYSTEMCTL: Final = """\
 #!/bin/sh
 echo "$*" >>/run/systemctl.asked
-[ "$1" != enable ] || exec /usr/bin/systemctl "$@"
+[ "$1" = enable ] || exit 0
+shift
+[ "$1" != --now ] || shift
+exec /usr/bin/systemctl enable "$@"
 """
 _ENVIRONMENT: Final = (
     "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/baccarat/bin",
