@@ -5,8 +5,9 @@
  *
  * The book is that of cage_book.py, which shows it too. SQLite reads the JSON, so amounts are
  * integers all the way. Safe to kill at any moment and to start again. At a site's broker the
- * environment names the login and its files: BUS_LOGIN, BUS_PASSWORD_FILE, BUS_CA, BUS_CERT and
- * BUS_KEY. It has no message key: message_key.c shows what that takes.
+ * environment names the login and the files that `baccarat site add` hands over: BUS_LOGIN,
+ * BUS_PASSWORD_FILE, BUS_CA, BUS_CERT and BUS_KEY. BUS_USER is the user of the topics, `cage` if
+ * there is none. It has no message key: message_key.c shows what that takes.
  */
 #include <MQTTClient.h>
 #include <sqlite3.h>
@@ -16,7 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char *root;
+static const char *root, *user = "cage";
+static char answers[256], replayed[256]; /* response/USER and response/USER/events */
 static sqlite3 *book;
 static MQTTClient client;
 static long long newest, asked_from;
@@ -49,11 +51,11 @@ static void run(const char *sql) {
         fail(sqlite3_errmsg(book));
 }
 
-/* Ask the table; the answer comes on response/cage. */
+/* Ask the table; the answer comes on response/USER. */
 static void request(const char *command, const char *fields, long long position) {
     static long number;
     char topic[512], body[512];
-    snprintf(topic, sizeof topic, "%s/request/cage/%s", root, command);
+    snprintf(topic, sizeof topic, "%s/request/%s/%s", root, user, command);
     snprintf(body, sizeof body, "{\"transaction\":\"c-%ld-%ld-%ld\",%s%lld}", (long)time(NULL),
              (long)getpid(), ++number, fields, position);
     MQTTClient_publish(client, topic, (int)strlen(body), body, 1, 0, NULL);
@@ -85,8 +87,8 @@ static int keep(const char *said, size_t length) {
 
 /* Take the event whose turn it is; drop what came before, ask for what is missing. */
 static void received(const char *topic, const char *said, size_t length) {
-    const char *below = topic + strlen(root);
-    if (!strcmp(below, "/response/cage")) {
+    const char *below = topic + strlen(root) + 1;
+    if (!strcmp(below, answers)) {
         if (ask("SELECT json_extract(?1, '$.result') = 'refused'", said, length, 0))
             fail("the table refused a request");
         return;
@@ -94,7 +96,7 @@ static void received(const char *topic, const char *said, size_t length) {
     /* The table's heartbeat has no position: it wakes us where an answer was lost. */
     long long position = ask("SELECT json_extract(?1, '$.position')", said, length, newest);
     long long here = ask("SELECT position FROM reader", NULL, 0, 0);
-    int event = !strcmp(below, "/event") || !strcmp(below, "/response/cage/events");
+    int event = !strcmp(below, "event") || !strcmp(below, replayed);
     if (position > newest)
         newest = position;
     if (position <= here)
@@ -111,8 +113,7 @@ static void received(const char *topic, const char *said, size_t length) {
 
 /* Every time. The retained state says how far the log has come, and we ask for what we lack. */
 static void connect_again(MQTTClient_connectOptions options) {
-    static const char *below[] = {"event", "response/cage/events", "response/cage", "state",
-                                  "status/table"};
+    const char *below[] = {"event", replayed, answers, "state", "status/table"};
     while (MQTTClient_connect(client, &options) != MQTTCLIENT_SUCCESS)
         sleep(1);
     for (size_t each = 0; each < sizeof below / sizeof *below; each++) {
@@ -162,6 +163,10 @@ int main(int count, char **words) {
         " FROM line WHERE id NOT IN"
         " (SELECT reverses FROM settlement WHERE reverses NOT NULL) GROUP BY seat;");
     root = words[4];
+    if (getenv("BUS_USER"))
+        user = getenv("BUS_USER");
+    snprintf(answers, sizeof answers, "response/%s", user);
+    snprintf(replayed, sizeof replayed, "response/%s/events", user);
     char address[256];
     snprintf(address, sizeof address, "%s://%s:%s", getenv("BUS_CA") ? "ssl" : "tcp", words[2], words[3]);
     /* A broker hangs up on whoever has a client id when another comes with it: nobody may guess it. */

@@ -3,8 +3,9 @@
 python cage_book.py BOOK HOST PORT bac/v1/SITE/TABLE     keep the book
 python cage_book.py BOOK                                 show it
 
-At a site's broker the environment names the login and its files: BUS_LOGIN, BUS_PASSWORD_FILE,
-BUS_CA, BUS_CERT, BUS_KEY, and BUS_MESSAGE_KEY, which needs message_key.py beside this file.
+At a site's broker the environment names the login and the files that `baccarat site add` hands
+over: BUS_LOGIN, BUS_PASSWORD_FILE, BUS_CA, BUS_CERT, BUS_KEY, and BUS_MESSAGE_KEY, which needs
+message_key.py beside this file.
 BUS_USER is the user of the topics, `cage` if there is none.
 """  # noqa: INP001 - a script to copy, in no package
 

@@ -1,7 +1,7 @@
 // An MQTT 3.1.1 client on Node's library alone: TLS, login, QoS 1, and a new connection when one ends.
 //
-// At a site's broker the environment names the login and its files: BUS_LOGIN, BUS_PASSWORD_FILE,
-// BUS_CA, BUS_CERT, BUS_KEY.
+// At a site's broker the environment names the login and the files that `baccarat site add` hands
+// over: BUS_LOGIN, BUS_PASSWORD_FILE, BUS_CA, BUS_CERT, BUS_KEY.
 
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";

@@ -217,6 +217,7 @@ def signing_key(config: Path, broker: Path | None) -> int:
         say(f"{made.verifier}: signs the log; give this line to everybody who verifies")
         return EXIT_DONE
     write_atomically(path, old, _PRIVATE)
+    before.unlink()
     _apply(folder)
     say(f"{path}: the table did not take another key; the old one is back. Does it run?", err=True)
     return EXIT_NO

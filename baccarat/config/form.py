@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from baccarat.config.keys import (
+    CREDENTIAL,
     CaFile,
     ConfigKey,
     Form,
@@ -23,7 +24,7 @@ from baccarat.config.keys import (
 from baccarat.read_files import read_password
 from displays.auth.accounts import load_accounts
 from displays.consoles.layout import NINE_SEATS
-from events.errors import ConfigError
+from events.errors import ConfigError, InputError
 from events.mqtt.bus import BusSettings
 from events.mqtt.peer_keys import PeerKeys
 from events.mqtt.topics import Topics
@@ -549,6 +550,12 @@ class TableConfig(PlacedConfig, frozen=True, kw_only=True, forbid_unknown_fields
         self, service: str, given: ShoeConfig | BusConfig | ScreensConfig | CageConfig
     ) -> BusSettings:
         secret = self.beside(given.password_file)
+        if secret and not secret.exists() and str(given.password_file).startswith(CREDENTIAL):
+            told = f"{given.password_file}: {secret} is not there"
+            raise InputError(
+                f"{told}; systemd alone provides it: its unit loads it from /etc/credstore, where "
+                "`baccarat site apply` puts it; without systemd, name the file itself"
+            )
         return BusSettings(
             host=self.bus.host,
             port=self.bus.port,

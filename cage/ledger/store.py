@@ -267,6 +267,9 @@ def _file_lock(url: URL, stream: str) -> WriterLock | None:
     if url.get_backend_name() != "sqlite":
         return None
     path = Path(str(url.database))
+    if not path.absolute().parent.is_dir():
+        told = f"{path.absolute().parent}: there is no such folder for the ledger"
+        raise LedgerError(f"{told}; make it, and give it to the user of the cage")
     try:
         lock = WriterLock.acquire(path.with_name(f"{path.name}.{stream.replace('/', '.')}"))
     except LogRefused as error:

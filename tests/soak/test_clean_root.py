@@ -1,10 +1,13 @@
 """The operator's guide, word by word, in an empty Debian with a network of its own.
 
-What a person does by hand is done by the guide's own commands; what systemd would do is done by
-the units' own lines, as systemd itself cannot run in a folder.
+A site is installed, plays, is changed, loses its broker and its power, is upgraded, goes back, is
+restored and closes its day, on either broker. What a person does by hand is done by the documents'
+own commands; what systemd would do is done by the units' own lines, as systemd itself cannot run in
+a folder.
 """
 
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -13,9 +16,10 @@ from typing import Final
 
 import pytest
 
-from baccarat.processes.children import Child
-from tests.support.machine.clean_root import CleanRoot, clean_root, guide
-from tests.support.machine.units import Unit, in_root
+from tests.support.alarm_pages import typed
+from tests.support.machine.clean_root import CleanRoot, clean_root, empty_debian, guide
+from tests.support.machine.site_life import Person, Play, Services, shown
+from tests.support.machine.waiting import until_blocking
 from tests.support.shoe.shoe_line import ShoePort
 
 pytestmark = [
@@ -26,7 +30,8 @@ pytestmark = [
 
 _PASSWORD: Final = "eight decks of cards\n"  # noqa: S105 - mary's, for a minute
 _DIALOUT: Final = 20
-_WANTED: Final = "etc/systemd/system/multi-user.target.wants"
+_PATIENCE_S: Final = 240
+_DAY: Final = "20261127"
 # What the guide leaves open: message keys and limits come after it, and a folder keeps no clock.
 _OPEN: Final = (
     *(f"warn {check}:" for check in ("clock", "limits", "message keys", "rulebook")),
@@ -34,73 +39,221 @@ _OPEN: Final = (
     "FAIL alarm bus_not_authenticated:",
 )
 
+_LEFT: Final = _OPEN[:-1]
+# The table service acknowledged without a code before the driver service had shown its key.
+_ENROLLED: Final = (*_LEFT, "warn shoe link:")
+_DOCTOR: Final = "baccarat doctor /etc/baccarat/b7.toml"
+_TRAY: Final = {"signed": ["s-4", "d-17"], "chips": [{"denomination": 10_000, "pieces": 500}]}
 
-@pytest.fixture
-def machine(tmp_path: Path) -> Iterator[CleanRoot]:
+
+@pytest.fixture(scope="module")
+def debian(tmp_path_factory: pytest.TempPathFactory) -> Path:
     need = subprocess.run(["sh", "tests/tools/need-debootstrap.sh"], check=False)
     if need.returncode:
         pytest.skip("debootstrap cannot be had here")
-    with clean_root(tmp_path, f"clean{os.getpid()}") as made:
+    return empty_debian(tmp_path_factory.mktemp("empty"))
+
+
+@pytest.fixture
+def machine(debian: Path, tmp_path: Path) -> Iterator[CleanRoot]:
+    with clean_root(debian, tmp_path, f"clean{os.getpid()}") as made:
         yield made
 
 
-def test_the_guide_brings_up_a_table_in_an_empty_debian(machine: CleanRoot, tmp_path: Path) -> None:
+class Life:
+    """A site of which each step is taken by a document.
+
+    Args:
+        machine: an empty Debian.
+        services: what runs there.
+        keys: the lines that verify the log.
+    """
+
+    def __init__(self, machine: CleanRoot, services: Services) -> None:
+        self.machine, self.services = machine, services
+        self.keys: list[str] = []
+
+    def follow(self, page: str, heading: str, *wanted: str) -> str:
+        """Run the commands of a section that begin with any of these words, or all."""
+        found = [each for each in shown(page, heading) if each.startswith(wanted or "")]
+        assert found, (page, heading)
+        return self.services.run("\n".join(found))
+
+    def configure(self, section: str, key: str, value: str) -> None:
+        self.machine.configure(f"[{section}]\n{key} = '{value}'")
+
+    def install(self, broker: str) -> None:
+        """The guide, step by step; with the other broker where it says how."""
+        *before, start = guide()
+        for step in before:
+            if step.kind == "toml":
+                self.machine.configure(step.text)
+                self.machine.configure('[shoe]\nurl = "pty:/run/shoe"')  # there is no USB
+            elif broker == "mosquitto" or "mosquitto.service.d" not in step.text:
+                text = step.text
+                if broker != "mosquitto" and "--kind mosquitto" in text:
+                    text = "\n".join(shown("operate/install.md", "Use nats-server instead")[:-1])
+                said = self.services.run(text, told=_PASSWORD)
+                self.keys += re.findall(r"^harbour/b7\+\S+$", said, re.MULTILINE)
+        enable, backup, doctor = start.text.splitlines()
+        self.services.run(enable)
+        self.services.power_on()
+        self.services.run(backup)
+        self.well(doctor, _OPEN)
+
+    def well(self, doctor: str, left: tuple[str, ...]) -> None:
+        """The doctor finds what is left open, and nothing else."""
+        said: list[str] = []
+
+        def odd() -> list[str]:
+            said[:] = self.machine.run(doctor).stdout.splitlines()
+            return [line for line in said if not line.startswith(("ok ", *left))]
+
+        # Services may still be finding one another, and a busy broker hashes each login's password.
+        until_blocking(lambda: not odd(), lambda: "\n".join(odd()), _PATIENCE_S)
+        for login in ("bus", "shoe", "displays", "cage", "metrics"):
+            assert any(line.startswith(f"ok   login of {login}") for line in said)
+        assert self.services.ended() == {}
+
+    def message_keys(self) -> None:
+        """Made, named, handed out, and required."""
+        make, hand_out, restart, _ = shown("operate/keys.md", "Message keys")
+        self.services.run(make)
+        self.configure("message_keys", "mode", "enrolling")
+        self.configure("message_keys", "file", "credential:messages")
+        for section in ("shoe", "displays", "cage"):
+            self.configure(section, "message_key", "credential:messages")
+        assert self.services.run(hand_out).count("-messages: a copy of ") == 4
+        self.services.run(restart)
+        self.well(_DOCTOR, (*_ENROLLED, "FAIL alarm bus_not_authenticated:"))
+        self.configure("message_keys", "mode", "required")
+
+    def change(self) -> None:
+        """All that one command changes while a coup is played."""
+        commands = shown("operate/keys.md", "Change them while the table plays")[:-1]
+        ends = self.services.run(shown("operate/keys.md", "Renew certificates")[1])
+        names = set(re.findall(r"^\S+  (\S+)$", ends, re.MULTILINE)) - {"ca"}
+        add, remove, *others = commands
+        for command in (add, *others):
+            more = " ".join(names) if "site renew" in command else ""  # nothing ends soon
+            said = self.services.run(f"{command.replace(' mary ', ' mia ')} {more}", _PASSWORD)
+            self.keys += re.findall(r"^(harbour/b7\+\S+): signs", said, re.MULTILINE)
+        handed = self.machine.path / "etc/baccarat/hand-over/b7-bank"
+        assert {each.suffix for each in handed.iterdir()} >= {".pem", ".key", ".password"}
+        self.services.run(remove)
+
+    def lose_the_broker(self, broker: str, play: Play) -> None:
+        with play.half():
+            self.services.kill(broker)
+            doctor, look, start = typed("BaccaratBusDown")[:3]
+            assert "FAIL broker" in self.services.run(doctor, code=1)
+            for command in (look, start):
+                self.services.run(command.replace("mosquitto", broker))
+            self.well(doctor, _ENROLLED)
+
+    def lose_the_power(self, play: Play) -> None:
+        with play.half():
+            self.services.kill()
+            self.services.power_on()
+            self.well(_DOCTOR, _LEFT)
+
+    def upgrade(self, play: Play) -> None:
+        """To another build, back, and on again."""
+        page = "operate/upgrade.md"
+        doctor, install, restart, *_ = shown(page, "Upgrade a controller")
+        back, *_ = shown(page, "Go back")
+        assert "ok   backup" in self.services.run(doctor, code=self.code(doctor))
+        module = self.machine.path / "srv/baccarat-table/baccarat/__init__.py"
+        module.write_text(module.read_text() + "# of tomorrow\n")
+        for command in (install, back, back):
+            assert "/opt/baccarat" in self.services.run(command)
+            self.services.run(restart)
+            self.well(doctor, _LEFT)
+            play.coup()
+
+    def code(self, command: str) -> int:
+        return self.machine.run(command).returncode
+
+    def restore(self, play: Play) -> None:
+        """An older copy: a coup is lost, and the cage begins another ledger."""
+        page = "operate/backup-and-restore.md"
+        by_hand = shown(page, "Back up by hand")[0]
+        log = "/var/lib/baccarat/b7/log/table.sqlite"
+        self.services.run(f"mkdir -p /mnt/backup; {by_hand.replace(' table.sqlite', f' {log}')}")
+        play.coup()
+        *steps, start, doctor, move, cage = shown(page, "Restore")
+        place = ""
+        for step in (*steps, start):
+            place = step if step.startswith("cd ") else place
+            self.services.run(f"{place}\n{step}")
+        until_blocking(self.services.ended, "the cage ends")
+        assert self.services.ended() == {"baccarat-cage@b7": 2}
+        self.services.forget("baccarat-cage@b7")
+        self.services.run(f"{move}\n{cage}")
+        self.well(doctor, _LEFT)
+        play.coup()
+
+    def dispute(self) -> None:
+        """A coup of the day is verified, found, read and printed."""
+        coup, page = f"{_DAY}-01/3", "money/disputes.md"
+        folder = "cd /var/lib/baccarat/b7/log"
+        verify, *_ = shown(page, "1. Verify the log")
+        given = " ".join(f"--key '{key}'" for key in self.keys)
+        said = self.services.run(f"{folder}\n{verify.replace('--key table.pub', given)}")
+        assert "table.sqlite: ok" in said
+        find, *_ = shown(page, "2. Find the coup")
+        assert coup in self.services.run(f"{folder}\n{find}")
+        (read, *_), (page_of, *_) = (
+            shown(page, heading) for heading in ("3. Read what happened", "4. Print a page")
+        )
+        for command in (read, page_of):
+            asked = command.replace(f"{_DAY}-01/1", coup).replace("coup.html", "../coup.html")
+            assert coup in self.services.run(f"{folder}\n{asked}")
+
+    def close(self, play: Play) -> None:
+        """The end of the day: the shoe, the commission, the float, the report."""
+        play.supervisor.press("end_shoe")
+        play.supervisor.press("close_float", **_TRAY)
+        report, reconcile = shown("operate/the-day.md", "Close")
+        until_blocking(
+            lambda: self.code(reconcile) == 0, lambda: self.machine.run(reconcile).stdout
+        )
+        assert "day.html" in self.services.run(f"cd /tmp\n{report}")
+        assert "agrees with the log to the unit" in self.services.run(reconcile)
+        self.well(_DOCTOR, _LEFT)
+
+
+@pytest.mark.parametrize("broker", ["mosquitto", "baccarat-broker"])
+def test_a_site_lives_by_its_documents(machine: CleanRoot, tmp_path: Path, broker: str) -> None:
     port = ShoePort(machine.path / "run/shoe")
     line = port.link.readlink()
     os.chown(line, 0, _DIALOUT)
     line.chmod(0o660)
-    *before, start = guide()
-    for step in before:
-        if step.kind == "toml":
-            machine.configure(step.text)
-            machine.configure('[shoe]\nurl = "pty:/run/shoe"')  # there is no USB
-            continue
-        done = machine.run(step.text, told=_PASSWORD)
-        assert done.returncode == 0, f"{step.text}\n{done.stdout}{done.stderr}"
-    install, backup, doctor = start.text.splitlines()
-    asked = (machine.path / "run/systemctl.asked").read_text().splitlines()
-    assert "restart mosquitto" in asked
-    for _ in ("first", "after a power cut"):
-        with ExitStack() as stack:
-            stack.enter_context(broker(machine, tmp_path))
-            done = machine.run(install)
-            assert done.returncode == 0, done.stderr
-            units = sorted(each.name for each in (machine.path / _WANTED).glob("baccarat-*"))
-            assert units == [
-                f"baccarat-{name}@b7.service"
-                for name in ("cage", "displays", "metrics", "shoe", "table")
-            ]
-            children = []
-            for name in ("shoe", "table", "displays", "cage", "metrics"):
-                unit = Unit(machine.path, f"baccarat-{name}", "b7", machine.within)
-                children.append(stack.enter_context(unit.running(tmp_path / f"{name}.log")))
-            assert backup == "systemctl start baccarat-backup@b7.service"
-            copied = machine.run(Unit(machine.path, "baccarat-backup", "b7").one("ExecStart"))
-            assert copied.returncode == 0, copied.stderr
-            well(machine, doctor)
-            for child in children:
-                child.kill()
+    services = Services(machine, tmp_path, broker)
+    life = Life(machine, services)
+    with ExitStack() as stack:
+        stack.callback(services.kill)
+        life.install(broker)
+        services.run("baccarat user add /etc/baccarat/people.toml dora --role dealer", _PASSWORD)
+        people = [
+            stack.enter_context(Person.at(machine, name, _PASSWORD.strip()))
+            for name in ("dora", "mary")
+        ]
+        play = Play(machine, port, *people)
+        play.supervisor.press("open_float", float_id=f"{_DAY}-01", currency="AUD", **_TRAY)
+        play.supervisor.press("assign_dealer", dealer="d-17", supervisor="s-4")
+        play.load(f"{_DAY}-01")
+        for _ in range(10):
+            play.coup()
+        life.message_keys()
+        with play.half():
+            life.change()
+        life.lose_the_broker(broker, play)
+        life.lose_the_power(play)
+        life.upgrade(play)
+        life.restore(play)
+        life.dispute()
+        life.close(play)
+        assert not {"coup_voided", "coup_misaligned"} & set(play.types())
+        assert services.ended() == {}
     port.unplug()
-
-
-def broker(machine: CleanRoot, folder: Path) -> Child:
-    """mosquitto by Debian's unit, with the guide's line in its place."""
-    drop_in = machine.path / "etc/systemd/system/mosquitto.service.d/baccarat.conf"
-    said = [line for line in drop_in.read_text().splitlines() if line.startswith("ExecStart=")]
-    assert said[0] == "ExecStart="  # a unit has one command: the distribution's is taken away
-    command = said[1].removeprefix("ExecStart=").split()
-    inside = in_root(machine.path, "root:root", "", command, machine.within)
-    return Child.start(inside, name="broker", output=folder / "broker.log")
-
-
-def well(machine: CleanRoot, doctor: str) -> None:
-    """The doctor finds what the guide leaves open, keys and limits, and nothing else that fails."""
-    for _ in range(5):  # services may still be finding one another
-        done = machine.run(doctor)
-        odd = [line for line in done.stdout.splitlines() if not line.startswith("ok ")]
-        if all(line.startswith(_OPEN) for line in odd):
-            break
-    assert all(line.startswith(_OPEN) for line in odd), done.stdout + done.stderr
-    assert done.returncode == 1
-    for login in ("bus", "shoe", "displays", "cage", "metrics"):
-        assert f"ok   login of {login}" in done.stdout

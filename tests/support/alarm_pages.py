@@ -4,11 +4,11 @@ import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from events.commands.registry import COMMANDS
 
-__all__ = ["PAGES", "part", "pressed", "typed"]
+__all__ = ["PAGES", "Stands", "follow", "part", "pressed", "typed"]
 
 PAGES: Final = {
     page.stem: page for page in Path("docs/alarms").glob("*/*.md") if page.stem != "README"
@@ -44,3 +44,31 @@ def typed(name: str, headings: Iterable[str] = ("Diagnosis", "Mitigation")) -> l
     text = "\n".join(part(name, heading) for heading in headings).replace("TABLE", "b7")
     starts = r"(?:baccarat|systemctl|timedatectl|df|du|journalctl|curl|smartctl)"
     return re.findall(rf"`({starts} [^`]+|timedatectl)`", text)
+
+
+class Stands(Protocol):
+    """Something that breaks, with a method for each step."""
+
+    @property
+    def standing(self) -> set[str]:
+        """The alarms of now."""
+        ...
+
+
+def follow(row: str, of: Stands) -> tuple[set[str], set[str]]:
+    """Break something and do what its page says; what stands after either.
+
+    Args:
+        row: `STEP; STEP -> STEP`; a step is a method with its arguments, such as `11 x beat 3`.
+        of: has the methods.
+    """
+    found = []
+    for half in row.split(" -> "):
+        for step in half.split("; "):
+            times, _, call = step.strip().rpartition(" x ")
+            word, _, given = call.partition(" ")
+            for _ in range(int(times or 1)):
+                getattr(of, word)(*json.loads(f"[{given}]"))
+        found.append(of.standing)
+    broken, mended = found
+    return broken, mended

@@ -121,8 +121,10 @@ def cage_feed(  # noqa: PLR0913 - each is an option
     return EXIT_DONE if verdict.ok else EXIT_NO
 
 
-def kit_broker(bus: str, login: str | None, files: LoginFiles) -> BusSettings:
-    """Return the broker of a kit, by its options.
+def kit_broker(
+    bus: str, login: str | None, files: LoginFiles, kit: str = "cage-feed"
+) -> BusSettings:
+    """Return the broker of a kit, by its options; the client id begins with the kit's name.
 
     Raises:
         InputError: `--bus` is no HOST:PORT.
@@ -132,7 +134,7 @@ def kit_broker(bus: str, login: str | None, files: LoginFiles) -> BusSettings:
     address = f"[{host}]" if ":" in host else host
     named = f"{quote(login, safe='')}@" if login else ""
     parts = broker_url(f"{scheme}://{named}{address}:{port}/", "--bus HOST:PORT")
-    return broker_at(parts, f"cage-feed-{os.getpid()}", files)
+    return broker_at(parts, f"{kit}-{os.getpid()}", files)
 
 
 def _address(text: str) -> tuple[str, int]:

@@ -52,9 +52,9 @@ def _kit_options(command: Callable[..., Any]) -> Callable[..., Any]:
         topics.validate()
         rulebook = named_rulebook(given.pop("rulebook"))
         configure_logging("kit")
-        return command(
-            settings=kit_broker(bus, login, files), topics=topics, rulebook=rulebook, **given
-        )
+        kit = command.__name__.replace("_", "-")
+        settings = kit_broker(bus, login, files, kit)
+        return command(settings=settings, topics=topics, rulebook=rulebook, **given)
 
     made = broker_options(with_table)
     for option in reversed(_OPTIONS):

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from tests.support.machine.units import in_root
 
-__all__ = ["CleanRoot", "Step", "clean_root", "guide"]
+__all__ = ["CleanRoot", "Step", "clean_root", "empty_debian", "guide"]
 
 _SUITE: Final = "bookworm"
 # What Debian's installer leaves on a controller, and what the guide has installed first of all.
@@ -27,7 +27,10 @@ _LEFT_OUT: Final = (".git", ".venv", "dist", "__pycache__", ".*_cache", ".hypoth
 _SYSTEMCTL: Final = """\
 #!/bin/sh
 echo "$*" >>/run/systemctl.asked
-[ "$1" != enable ] || exec /usr/bin/systemctl "$@"
+[ "$1" = enable ] || exit 0
+shift
+[ "$1" != --now ] || shift
+exec /usr/bin/systemctl enable "$@"
 """
 _ENVIRONMENT: Final = (
     "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/baccarat/bin",
@@ -94,20 +97,27 @@ def _put(lines: list[str], table: str, key: str, value: Any) -> None:
     raise AssertionError(f"`config init` has no {table}.{key}")
 
 
-@contextmanager
-def clean_root(folder: Path, network: str) -> Iterator[CleanRoot]:
-    """Make one, with a checkout of this project and the packages that pip will ask for."""
+def empty_debian(folder: Path) -> Path:
+    """Make one, with the packages that pip will ask for; machines are copies of it."""
     root = folder / "debian"
     make = ["debootstrap", "--variant=minbase", f"--include={_PACKAGES}", _SUITE, root]
     _must(make, "an empty Debian (is the distribution's mirror within reach?)")
     root.chmod(0o755)
     (root / "etc/hosts").write_text(_HOSTS)
-    ignore = shutil.ignore_patterns(*_LEFT_OUT)
-    shutil.copytree(Path.cwd(), root / "srv/baccarat-table", ignore=ignore)
     _wheels(root / "wheels")
     stub = root / "usr/local/sbin/systemctl"
     stub.write_text(_SYSTEMCTL)
     stub.chmod(0o755)
+    return root
+
+
+@contextmanager
+def clean_root(debian: Path, folder: Path, network: str) -> Iterator[CleanRoot]:
+    """A machine of its own, with a checkout of this project."""
+    root = folder / "machine"
+    _must(["cp", "-a", debian, root], "a copy of the empty Debian")
+    ignore = shutil.ignore_patterns(*_LEFT_OUT)
+    shutil.copytree(Path.cwd(), root / "srv/baccarat-table", ignore=ignore)
     _must(["ip", "netns", "add", network], "a network")
     try:
         _must(["ip", "-n", network, "link", "set", "lo", "up"], "its loopback")

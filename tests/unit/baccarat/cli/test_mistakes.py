@@ -68,6 +68,8 @@ doctor -> Missing argument 'CONFIG'
 doctor NONE -> give the table's TOML file
 cage run -> name the table's CONFIG, or its broker by --url
 cage run --url localhost -> write mqtt
+cage run --url mqtt://a@localhost:1/s/t --ledger no/cage.sqlite -> make it, and give it to the user
+run CREDENTIAL --only cage -> `baccarat site apply` puts it; without systemd, name the file
 cage blance -> Did you mean 'balance'?
 cage balance --ledger NONE -> `baccarat cage run` makes one
 cage reconcile -> Missing argument 'LOG'
@@ -102,7 +104,10 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("mistakes")
     shutil.copy("tests/corpus/0.1.0/table.sqlite", folder / "table.sqlite")
     (folder / "text").write_text("hello", "utf-8")
-    names = {"LOG": "table.sqlite", "TEXT": "text", "NONE": "none"}
+    config = 'site = "s"\ntable = "t"\nrulebook = "ez"\n[shoe]\nurl = "pty:/x"\n[cage]\n'
+    login = 'username = "t-cage"\npassword_file = "credential:broker"\n'
+    (folder / "t.toml").write_text(config + login, "utf-8")
+    names = {"LOG": "table.sqlite", "TEXT": "text", "NONE": "none", "CREDENTIAL": "t.toml"}
     return {word: str(folder / name) for word, name in names.items()}
 
 

@@ -1,13 +1,18 @@
 """A user is put into a configuration, changed and taken out; nothing else in the file changes."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from baccarat.cli.main import main
 from baccarat.config.table import load_config
 from baccarat.site.broker_files import read_record
 from baccarat.site.changes import set_user
+from baccarat.site.pki import Pki
 from events.errors import InputError
+from tests.support.brokers.certificates import pki_with
+from tests.support.brokers.tls_broker import quick_hashes
 from tests.unit.baccarat.config.test_table import written
 
 _HEAD = 'site = "harbour"\ntable = "b7"\nrulebook = "ez"\n[shoe]\nurl = "pty:/run/shoe" # ours\n'
@@ -40,3 +45,21 @@ def test_a_form_that_cannot_be_changed_by_a_line_is_left_alone(tmp_path: Path) -
 def test_a_brokers_folder_of_an_earlier_build_says_what_to_run(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="`baccarat config broker` once more"):
         read_record(tmp_path)
+
+
+def test_a_signing_key_that_no_table_takes_gives_way_to_the_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pki_with(tmp_path / "pki")
+    Pki(tmp_path / "pki", datetime.now(UTC)).issue("broker", ("localhost",))
+    key, config = tmp_path / "table.key", tmp_path / "b7.toml"
+    assert main(["keys", "new", str(key), "--name", "harbour/b7"]) == 0
+    config.write_text(_HEAD + '[checkpoints]\nkey = "table.key"\n')
+    with quick_hashes():
+        broker = ["config", "broker", "--kind", "mosquitto", "--pki", str(tmp_path / "pki")]
+        assert main([*broker, "-o", str(tmp_path / "broker"), str(config)]) == 0
+        before, files = key.read_bytes(), {*tmp_path.iterdir()}
+        monkeypatch.setattr("baccarat.cli.site._TAKEN_S", 0.0)
+        assert main(["site", "signing-key", str(config)]) == 1
+    assert "the old one is back. Does it run?" in capsys.readouterr().err
+    assert (key.read_bytes(), {*tmp_path.iterdir()}) == (before, files)
