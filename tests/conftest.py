@@ -27,11 +27,16 @@ _UNIT: Final = Path(__file__).with_name("unit")
 # Files that take more than half a minute, the longest first. A file's tests run in one worker, and
 # these are to be under way while the others are run.
 _LONG: Final = (
-    *("test_kill", "test_faults", "test_faults_together", "test_demo_faults", "test_bench"),
-    *("test_install", "test_archive", "test_cage_service", "test_driver_killed", "test_demo"),
-    *("test_secured_table", "test_doctor", "test_cage_table", "test_checkpoints"),
-    *("test_under_attack", "test_history_client", "test_editions", "test_renewal"),
+    *("test_faults", "test_kill", "test_entry", "test_cage_service", "test_geometry"),
+    *("test_archive", "test_dealer_page", "test_hostile_screens", "test_driver_link"),
+    *("test_bench", "test_hostile_texts", "test_pit_page", "test_house_rules", "test_install"),
+    *("test_integrator_examples", "test_scoreboard", "test_demo", "test_shoe_decode"),
+    *("test_replay_page", "test_kept", "test_replay_command", "test_faults_together"),
+    *("test_storage", "test_rights", "test_screens_speak", "test_doctor", "test_uplink"),
+    *("test_displays_roads", "test_cage_reports", "test_command", "test_broker_rights"),
 )
+# Of databases that nobody keeps: no forced writes, and no cleaning beside the tests.
+_FLEETING: Final = ("fsync=off", "full_page_writes=off", "autovacuum=off")
 _RANKS: Final = {name: rank for rank, name in enumerate(_LONG)}
 
 
@@ -114,14 +119,14 @@ def nats(tmp_path: Path) -> Iterator[Broker]:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
     """One server for all tests that want one: it takes three seconds to make."""
-    with postgres_cluster() as server:
+    with postgres_cluster(None, *_FLEETING) as server:
         yield server
 
 
 @pytest.fixture
 def own_postgres() -> Iterator[Postgres]:
     """One to be killed: coming back, it forces every database of all tests to the disk first."""
-    with postgres_cluster() as server:
+    with postgres_cluster(None, *_FLEETING) as server:
         yield server
 
 

@@ -34,10 +34,12 @@ class Postgres:
 
     Args:
         folder: short, because a socket's path must be; it becomes the server's own.
+        settings: of the server, such as `fsync=off`.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *settings: str) -> None:
         self._folder = folder
+        self._settings = ("listen_addresses=", "shared_buffers=16MB", *settings)
         self._child: Child | None = None
         self._names = count(1)
         # The server refuses to run as root: then it runs as the package's own user.
@@ -74,7 +76,8 @@ class Postgres:
             Unmeasurable: it does not come up.
         """
         command = [*self._as, _program("postgres"), "-D", str(self._folder / "data")]
-        command += ["-k", str(self._folder), "-c", "listen_addresses=", "-c", "shared_buffers=16MB"]
+        command += ["-k", str(self._folder)]
+        command += [word for each in self._settings for word in ("-c", each)]
         log = self._folder / "log"
         deadline = time.monotonic() + _READY_S
         while time.monotonic() < deadline:
@@ -136,17 +139,18 @@ def _program(name: str) -> str:
 
 
 @contextmanager
-def postgres_cluster(data: Path | None = None) -> Iterator[Postgres]:
+def postgres_cluster(data: Path | None = None, *settings: str) -> Iterator[Postgres]:
     """Run a private server until the block ends.
 
     Args:
         data: the parent of its folder; None is the temporary folder.
+        settings: of the server.
 
     Raises:
         Unmeasurable: there is no PostgreSQL here, or it does not come up.
     """
     folder = Path(tempfile.mkdtemp(prefix="bac-pg-", dir=data))
-    server = Postgres(folder)
+    server = Postgres(folder, *settings)
     try:
         server.create()
         server.start()

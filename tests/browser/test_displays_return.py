@@ -15,7 +15,6 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from displays.auth.accounts import UserAccount, save_accounts
-from displays.auth.passwords import hash_password
 from displays.http.site_look import SiteLook
 from displays.http.words import LANGUAGES, load_words
 from displays.live import LiveState
@@ -24,6 +23,7 @@ from events.mqtt.presence import Status, encode_status
 from tests.support.brokers.relay import relay_to
 from tests.support.clock import FakeClock
 from tests.support.machine.ports import free_port
+from tests.support.service.console_site import PASSWORD, SECRET
 from tests.support.service.geometry import SPILLS
 from tests.support.service.screen_server import Served, served, shown
 from tests.support.service.screens import LOST_MS
@@ -35,7 +35,6 @@ RIGHT_MS = 1_000  # what the product promises; it calls again after 700 at the m
 BUSY_MS = 4_000  # what a starved machine may add, where the promise itself is not held
 TRIES = 3  # of a machine that is busy with other suites, where it is
 RESULTS = "BPBBPTPPBB"
-PASSWORD = "eight decks of cards"  # noqa: S105 - of people who exist in tests alone
 LIVE = "#board[data-live=true][data-position='{}']"
 # What the page showed as live, and since when.
 NOTE = """() => {
@@ -219,7 +218,7 @@ def test_a_page_says_which_state_it_has(page: Page, port: int, table: Table) -> 
 @pytest.fixture
 def users(tmp_path: Path) -> Path:
     path = tmp_path / "users.toml"
-    account = UserAccount(password=hash_password(PASSWORD), roles=("supervisor",))
+    account = UserAccount(password=SECRET, roles=("supervisor",))
     save_accounts(path, {"sam": account})
     return path
 

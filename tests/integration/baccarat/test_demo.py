@@ -30,8 +30,9 @@ FIELDS = [
 ENDS_WITHIN_S = 60
 
 
-def demo(*options: str, data: Path | None = None) -> Done:
-    return run("demo", *options, *(["--data", data] if data else []))
+def demo(*options: str, data: Path) -> Done:
+    """Play in this process, whose services are processes as ever."""
+    return here("demo", *options, "--data", data)
 
 
 @contextmanager
@@ -53,15 +54,16 @@ def rest_of(process: "subprocess.Popen[bytes]", code: int) -> str:
 
 
 def of_this_demo(data: Path) -> list[int]:
-    """The processes whose command line names the demo's data folder."""
+    """The processes that name the demo's data folder, or have a file of it open."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and int(entry.name) != os.getpid():
             try:
-                words = (entry / "cmdline").read_bytes()
+                words = (entry / "cmdline").read_text("utf-8", "replace")
+                held = [str(each.readlink()) for each in (entry / "fd").iterdir()]
             except OSError:
                 continue
-            if str(data).encode() in words:
+            if any(str(data) in each for each in (words, *held)):
                 found.append(int(entry.name))
     return found
 
@@ -125,7 +127,7 @@ def _coups_of(data: Path) -> list[object]:
 
 
 def test_people_are_told_what_it_did_and_how_to_check_it(tmp_path: Path) -> None:
-    ended = demo("--rounds", "3", "--seed", "7", "--speed", "0", data=tmp_path)
+    ended = run("demo", "--rounds", "3", "--seed", "7", "--speed", "0", "--data", tmp_path)
     said(ended)
     assert (
         len(re.findall(r"^\d{8}-01/\d .*Player.*Banker.*staked.*paid", ended.out, re.MULTILINE))

@@ -23,7 +23,6 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from displays import service
 from displays.app import SCREENS_MOST
 from displays.auth.accounts import UserAccount, save_accounts
-from displays.auth.passwords import hash_password
 from displays.http import security as guard
 from displays.http import server as web
 from displays.http.server import ADDRESS_MOST, CONNECTIONS_MOST, Certificate
@@ -32,9 +31,8 @@ from events.errors import ConfigError
 from tests.support.brokers.certificates import Pair, certify, write_key
 from tests.support.brokers.listeners import stop_listening
 from tests.support.machine.waiting import PATIENCE_SECONDS, until
+from tests.support.service.console_site import PASSWORD, SECRET
 from tests.support.service.screen_server import Line, address_of, open_line, serving, shown
-
-PASSWORD = "eight decks of cards"  # noqa: S105 - of people who exist in tests alone
 
 
 @pytest.fixture
@@ -58,9 +56,7 @@ async def serial_of(started: DisplayService) -> int:
 
 async def test_a_login_over_tls_has_all_that_keeps_it_there(tmp_path: Path, pair: Pair) -> None:
     users = tmp_path / "users.toml"
-    save_accounts(
-        users, {"sam": UserAccount(password=hash_password(PASSWORD), roles=("supervisor",))}
-    )
+    save_accounts(users, {"sam": UserAccount(password=SECRET, roles=("supervisor",))})
     async with serving(cert=pair.cert, key=pair.key, users=users) as started:
         assert started.address.startswith("https://127.0.0.1:")
         async with httpx.AsyncClient(

@@ -28,6 +28,7 @@ __all__ = [
     "IDLE_S",
     "PASSWORD",
     "PEOPLE",
+    "SECRET",
     "Site",
     "form_token",
     "hashed",

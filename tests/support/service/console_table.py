@@ -9,7 +9,7 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -24,7 +24,6 @@ from baccarat.services.screens import serve_displays
 from baccarat.services.shoe import serve as serve_shoe
 from baccarat.services.table import serve as serve_table
 from displays.auth.accounts import UserAccount, save_accounts
-from displays.auth.passwords import hash_password
 from events.clock import SystemClock
 from events.log.store import EventLog
 from events.proof.keys import make_signing_key
@@ -38,12 +37,12 @@ from tests.support.brokers.brokers import Broker, running
 from tests.support.machine.ports import free_port
 from tests.support.machine.tasks import loop_apart
 from tests.support.machine.waiting import until_blocking
+from tests.support.service.console_site import PASSWORD, SECRET
 from tests.support.shoe.shoe_bytes import frames
 from tests.support.shoe.shoe_line import ShoePort
 
 __all__ = ["PASSWORD", "ConsoleTable", "Placed", "console_table"]
 
-PASSWORD: Final = "eight decks of cards"  # noqa: S105 - of people who exist in tests alone
 _COPIES: Final = 3
 _PEOPLE: Final = {
     "dora": ("dealer",),
@@ -220,10 +219,9 @@ def console_table(
         rulebook: by which it plays.
         own: by which it plays in place of that, where the house has another.
     """
-    secret = _secret()
     save_accounts(
         folder / "users.toml",
-        {name: UserAccount(password=secret, roles=roles) for name, roles in _PEOPLE.items()},
+        {name: UserAccount(password=SECRET, roles=roles) for name, roles in _PEOPLE.items()},
     )
     key = str(make_signing_key(folder / "b7.key", "harbour/b7").verifier)
     shoe = ShoePort(folder / "shoe")
@@ -247,12 +245,6 @@ def console_table(
                 key=key,
             )
     shoe.unplug()
-
-
-@cache
-def _secret() -> str:
-    """Made once: it takes its time by design."""
-    return hash_password(PASSWORD)
 
 
 @contextmanager

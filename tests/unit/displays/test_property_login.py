@@ -8,9 +8,9 @@ import httpx
 import pytest
 
 from displays.auth.accounts import UserAccount, UserAccounts, save_accounts
-from displays.auth.passwords import hash_password
 from displays.property_board import login
 from displays.property_board.board import make_board_app
+from tests.support.service.console_site import hashed
 
 _PASSWORD = "correct horse"  # noqa: S105 - of a test
 _ANN = ("ann", _PASSWORD)
@@ -35,9 +35,9 @@ class Board:
 @pytest.fixture
 def users(tmp_path: Path) -> UserAccounts:
     path = tmp_path / "users.toml"
-    hashed = hash_password(_PASSWORD)
-    ann = UserAccount(password=hashed, roles=("supervisor",))
-    gone = UserAccount(password=hashed, roles=("supervisor",), until=1, reason="a visit")
+    secret = hashed(_PASSWORD)
+    ann = UserAccount(password=secret, roles=("supervisor",))
+    gone = UserAccount(password=secret, roles=("supervisor",), until=1, reason="a visit")
     save_accounts(path, {"ann": ann, "gone": gone})
     return UserAccounts(path)
 

@@ -1,6 +1,7 @@
 """The kit's log, its faults and its judgement, without a bus."""
 
 import json
+from functools import cache
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -31,21 +32,19 @@ TOPICS = Topics("lab", "t1")
 SEEDS = range(8)
 
 
+@cache
 def feed(seed: int, settlements: int = FEWEST) -> SampleLog:
     return make_sample_log(seed, settlements, TOPICS, load_rulebook("nz-scale-one"))
 
 
-FEEDS = {seed: feed(seed) for seed in SEEDS}
-
-
 def test_the_same_seed_makes_the_same_log() -> None:
-    assert feed(3) == FEEDS[3]
-    assert feed(4) != FEEDS[3]
+    assert feed.__wrapped__(3) == feed(3)
+    assert feed(4) != feed(3)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_log_has_corrections_voids_and_both_phases(seed: int) -> None:
-    made = FEEDS[seed]
+    made = feed(seed)
     assert [event.position for event in made.events] == list(range(1, len(made.events) + 1))
     assert len(made.settlements) >= FEWEST
     assert {settlement.phase for settlement in made.settlements} == {1, 2}
@@ -72,7 +71,7 @@ def test_a_long_log_goes_on_over_copies_too_many() -> None:
 def test_each_message_is_what_the_schemas_say() -> None:
     event = Draft202012Validator(bundle() | {"$ref": "#/$defs/event"})
     state = Draft202012Validator(bundle() | {"$ref": "#/$defs/state"})
-    made = FEEDS[1]
+    made = feed(1)
     for position, document in made.states.items():
         shown = json.loads(document)
         state.validate(shown)
@@ -84,7 +83,7 @@ def test_each_message_is_what_the_schemas_say() -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_right_book_is_what_the_differences_come_to(seed: int) -> None:
     """Both ways that the guide gives: what is in force, and the sum of all changes."""
-    settlements = FEEDS[seed].settlements
+    settlements = feed(seed).settlements
     other = ConsumerBook(
         seats={seat: SeatSums(**sums) for seat, sums in seats_of(settlements).items()}
     )
@@ -95,7 +94,7 @@ def test_the_right_book_is_what_the_differences_come_to(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_everything_goes_wrong_at_least_once_and_the_last_event_is_not_lost(seed: int) -> None:
-    made = FEEDS[seed]
+    made = feed(seed)
     begin = len(made.events) // 4
     plan = plan_deliveries(made, begin, seed)
     assert {delivery.fault for delivery in plan} == {"", "twice", "lost", "again"}
@@ -107,7 +106,7 @@ def test_everything_goes_wrong_at_least_once_and_the_last_event_is_not_lost(seed
 
 
 def test_one_mistake_is_told_by_the_book_that_it_makes() -> None:
-    settlements = FEEDS[1].settlements
+    settlements = feed(1).settlements
     twice = [*settlements, settlements[0]]
     some = settlements[:4] + settlements[5:]
     came = {"settlement": twice, "event": some}
