@@ -353,9 +353,7 @@ async def _until(content: asyncio.Event, bus: Bus, ask: Callable[[], None]) -> s
 def _of_login(config: TableConfig, login: _Login, services: dict[str, Presence]) -> DoctorFinding:
     name = login.settings.username or "anonymous"
     check = f"login of {login.section}"
-    rules = (
-        f"write the broker's rules anew: `baccarat site apply {config.file}`; {name} is to hear it"
-    )
+    rules = f"write the broker's rules again: `baccarat site apply {config.file}`; {name} is to"
     if login.trouble:
         remedy = f"look at {login.section}.username and its password, and at the broker's own file"
         return fails(check, f"{name}: {login.trouble}", remedy)
@@ -364,10 +362,10 @@ def _of_login(config: TableConfig, login: _Login, services: dict[str, Presence])
     if not _online(services.get(config.topics.status("table"), Presence())):
         return passes(check, f"{name} is let in; the table is not there to tell it more")
     if login.hears not in login.heard:
-        return fails(check, f"{name} does not hear {login.hears}", rules)
+        return fails(check, f"{name} does not hear {login.hears}", f"{rules} hear it")
     if login.user is not None and not login.answered:
         text = f"{name} asks as {login.user}, and no answer comes"
-        return fails(check, text, f"{rules[:-11]} is to say request/{login.user}/+")
+        return fails(check, text, f"{rules} publish request/{login.user}/+")
     return passes(check, f"{name} is let in, and hears what it must")
 
 

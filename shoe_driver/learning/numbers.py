@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from shoe_driver.framing.checks import number_digits, number_in
 from shoe_driver.framing.grammar import BINARY, DECIMAL, NumberSpec, Order
@@ -17,6 +18,7 @@ __all__ = ["NumberFound", "missing_before", "search_number"]
 
 _AGREE: Final = 0.85  # of the pairs count up
 _FEWEST: Final = 8
+_WRAPS: Final = 2  # to a first number above one that was seen
 _POSITIONS: Final = 40
 _LETTERS: Final = DECIMAL + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _WIDEST: Final = 6
@@ -59,7 +61,12 @@ def search_number(contents: Sequence[bytes], adjacent: Sequence[bool]) -> Number
     least = _shortest(pairs)
     every = [(a, b) for a, b in pairwise(contents) if min(len(a), len(b)) >= least]
     found = [*_text_numbers(pairs, every), *_fields(pairs)] or [*_binary_numbers(pairs, every)]
-    return max(found, key=lambda each: (each.spec.width, each.agree), default=None)
+    best = max(found, key=lambda each: (each.spec.width, each.agree), default=None)
+    if best is None or not best.spec.first:
+        return best
+    seen = {_value_of(text, best.spec) for each in contents if (text := number_in(each, best.spec))}
+    boot = best.spec.first - 1
+    return replace(best, spec=replace(best.spec, boot=boot)) if boot in seen else best
 
 
 def _agree(pairs: Sequence[tuple[int | None, int | None]]) -> tuple[float, int, int, bool]:
@@ -71,8 +78,11 @@ def _agree(pairs: Sequence[tuple[int | None, int | None]]) -> tuple[float, int, 
     if not up:
         return 0.0, 0, 0, False
     least, most = min(a for a, _ in up), max(b for _, b in up)
-    steps = Counter((a, b) for a, b in known if b < a and a >= most and b <= least)
+    steps = Counter((a, b) for a, b in known if b < a and a >= most)
     (last, first), wraps = steps.most_common(1)[0] if steps else ((0, 0), 0)
+    # A number below the first comes only at a power-up, and so less often than the wrap.
+    if first > least and (wraps < _WRAPS or wraps <= sum(b < first for _, b in known)):
+        wraps = 0
     return (len(up) + wraps) / len(pairs), first, last, bool(wraps)
 
 

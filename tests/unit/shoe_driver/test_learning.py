@@ -199,7 +199,7 @@ def test_copies_and_the_shipped_shoe() -> None:
     faces = shoe("enq", 60)
     places = ("P1", "B1", "P2", "B2")
     text = ", ".join(f"D {places[n % 4]} {face}" for n, face in enumerate(faces))
-    best = learn(stream(text))[0]
+    best = learn(stream(f"S, {text}, S, {text}"))[0]
     number = best.wire.number
     assert (best.wire.framer.kind, best.wire.check.kind, best.wire.check.hex) == (
         "delimited",
@@ -208,7 +208,7 @@ def test_copies_and_the_shipped_shoe() -> None:
     )
     assert best.copies == 3
     assert number is not None
-    assert (number.base, number.width, number.first) == (10, 1, 1)
+    assert (number.base, number.width, number.first, number.boot) == (10, 1, 1, 0)
 
 
 def test_parity_is_told_from_the_eighth_bit() -> None:
