@@ -134,7 +134,13 @@ ROWS: Final = (
     BenchRow(
         "property",
         "benchmarks.property.property:measure",
-        ("property_rate", "property_page", "property_catchup", "property_status"),
+        (
+            "property_rate",
+            "property_hub",
+            "property_page",
+            "property_catchup",
+            "property_status",
+        ),
         needs="PostgreSQL's server programs, or --ledger",
         unasked=False,
     ),
@@ -150,6 +156,11 @@ ROWS: Final = (
             "casino_memory",
         ),
         needs="mosquitto",
+    ),
+    BenchRow(
+        "controller",
+        "benchmarks.whole_table:controller",
+        ("controller_memory", "controller_processor"),
     ),
     BenchRow("settlement", "benchmarks.whole_table:settlement", ("latency", "memory")),
 )

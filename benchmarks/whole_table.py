@@ -1,16 +1,21 @@
 """The rows of `baccarat bench` that need a whole table with a shoe and people of `simulators`."""
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from time import monotonic
 from typing import Final, TypeVar
+
+from msgspec import structs
 
 from baccarat.demo.machine import DemoOptions, Machine
 from baccarat.services.registry import unwrapped_errors
 from benchmarks.instruments.browser_frames import require_browser
-from benchmarks.instruments.figures import FIGURES, Figure
-from benchmarks.instruments.measure import Decided, Play
+from benchmarks.instruments.figures import FIGURES, Figure, percentiles, without_floor
+from benchmarks.instruments.measure import Decided, MemoryUse, Play, memory_of, sum_memory
 from benchmarks.instruments.measure import measure as measure_settlements
+from benchmarks.instruments.processes import processor_s
 from benchmarks.rows import BenchOptions
 from benchmarks.screens import screens_figures
 from simulators.device.pty_port import Pace, PtyPort
@@ -18,9 +23,13 @@ from simulators.people.dealer_and_patrons import Croupier, PlayedCoup
 from simulators.shoe.dealing import DealingShoe
 from simulators.shoe.player import ShoeSimulator
 
-__all__ = ["screens", "settlement"]
+__all__ = ["controller", "screens", "settlement"]
 
 _SEED: Final = 20261127
+_LIVE_COUPS: Final = 6
+# The house's goals for a small controller.
+_MEMORY_MOST_MB: Final = 130.0
+_PROCESSOR_MOST: Final = 1.5
 _FIRST_SHOE: Final = "20261127-01"
 # A frame at a time, after a line of 4800 baud has carried its last bit, as an adapter delivers it.
 _LINE: Final = Pace(seconds_per_byte=10 / 4800)
@@ -42,17 +51,69 @@ def screens(options: BenchOptions) -> list[Figure]:
     return _run(options, screens_figures, "displays")
 
 
+def controller(options: BenchOptions) -> list[Figure]:
+    """Measure memory and processor of a whole table at a live pace."""
+    options = structs.replace(options, samples=options.events or _LIVE_COUPS)
+    memory, sizes, processor = _run(options, _at_a_live_pace, "displays", "cage", speed=1)
+    p50, p99 = percentiles([each.proportional for each in memory])
+    load = {"load": round(os.getloadavg()[0], 2)}
+    each = {name: round(of_core, 2) for name, of_core in processor.items()}
+    used = sum(processor.values())
+    return [
+        Figure(
+            **without_floor(p50, p99, digits=1),
+            name="controller_memory",
+            unit="MB",
+            samples=len(memory),
+            goal=f"p99 <= {_MEMORY_MOST_MB:g} MB (PSS) of all five processes together",
+            met=p99 <= _MEMORY_MOST_MB,
+            detail=sizes | load,
+        ),
+        Figure(
+            **without_floor(used, used, digits=2),
+            name="controller_processor",
+            unit="% of a core",
+            samples=len(memory),
+            goal=f"p50 <= {_PROCESSOR_MOST:g} % of a core, all five processes together",
+            met=used <= _PROCESSOR_MOST,
+            detail=each | load,
+        ),
+    ]
+
+
+async def _at_a_live_pace(
+    machine: Machine, play: Play, coups: int, advance: Callable[[int], object]
+) -> tuple[list[MemoryUse], dict[str, float], dict[str, float]]:
+    """Return all memory after each coup; each process's memory, and its percent of a core."""
+    memory: list[MemoryUse] = []
+    async with asyncio.TaskGroup() as group:
+        background = [group.create_task(each) for each in (play.run(), machine.watch())]
+        await play.coup()  # whose shoe is loaded first
+        begun, before = monotonic(), {n: processor_s(pid) for n, pid in machine.pids.items()}
+        for number in range(coups):
+            await play.coup()
+            parts = {name: memory_of(pid) for name, pid in machine.pids.items()}
+            memory.append(sum_memory(list(parts.values())))
+            advance(number + 1)
+        took = monotonic() - begun
+        used = {n: processor_s(pid) - before[n] for n, pid in machine.pids.items()}
+        for task in background:
+            task.cancel()
+    sizes = {name: round(part.proportional, 1) for name, part in parts.items()}
+    return memory, sizes, {name: seconds / took * 100 for name, seconds in used.items()}
+
+
 class _Play:
     """The people and the shoe of `simulators` at a machine's table."""
 
-    def __init__(self, machine: Machine, port: PtyPort) -> None:
+    def __init__(self, machine: Machine, port: PtyPort, speed: float) -> None:
         self._played: PlayedCoup | None = None
         self._croupier = Croupier(
             machine.table.bus_settings("croupier"),
             machine.table.topics,
-            ShoeSimulator(port, DealingShoe(seed=_SEED), first_shoe=_FIRST_SHOE, speed=0),
+            ShoeSimulator(port, DealingShoe(seed=_SEED), first_shoe=_FIRST_SHOE, speed=speed),
             seed=_SEED,
-            speed=0,
+            speed=speed,
             on_coup=self._note,
         )
 
@@ -74,12 +135,14 @@ _Measured = TypeVar("_Measured")
 _Measure = Callable[[Machine, Play, int, Callable[[int], object]], Awaitable[_Measured]]
 
 
-def _run(options: BenchOptions, how: _Measure[_Measured], *more: str) -> _Measured:
+def _run(
+    options: BenchOptions, how: _Measure[_Measured], *more: str, speed: float = 0
+) -> _Measured:
     """Measure at a machine's table; `more` are services besides driver and core."""
     with (
         options.folder() as folder,
         options.progress("coups", options.samples) as advance,
-        Machine(_machine(folder)) as machine,
+        Machine(_machine(folder, speed)) as machine,
         unwrapped_errors(),
     ):
         port = PtyPort(machine.link, pace=_LINE)
@@ -87,16 +150,16 @@ def _run(options: BenchOptions, how: _Measure[_Measured], *more: str) -> _Measur
         try:
             for service in ("shoe", "table", *more):
                 machine.start(service)
-            return asyncio.run(_measure(machine, port, options.samples, advance, how))
+            return asyncio.run(_measure(machine, port, speed, options.samples, advance, how))
         finally:
             port.unplug()
 
 
-def _machine(folder: Path) -> DemoOptions:
+def _machine(folder: Path, speed: float) -> DemoOptions:
     return DemoOptions(
         rounds=None,
         seed=_SEED,
-        speed=0,
+        speed=speed,
         rulebook="au-commission",
         profile="enq-bcc",
         disclosure="immediate",
@@ -108,9 +171,10 @@ def _machine(folder: Path) -> DemoOptions:
 async def _measure(
     machine: Machine,
     port: PtyPort,
+    speed: float,
     samples: int,
     advance: Callable[[int], object],
     how: _Measure[_Measured],
 ) -> _Measured:
-    play = _Play(machine, port)  # which needs the loop
+    play = _Play(machine, port, speed)  # which needs the loop
     return await how(machine, play, samples, advance)

@@ -9,7 +9,7 @@ from collections import ChainMap
 from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
@@ -33,6 +33,8 @@ from table_core.rules.rulebook_file import parse_rulebook
 __all__ = ["Judging", "opening_judge", "verify_and_judge"]
 
 _T = TypeVar("_T")
+_WRITTEN_AT_ONCE: Final = 256
+"""Coups packed by a judge that are written together."""
 
 
 class Judging:
@@ -250,9 +252,13 @@ def _bad(fault: EvidenceFault) -> BadFile:
 
 
 class _OnDisk(MutableMapping[str, bytes]):
-    """A mapping in a temporary file of SQLite's own, so that a long log needs little memory."""
+    """A mapping in a temporary file of SQLite's own, so that a long log needs little memory.
+
+    The newest values are written many at a time.
+    """
 
     def __init__(self, path: Path | str = "") -> None:
+        self._unwritten: dict[str, bytes] = {}
         self._db = sqlite3.connect(path, isolation_level=None)
         self._db.execute("PRAGMA journal_mode=OFF")
         self._db.execute("PRAGMA synchronous=OFF")
@@ -262,23 +268,35 @@ class _OnDisk(MutableMapping[str, bytes]):
 
     def close(self) -> None:
         """Keep what is there, where the file has a name."""
+        self._write()
         self._db.execute("COMMIT")
         self._db.close()
 
+    def _write(self) -> None:
+        self._db.executemany("REPLACE INTO kept VALUES (?, ?)", self._unwritten.items())
+        self._unwritten.clear()
+
     def __getitem__(self, name: str) -> bytes:
+        if name in self._unwritten:
+            return self._unwritten[name]
         row = self._db.execute("SELECT data FROM kept WHERE name = ?", (name,)).fetchone()
         if row is None:
             raise KeyError(name)
         return bytes(row[0])
 
     def __setitem__(self, name: str, data: bytes) -> None:
-        self._db.execute("REPLACE INTO kept VALUES (?, ?)", (name, data))
+        self._unwritten[name] = data
+        if len(self._unwritten) >= _WRITTEN_AT_ONCE:
+            self._write()
 
     def __delitem__(self, name: str) -> None:
+        self._write()
         self._db.execute("DELETE FROM kept WHERE name = ?", (name,))
 
     def __iter__(self) -> Iterator[str]:
+        self._write()
         return (str(name) for (name,) in self._db.execute("SELECT name FROM kept"))
 
     def __len__(self) -> int:
+        self._write()
         return int(self._db.execute("SELECT count(*) FROM kept").fetchone()[0])

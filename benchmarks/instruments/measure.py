@@ -11,7 +11,16 @@ from baccarat.demo.machine import Machine
 from benchmarks.instruments.floor import ARRIVED, Floor
 from benchmarks.instruments.watch import SightingReceiver, start_watcher
 
-__all__ = ["BLOCK", "Decided", "MemoryUse", "Play", "Samples", "measure"]
+__all__ = [
+    "BLOCK",
+    "Decided",
+    "MemoryUse",
+    "Play",
+    "Samples",
+    "measure",
+    "memory_of",
+    "sum_memory",
+]
 
 # Samples in one turn.
 BLOCK: Final = 10
@@ -128,16 +137,17 @@ async def _at_the_table(play: Play, watch: SightingReceiver, count: int) -> list
 
 
 def _measure_memory(product: Mapping[str, int], floor: list[int], found: Samples) -> None:
-    found.parts = {name: _memory_of(pid) for name, pid in product.items()}
-    found.product_memory.append(_sum(list(found.parts.values())))
-    found.floor_memory.append(_sum([found.parts["broker"], *map(_memory_of, floor)]))
+    found.parts = {name: memory_of(pid) for name, pid in product.items()}
+    found.product_memory.append(sum_memory(list(found.parts.values())))
+    found.floor_memory.append(sum_memory([found.parts["broker"], *map(memory_of, floor)]))
 
 
-def _sum(parts: list[MemoryUse]) -> MemoryUse:
+def sum_memory(parts: list[MemoryUse]) -> MemoryUse:
+    """Return what several processes take together."""
     return MemoryUse(sum(part.resident for part in parts), sum(part.proportional for part in parts))
 
 
-def _memory_of(pid: int) -> MemoryUse:
+def memory_of(pid: int) -> MemoryUse:
     """Return the kernel's current numbers; Linux only, as is the whole product."""
     lines = Path(f"/proc/{pid}/smaps_rollup").read_text("ascii").splitlines()
     kilobytes = {line.split()[0]: int(line.split()[1]) for line in lines[1:]}

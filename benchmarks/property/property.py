@@ -116,8 +116,8 @@ def measure(options: BenchOptions) -> list[Figure]:
         advance(3)
         status = run.status()
         advance(4)
-        found = [_rate_figure(rate, url), _page_figure(page), _catchup_figure(catchup)]
-        return [*found, _status_figure(status)]
+        found = [_rate_figure(rate, url), _hub_figure(rate), _page_figure(page)]
+        return [*found, _catchup_figure(catchup), _status_figure(status)]
 
 
 class _Rate(NamedTuple):
@@ -370,6 +370,19 @@ def _rate_figure(found: _Rate, url: str) -> Figure:
         goal=f"at least {_RATE_LEAST:,.0f} events a second from {_TABLES} logs into PostgreSQL",
         met=rate >= _RATE_LEAST,
         detail=found.detail | {"load": round(os.getloadavg()[0], 2)},
+    )
+
+
+def _hub_figure(found: _Rate) -> Figure:
+    size = found.detail["hub_bytes_a_node"] * _EVENTS_A_COUP
+    return Figure(
+        **without_floor(size, size, digits=0),
+        name="property_hub",
+        unit="bytes",
+        samples=found.events,
+        goal=f"none: a coup of {_EVENTS_A_COUP} events in one node of the hub",
+        met=True,
+        detail={"an_event": found.detail["hub_bytes_a_node"]},
     )
 
 

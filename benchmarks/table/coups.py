@@ -6,6 +6,7 @@
 
 import random
 from collections.abc import Iterator
+from functools import cache
 from itertools import count
 from typing import Final
 
@@ -17,7 +18,16 @@ from events.errors import OurBug
 from events.log.store import EventLog
 from events.mqtt.topics import Topics
 from events.proof.note import SigningKey
-from events.types.shoe_reports import AnyReport, DeviceResult, LinkOpen, LinkUp, ShoeEvent
+from events.types.shoe_reports import (
+    AnyReport,
+    CardDrawn,
+    DeviceResult,
+    LinkOpen,
+    LinkUp,
+    ShoeEvent,
+)
+from shoe_driver.profiles.catalogue import load_profile
+from simulators.device.enq_bcc import card_byte, frame, target_byte
 from table_core.process.checkpoints import CheckpointKeys
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.rules.draw import hand_due
@@ -43,6 +53,10 @@ _SEATS: Final = 7
 _EVERY_S: Final = 300
 _STAKES: Final = (500, 1_000, 2_500, 10_000)
 _MAIN: Final = ("player", "banker")
+_PROFILE: Final = "enq-bcc"
+_SEQUENCE: Final = 9
+_GROUP: Final = {Hand.PLAYER: 0, Hand.BANKER: 1}
+_WINNERS: Final = {"player": 0x90, "tie": 0xA0, "banker": 0xC0}
 _SIDES: Final = ("tie", "player_pair", "banker_pair")
 
 Dealt = list[tuple[Hand, int, Card]]
@@ -98,14 +112,31 @@ def numbered(seq: int, report: AnyReport) -> ShoeEvent:
     return ShoeEvent(
         journal="bench",
         seq=seq,
-        profile="enq-bcc",
-        profile_hash="0" * 64,
+        profile=_PROFILE,
+        profile_hash=_profile_hash(),
         offset=seq,
-        raw="0500",
+        raw=_raw(seq % _SEQUENCE + 1, report),
         mono_us=seq,
         utc=_AT,
         report=report,
     )
+
+
+@cache
+def _profile_hash() -> str:
+    return load_profile(_PROFILE).digest
+
+
+@cache
+def _raw(sequence: int, report: AnyReport) -> str:
+    """Return a frame that says the report, in hex; nothing where it comes from no frame."""
+    if isinstance(report, CardDrawn) and report.hand is not None and report.number is not None:
+        target = target_byte(_GROUP[report.hand], report.number)
+        return frame(sequence, "D", bytes([target, card_byte(report.face)])).hex()
+    if isinstance(report, DeviceResult):
+        pairs = report.banker_pair << 1 | report.player_pair
+        return frame(sequence, "G", bytes([_WINNERS[report.winner] | pairs])).hex()
+    return ""
 
 
 class BenchTable:

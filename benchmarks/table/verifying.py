@@ -64,9 +64,11 @@ def _verified(path: Path, jobs: int) -> None:
 
 
 def _judged(path: Path, jobs: int) -> None:
-    verdict, _ = verify_and_judge(path, None, jobs=jobs, held=(), keys=())
+    verdict, judged = verify_and_judge(path, None, jobs=jobs, held=(), keys=())
     if not verdict.ok:
         raise OurBug(f"the bench's log does not verify: {verdict.reason}")
+    if judged.not_decoded or judged.not_judged or not judged.decoded:
+        raise OurBug(f"the bench's log is not judged in full: {judged}")
 
 
 def _bare(path: Path) -> None:

@@ -531,7 +531,7 @@ def verify_events(
     ended, progress = 0, walk.progress
     where = "" if reach is None else "WHERE position BETWEEN ? AND ?"
     sql = f"SELECT {', '.join(_COLUMNS)} FROM event {where} ORDER BY position"  # noqa: S608 - our names
-    rows = db.execute(sql, reach or ())
+    rows, requests = db.execute(sql, reach or ()), db.cursor()
     seam = walk.position > 0 and bool(walk.before)
     while True:
         try:
@@ -548,7 +548,8 @@ def verify_events(
             return ended
         position = walk.position + 1
         digest, envelope, event = verify_event(row, position, walk.origin, walk.digest)
-        ended += _ends_request(db, envelope)
+        if envelope.actor not in OWN_ACTORS:
+            ended += _ends_request(requests, envelope)
         walk.take(digest, row[4], envelope.at, event)
         if walk.judge is not None:
             walk.judge.take(position, envelope, event)
@@ -605,10 +606,8 @@ def verify_event(
     return chained, envelope, event
 
 
-def _ends_request(db: sqlite3.Connection, envelope: Envelope) -> bool:
-    """Report whether a recorded request ends with this event; every event asked for has one."""
-    if envelope.actor in OWN_ACTORS:
-        return False
+def _ends_request(db: sqlite3.Cursor, envelope: Envelope) -> bool:
+    """Report whether a recorded request ends with this event, which somebody asked for."""
     sql = "SELECT position FROM request WHERE transaction_id = ?"
     (end,) = db.execute(sql, (envelope.cause,)).fetchone() or (None,)
     if not isinstance(end, int) or end < envelope.position:

@@ -5,7 +5,7 @@ events of one coup, derives again whatever they conclude, and compares.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -92,7 +92,7 @@ class EvidenceFault(Exception):  # noqa: N818 - a finding about the record, not 
         self.reason = reason
 
 
-class EvidenceEvent(NamedTuple):
+class EvidenceEvent(Struct, frozen=True, gc=False):
     """An event of the coup, with its position and its envelope."""
 
     position: int
@@ -213,6 +213,7 @@ class CoupJudge:
         self._coup, self._refunds, self._told = memory.coup, memory.refunds, memory.told
         self.book = memory.book
         self._untold: list[AggregateCapped] = []
+        self._judged: tuple[object, ...] = ()  # the newest settlement, and what it follows from
 
     @property
     def memory(self) -> CoupMemory:
@@ -229,15 +230,13 @@ class CoupJudge:
         self._said, self._voiding = {}, set()
         if len(records) == 1:
             return  # nothing follows from a report or a void that is alone
-        self._said = {
-            r.envelope.cause: r.event.source for r in records if isinstance(r.event, ShoeReported)
-        }
-        # A first phase is settled again in the step that makes its coup void.
-        self._voiding = {
-            r.envelope.cause
-            for r in records
-            if isinstance(r.event, CoupVoided) and r.event.coup == self.id
-        }
+        for record in records:
+            event = record.event
+            if isinstance(event, ShoeReported):
+                self._said[record.envelope.cause] = event.source
+            elif isinstance(event, CoupVoided) and event.coup == self.id:
+                # A first phase is settled again in the step that makes its coup void.
+                self._voiding.add(record.envelope.cause)
 
     def take(self, record: EvidenceEvent) -> None:
         """Take the next event of the coup.
@@ -294,11 +293,18 @@ class CoupJudge:
         unread = any(dealt.card is None for dealt in coup.cards)
         if rulebook is None or coup.phase is not Phase.SETTLED or unread:
             return
+        if self._has_all(coup, last):
+            return
         due = next(revised_settlements(self._table, coup, rulebook), None)
         if due is not None:
             settlement = due[0]
             told = f"the cards and wagers on record come to {settlement.settlement_id}"
             raise EvidenceFault("settlement", f"{told}, which is not here: half a correction")
+
+    def _has_all(self, coup: Coup, last: Settlement) -> bool:
+        """Return whether the only settlement has every wager, and was judged as the coup is now."""
+        whole = len(coup.settlements) == 1 and len(last.lines) == len(coup.wagers)
+        return whole and self._judged == (last, coup.cards, coup.wagers, coup.rulebook_hash)
 
     def result(self) -> JudgedCoup:
         """Return the coup's result.
@@ -430,8 +436,10 @@ class CoupJudge:
 
     def _lying(self, event: CardDealt | CardCorrected | CardMarkedUnreadable) -> DealtCard | None:
         """Return the card at the place that an event names; None where none lies."""
-        hand = self._known.hand(event.hand)
-        return next((each for each in hand if each.number == event.number), None)
+        for each in self._known.cards:
+            if each.hand is event.hand and each.number == event.number:
+                return each
+        return None
 
     def _hand(self, hand: Hand) -> tuple[Card, ...]:
         dealt = sorted(self._known.hand(hand), key=lambda each: each.number)
@@ -510,6 +518,7 @@ class CoupJudge:
         lines, cuts = said.lines, tuple[CapApplied, ...]()
         if rulebook is not None:
             lines, cuts = settle_with_caps(rulebook, outcome, coup.wagers, phase=said.phase)
+            self._judged = said, coup.cards, coup.wagers, coup.rulebook_hash
         return next_settlement(self._table, coup, said.phase, outcome, lines), cuts
 
     def _differs(self, ours: Settlement, said: Settlement) -> str:

@@ -28,7 +28,8 @@ def test_the_row_of_a_property_comes_to_its_figures(open_folder: Path) -> None:
     done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment())
     assert done.returncode == 0, done.stderr
     found = {told["name"]: told for told in map(json.loads, done.stdout.splitlines())}
-    assert list(found) == [f"property_{each}" for each in ("rate", "page", "catchup", "status")]
+    names = ("rate", "hub", "page", "catchup", "status")
+    assert list(found) == [f"property_{each}" for each in names]
     assert {name: told["void"] for name, told in found.items() if told["void"]} == {}
     assert found["property_rate"]["detail"]["log_bytes"] > 0
     assert list(open_folder.iterdir()) == []

@@ -4,6 +4,8 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from events.log.schema import OWN_ACTORS
 from events.log.store import EventLog
 from events.types.envelope import decode_envelope
@@ -90,7 +92,7 @@ class KeptWorld(World):
         context = self.context
         known = BOOKS | {book.hash: book for book in (context.rulebook, *context.library)}
         own = [_evidence(moment.fact) for moment in self.record(coup).moments]
-        own += [own[-1]._replace(event=each) for each in more]
+        own += [replace(own[-1], event=each) for each in more]
         return judge_again(ORIGIN, coup, own, known)
 
     def write(self, path: Path) -> Path:
