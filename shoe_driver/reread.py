@@ -93,8 +93,9 @@ class RawReader:
         return None if self.says(event) else f"{kind}: the shoe's own bytes do not say so"
 
     def _read(self, raw: str, around: tuple[bytes, bytes]) -> tuple[AnyReport, ...]:
+        before, after = around
         try:
-            data = bytes.fromhex(raw).join(around)
+            data = before + bytes.fromhex(raw) + after
         except ValueError:
             return ()
         decoder = Decoder(self._profile)

@@ -35,6 +35,7 @@ handlers.
 import asyncio
 import random
 import secrets
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -309,17 +310,18 @@ class _Inbox:
     """One connection's messages that await a handler: bounded, and closed with the connection."""
 
     def __init__(self) -> None:
-        self._queue: asyncio.Queue[Message | None] = asyncio.Queue()  # bounded by `put`
+        self._queue: deque[Message | None] = deque()  # bounded by `put`
+        self._awaited: asyncio.Future[None] | None = None
         self._bytes = 0
         self._overflowing = False
 
     def put(self, message: Message) -> bool:
         """Add a message, or drop it and return False."""
         size = len(message.payload)
-        if self._queue.qsize() >= INBOX_MESSAGES or self._bytes + size > INBOX_BYTES:
+        if len(self._queue) >= INBOX_MESSAGES or self._bytes + size > INBOX_BYTES:
             return False
         self._bytes += size
-        self._queue.put_nowait(message)
+        self._add(message)
         return True
 
     def overflowed_now(self) -> bool:
@@ -329,13 +331,20 @@ class _Inbox:
 
     def end(self) -> None:
         """Close the inbox: after the remaining messages `take` returns None."""
-        self._queue.put_nowait(None)
+        self._add(None)
+
+    def _add(self, message: Message | None) -> None:
+        self._queue.append(message)
+        if self._awaited is not None and not self._awaited.done():
+            self._awaited.set_result(None)
 
     async def take(self) -> Message | None:
         """Return the oldest message, waiting for one; None at the end."""
-        if self._queue.empty():
+        if not self._queue:
             self._overflowing = False
-        message = await self._queue.get()
+            self._awaited = asyncio.get_running_loop().create_future()
+            await self._awaited
+        message = self._queue.popleft()
         if message is not None:
             self._bytes -= len(message.payload)
         return message

@@ -4,8 +4,9 @@ This is aiomqtt 2.5 with four things fixed that a live table cannot accept. When
 aiomqtt wakes neither those who wait for an acknowledgement nor those who wait for CONNACK. It
 writes a publication only two turns of the loop after the call. Its queues are unbounded. A
 cancelled or timed-out attempt leaves a socket and a task behind. To fix this the class uses four
-private names of aiomqtt (`_client`, `_connected`, `_disconnected`, `_misc_task`) and replaces five
-of its callbacks. The contract tests run against both brokers and notice when one of them changes.
+private names of aiomqtt (`_client`, `_connected`, `_disconnected`, `_misc_task`), two of paho
+(`_sock_close`, `_out_packet`), and replaces five callbacks. The contract tests run against both
+brokers and notice when one of them changes.
 """
 
 import asyncio

@@ -254,8 +254,13 @@ async def _wait(effect: Wait) -> bool:
     if not signal.is_set:
         loop = asyncio.get_running_loop()
         woken: asyncio.Future[None] = loop.create_future()
-        signal.on_set = lambda: woken.done() or woken.set_result(None)
-        late = None if effect.seconds is None else loop.call_later(effect.seconds, signal.on_set)
+
+        def wake() -> None:
+            if not woken.done():
+                woken.set_result(None)
+
+        signal.on_set = wake
+        late = None if effect.seconds is None else loop.call_later(effect.seconds, wake)
         try:
             await woken
         finally:

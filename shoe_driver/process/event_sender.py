@@ -3,9 +3,9 @@
 The core must not believe that it has caught up when it has not. So if there are several events,
 `link/shoe` with the new head goes out before them. Reports that wait for a missing one count as
 well: they will get numbers. A single event that is itself the head shows that by its number. It
-waits for no other message, and `link/shoe` follows at the next tick. (mosquitto keeps that order.
-nats-server keeps it within one topic only: there an event may arrive just before its head, and
-raises the head itself.)
+waits for no other message, and `link/shoe` follows when no event has gone out for a tick.
+(mosquitto keeps that order. nats-server keeps it within one topic only: there an event may arrive
+just before its head, and raises the head itself.)
 
 The sender posts events without waiting. It resends them, in order, from the last acknowledged one:
 when the core asks, after every connect, and when nothing has moved for a while. It refuses bad
@@ -89,6 +89,7 @@ class EventSender:
         self._connected = False
         self._told: tuple[str, int] = ("", 0)  # the journal and the head that were published
         self._status_due = False  # the head went out as an event; link/shoe must still follow
+        self._event_us = 0  # when that was
         self._told_us = 0
         self._moved_us = 0
         self._patience_us = _RESEND_FIRST_US
@@ -109,6 +110,7 @@ class EventSender:
         if self._told != newest:
             if self._connected and self._head_is_all_there_is():
                 self._told, self._status_due = newest, True
+                self._event_us = (yield from Now()).mono_us
             else:
                 yield from self.publish_status()
         yield from self._send()
@@ -134,8 +136,8 @@ class EventSender:
         if now - self._told_us > _STATUS_EVERY_US:
             yield from self.publish_status()
             yield from self._recorder.note_acked()
-        elif self._status_due:
-            yield from self.publish_status()
+        elif self._status_due and now - self._event_us >= _TICK_US:
+            yield from self.publish_status()  # not among events, each of which shows the head too
         if self._recorder.outbox.waiting and now - self._moved_us > self._patience_us:
             self._patience_us = min(self._patience_us * 2, _RESEND_MOST_US)
             self._recorder.outbox.resend()

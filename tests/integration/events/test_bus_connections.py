@@ -65,6 +65,32 @@ async def test_a_message_that_comes_before_the_suback_is_handled_after_on_connec
     assert core.got == [Message(EVENT, b"early", retain=False)]
 
 
+async def test_a_message_is_acknowledged_in_one_write_with_its_answer() -> None:
+    written: list[bytes] = []
+
+    async def script(line: Line) -> None:
+        await line.expect(CONNECT)
+        line.write(CONNACK)
+        line.suback(await line.expect(SUBSCRIBE), 1)
+        await line.expect(PUBLISH)
+        line.publish(EVENT.encode(), b"asks", 7)
+        written.append(await line.written())
+        await line.read()
+
+    async def greet(peer: Peer) -> None:
+        assert peer.bus.post(STATE, b"up")
+
+    async def answer(_: Message) -> None:
+        assert core.bus.post(STATE, b"answer")
+
+    async with rude_broker(script) as port:
+        core = Peer(port, "core", EVENT, handler=answer, on_connect=greet)
+        async with at_work(core):
+            await until(lambda: written, "it is acknowledged")
+    assert written[0].startswith(b"\x40\x02\x00\x07")
+    assert written[0].endswith(b"answer")
+
+
 @pytest.mark.parametrize("wipe", [False, True], ids=["kept", "wiped"])
 async def test_a_killed_broker_comes_back_and_finds_everybody_again(
     broker: Broker, wipe: bool, caplog: pytest.LogCaptureFixture

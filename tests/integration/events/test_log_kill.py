@@ -17,6 +17,7 @@ from events.log.rotation import next_file_of
 from events.log.segments import archive_folder, segments_in
 from events.log.store import EventLog
 from events.log.verify import verify
+from events.proof.note import SigningKey
 from events.types.envelope import decode_envelope
 from table_core.service.snapshots import inspect_log
 from tests.support.log.closed_books import ORIGIN as CHAINED
@@ -34,17 +35,25 @@ import os, sys
 from pathlib import Path
 from tests.support.log.logs import ORIGIN, grow
 from events.log.store import EventLog
+from events.proof.checkpoint import Checkpoint, signed_checkpoint
+from events.proof.note import SigningKey
 
+key = SigningKey(ORIGIN, bytes(32))
 with EventLog.open(Path(sys.argv[1]), ORIGIN) as log:
     session = log.next_session()
-    os.write(1, f"{session} {log.position}\\n".encode())
     number = 0
     while True:
-        number += 1
-        grow(log, 1 + number % 7 + 60 * (number % 11 == 0), f"anna/{session}-{number}")
+        grow(log, 1 + number % 7 + 60 * (number % 11 == 10), f"anna/{session}-{number}")
+        if number % 25 == 0:
+            made = Checkpoint(ORIGIN, log.position, log.root)
+            log.store_checkpoint(signed_checkpoint(made, [key]))
         os.write(1, f"{session} {log.position}\\n".encode())
         log.move_cursor("cage", log.position)
+        number += 1
 """
+# Of 25 commits from one checkpoint to the next, and the one that was being made.
+_MOST_UNSIGNED = 25 * 7 + 3 * 60
+_PUBLIC = frozenset({SigningKey(ORIGIN, bytes(32)).verifier})
 
 
 @contextmanager
@@ -68,9 +77,10 @@ def acknowledged(stream: IO[bytes]) -> list[tuple[int, int]]:
 
 def assert_whole(path: Path, at_least: int) -> int:
     """The log's position, after checking that everything in it belongs together."""
-    verdict = verify(path)
+    verdict = verify(path, keys=_PUBLIC)
     assert verdict.ok, verdict.reason
     assert verdict.events >= at_least
+    assert at_least - _MOST_UNSIGNED <= verdict.signed_to <= verdict.events
     with EventLog.open(path, ORIGIN) as log:
         assert log.position == verdict.events
         assert log.cursor("cage") <= log.position
@@ -133,7 +143,7 @@ def test_a_second_writer_is_refused_until_the_first_is_dead(tmp_path: Path) -> N
         assert b"another writer" in second.stderr
         assert f"(process {first.pid})".encode() in second.stderr
         assert first.poll() is None
-        assert verify(path).ok  # beside a writer that never stops
+        assert verify(path, keys=_PUBLIC).ok  # beside a writer that never stops
     with EventLog.open(path, ORIGIN) as log:
         assert log.position > 0
 

@@ -30,6 +30,10 @@ class Line:
         assert found == kind, f"expected packet {kind:#x}, got {found:#x}"
         return body
 
+    async def written(self) -> bytes:
+        """What the client's next write brings."""
+        return await self._reader.read(65_536)
+
     def write(self, packet: bytes) -> None:
         self._writer.write(packet)
 

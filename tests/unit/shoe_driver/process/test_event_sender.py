@@ -65,6 +65,17 @@ def test_one_event_alone_waits_for_no_other_message_and_its_head_follows_at_a_ti
     assert shoe.ticks(0.1) == []
 
 
+def test_no_head_comes_among_events_each_of_which_shows_it(shoe: Speaking) -> None:
+    def in_mid_tick() -> None:
+        shoe.now_us += 60_000
+        sent.extend(shoe.reports("D other 9H"))
+        shoe.now_us -= 60_000  # the tick goes on
+
+    sent = shoe.reports("D B1 2D")
+    shoe.play(shoe.tick, in_mid_tick, in_mid_tick, lambda: None)
+    assert [*sent, *shoe.sends()] == ["event 4", "event 5", "event 6", "down 6"]
+
+
 def test_an_event_that_found_no_room_is_counted_before_it_goes_out_with_the_next(
     shoe: Speaking,
 ) -> None:
