@@ -93,7 +93,9 @@ class DecisionContext(Struct, frozen=True, kw_only=True):
         Raises:
             OurBug: the table does not have it; the service should not have started.
         """
-        for book in (self.rulebook, *self.library):
+        if self.rulebook.hash == coup.rulebook_hash:
+            return self.rulebook
+        for book in self.library:
             if book.hash == coup.rulebook_hash:
                 return book
         raise OurBug(f"coup {coup.id} pins rulebook {coup.rulebook_hash}, which is not at hand")

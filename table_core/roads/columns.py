@@ -112,10 +112,12 @@ class Roads(Struct, frozen=True, gc=False, kw_only=True):
                 beads=beads,
                 columns=_with_win(self.columns, coup.winner, self.pending_ties),
                 marks=tuple(
-                    trail.append(mark) if mark else trail
-                    for trail, mark in zip(
-                        self.marks, _marks(self.columns, coup.winner), strict=True
-                    )
+                    [
+                        trail.append(mark) if mark else trail
+                        for trail, mark in zip(
+                            self.marks, _marks(self.columns, coup.winner), strict=True
+                        )
+                    ]
                 ),
             )
         if self.columns:
@@ -147,12 +149,16 @@ def bead_of(coup: Outcome | DealCompleted) -> Bead:
     )
 
 
+_NO_TIES: Final = PersistentList[int]()
+
+
 def _with_win(
     columns: PersistentList[Column], winner: Winner, pending_ties: int
 ) -> PersistentList[Column]:
-    if columns and columns.back(1).winner is winner:
-        return columns.replace_last(Column(winner, columns.back(1).ties.append(0)))
-    return columns.append(Column(winner, PersistentList[int]().append(pending_ties)))
+    last = columns.back(1) if columns.length else None
+    if last is not None and last.winner is winner:
+        return columns.replace_last(Column(winner, last.ties.append(0)))
+    return columns.append(Column(winner, _NO_TIES.append(pending_ties)))
 
 
 def _with_tie(columns: PersistentList[Column]) -> PersistentList[Column]:

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from events.cards import Card, Hand
 from events.types.table import DealCompleted
-from table_core.rules.draw import hand_due, hands_possibly_due, judge_hands
+from table_core.rules.draw import cards_due, hand_due, hands_possibly_due, judge_hands
 from table_core.state.table import Coup
 
 __all__ = ["FIRST_PLACE", "INITIAL_CARDS", "CardPlace", "completion", "contradiction", "due_places"]
@@ -70,10 +70,10 @@ def completion(coup: Coup) -> DealCompleted | None:
     faces = _faces(coup)
     if faces is None:
         return None
-    hand, rules = hand_due(*faces)
+    hand, rules = due = hand_due(*faces)
     if hand is not None:
         return None
-    outcome = judge_hands(*faces)
+    outcome = judge_hands(*faces, due)
     return DealCompleted(
         coup=coup.id,
         player=outcome.player,
@@ -97,7 +97,12 @@ def contradiction(coup: Coup) -> str | None:
     faces = _faces(coup)
     if faces is None:
         return None
-    player, banker = faces[0][:2], faces[1][:2]
+    player, banker = faces
+    if min(len(player), len(banker)) >= _THIRD - 1:
+        came = len(player), len(banker)
+        if cards_due(hand_due(player, banker)) == came:
+            return None  # as in nearly all cases
+    player, banker = player[:2], banker[:2]
     left = {Hand.PLAYER: faces[0][2:], Hand.BANKER: faces[1][2:]}
     while True:
         hand, rules = hand_due(player, banker)
