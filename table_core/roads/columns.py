@@ -112,12 +112,10 @@ class Roads(Struct, frozen=True, gc=False, kw_only=True):
                 beads=beads,
                 columns=_with_win(self.columns, coup.winner, self.pending_ties),
                 marks=tuple(
-                    [
-                        trail.append(mark) if mark else trail
-                        for trail, mark in zip(
-                            self.marks, _marks(self.columns, coup.winner), strict=True
-                        )
-                    ]
+                    trail.append(mark) if mark else trail
+                    for trail, mark in zip(
+                        self.marks, _marks(self.columns, coup.winner), strict=True
+                    )
                 ),
             )
         if self.columns:
