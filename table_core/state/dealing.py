@@ -97,26 +97,12 @@ def contradiction(coup: Coup) -> str | None:
     faces = _faces(coup)
     if faces is None:
         return None
-    player, banker = faces
-    if min(len(player), len(banker)) >= _THIRD - 1:
-        came = len(player), len(banker)
-        if cards_due(hand_due(player, banker)) == came:
-            return None  # as in nearly all cases
-    player, banker = player[:2], banker[:2]
-    left = {Hand.PLAYER: faces[0][2:], Hand.BANKER: faces[1][2:]}
-    while True:
-        hand, rules = hand_due(player, banker)
-        if hand is None or not left[hand]:
-            break
-        card, left[hand] = left[hand][0], ()
-        player, banker = (
-            ((*player, card), banker) if hand is Hand.PLAYER else (player, (*banker, card))
-        )
-    wrong = [hand.value for hand, cards in left.items() if cards]
+    _, rules = due = hand_due(*faces)
+    each = zip(Hand, faces, cards_due(due), strict=True)
+    wrong = [hand.value for hand, came, most in each if len(came) > most]
     if not wrong:
         return None
-    last = rules[-1].rule if rules else "initial"
-    return f"{' and '.join(wrong)} drew a third card that was not due ({last})"
+    return f"{' and '.join(wrong)} drew a third card that was not due ({rules[-1].rule})"
 
 
 def _faces(coup: Coup) -> tuple[tuple[Card, ...], tuple[Card, ...]] | None:
