@@ -98,8 +98,9 @@ def contradiction(coup: Coup) -> str | None:
     if faces is None:
         return None
     _, rules = due = hand_due(*faces)
-    each = zip(Hand, faces, cards_due(due), strict=True)
-    wrong = [hand.value for hand, came, most in each if len(came) > most]
+    player, banker = cards_due(due)
+    too_many = {Hand.PLAYER: len(faces[0]) > player, Hand.BANKER: len(faces[1]) > banker}
+    wrong = [hand.value for hand, wrong in too_many.items() if wrong]
     if not wrong:
         return None
     return f"{' and '.join(wrong)} drew a third card that was not due ({rules[-1].rule})"
