@@ -133,12 +133,12 @@ def settle_first_phase(draft: DecisionBuilder, context: DecisionContext) -> None
     coup = draft.coup
     if len(coup.cards) < INITIAL_CARDS:
         return
-    first_cards = [dealt for dealt in coup.cards if dealt.number <= _TWO_CARDS]
-    if len(first_cards) < INITIAL_CARDS or any(dealt.card is None for dealt in first_cards):
-        return
-    paid = coup.settlement(INITIAL_PHASE) is not None
     rulebook = context.rulebook_of(coup)
-    if paid or any(rulebook.phase_of(w.bet) == INITIAL_PHASE for w in coup.wagers):
+    asked = [each for each in coup.wagers if rulebook.phase_of(each.bet) == INITIAL_PHASE]
+    if not asked and coup.settlement(INITIAL_PHASE) is None:
+        return
+    known = [dealt.card is not None for dealt in coup.cards if dealt.number <= _TWO_CARDS]
+    if len(known) >= INITIAL_CARDS and all(known):
         draft.settle(context, INITIAL_PHASE)
 
 

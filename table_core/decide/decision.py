@@ -93,7 +93,9 @@ class DecisionContext(Struct, frozen=True, kw_only=True):
         Raises:
             OurBug: the table does not have it; the service should not have started.
         """
-        for book in (self.rulebook, *self.library):
+        if self.rulebook.hash == coup.rulebook_hash:
+            return self.rulebook
+        for book in self.library:
             if book.hash == coup.rulebook_hash:
                 return book
         raise OurBug(f"coup {coup.id} pins rulebook {coup.rulebook_hash}, which is not at hand")
@@ -183,7 +185,8 @@ class DecisionBuilder:
             phase: the settlement phase.
             hands: the faces to settle on; None for those that are known now.
         """
-        coup, rulebook = self.coup, context.rulebook_of(self.coup)
+        coup = self.coup
+        rulebook = context.rulebook_of(coup)
         player, banker = hands or (known_faces(coup, Hand.PLAYER), known_faces(coup, Hand.BANKER))
         outcome = phase_outcome(phase, player, banker)
         lines, cuts = settle_with_caps(rulebook, outcome, coup.wagers, phase=phase)
@@ -200,10 +203,9 @@ class DecisionBuilder:
             self.emit(capped_event(settlement, cut))
 
     def _issue(self, context: DecisionContext, settlement: Settlement, *, reason: str = "") -> None:
-        before = self.coup.settlement(settlement.phase)
+        before, rulebook = self.coup.settlement(settlement.phase), context.rulebook_of(self.coup)
         self.emit(CoupSettled(coup=settlement.coup, settlement=settlement))
         book = self.state.commission
-        rulebook = context.rulebook_of(self.coup)
         facts = settlement_commission(
             rulebook, rulebook, book, settlement, reversed_=before, reason=reason
         )

@@ -61,9 +61,10 @@ def decide(state: TableState, command: Command, context: DecisionContext) -> Dec
     handler = HANDLERS.get(type(command))
     if handler is None:
         raise OurBug(f"no handler for {type(command).__name__} in table_core.decide")
-    newest = "" if state.coup is None else state.coup.id
-    if command.during not in {None, newest}:
-        return refuse_another_coup(command.during, newest)
+    if command.during is not None:
+        newest = "" if state.coup is None else state.coup.id
+        if command.during != newest:
+            return refuse_another_coup(command.during, newest)
     return lockdown_refusal(state, command, context.fault) or handler(state, command, context)
 
 

@@ -9,7 +9,7 @@ from events.types.table import AlarmRaised, TableEvent
 from table_core.shuffle.chances import FACES
 from table_core.shuffle.examination import Finding, examine
 from table_core.shuffle.orders import cards_of, order_of
-from table_core.state.dealt_order import dealt_cards
+from table_core.state.dealt_order import dealt_cards, dealt_faces
 from table_core.state.table import TableState
 
 __all__ = ["HELD_ALARM", "count_faults", "hold", "hold_by_cards", "order_text", "question_order"]
@@ -46,12 +46,13 @@ def question_order(state: TableState, *, at_end: bool) -> Iterator[TableEvent]:
     before = shoe.cards - (len(coup.cards) if coup else 0)
     if not at_end and shoe.cards // _CARDS_BETWEEN == before // _CARDS_BETWEEN:
         return
-    cards = tuple(dealt_cards(state, shoe.id))
+    order = order_of(dealt_faces(state, shoe.id))
     recorded = dict(shoe.questioned)
     earlier = state.orders if at_end else state.orders[-_EARLIER_IN_PLAY:]
-    for found in examine(order_of(card for card, _ in cards), shoe.decks, earlier):
+    for found in examine(order, shoe.decks, earlier):
         worth = recorded.get(found.kind, -1)
         if worth < 0 or (at_end and found.exponent > worth):
+            cards = tuple(dealt_cards(state, shoe.id))
             at = found.way.place(len(cards), found.start)
             event = _questioned(shoe.id, found, len(cards), cards[at][1])
             yield event

@@ -42,15 +42,17 @@ def place_wager(state: TableState, command: PlaceWager, context: DecisionContext
     if not command.wagers:
         return refuse("no_wagers", "the list of wagers is empty")
     asked = tuple(
-        Wager(
-            id=f"{context.user}/{command.transaction}/{index}",
-            seat=wager.seat,
-            bet=wager.bet,
-            stake=wager.stake,
-            patron=wager.patron,
-            kind=wager.kind,
-        )
-        for index, wager in enumerate(command.wagers)
+        [
+            Wager(
+                id=f"{context.user}/{command.transaction}/{index}",
+                seat=wager.seat,
+                bet=wager.bet,
+                stake=wager.stake,
+                patron=wager.patron,
+                kind=wager.kind,
+            )
+            for index, wager in enumerate(command.wagers)
+        ]
     )
     rulebook = apply_limits(context.rulebook, state.limits)
     refusal = _wager_refusal(rulebook, state.coup.standing, asked) or _closed_refusal(

@@ -31,7 +31,9 @@ def current_shoe(state: TableState) -> ShoeState:
 def on_coup(state: TableState, event: TableEvent, phase: Phase) -> TableState:
     """Return the state with the coup as an event changes it, and nothing else changed."""
     coup = changed_coup(current_coup(state), event)
-    return replace(state, coup=coup if coup.phase is phase else replace(coup, phase=phase))
+    if coup.phase is not phase:
+        coup = replace(coup, phase=phase)
+    return replace(state, coup=coup)
 
 
 def with_coup(state: TableState, phase: Phase, **changes: Any) -> TableState:

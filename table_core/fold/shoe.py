@@ -33,7 +33,7 @@ from table_core.fold.common import current_shoe
 from table_core.persistent_list import PersistentList
 from table_core.shuffle.orders import order_of
 from table_core.state.coup import OVER, Phase
-from table_core.state.dealt_order import dealt_cards
+from table_core.state.dealt_order import dealt_faces
 from table_core.state.shoe import BURN_ALARM, CARD_REPORTS, ORDERS_KEPT, ShoeState
 from table_core.state.shoe_of_card import (
     DRAWN_OUTSIDE,
@@ -84,7 +84,7 @@ def on_shoe_loaded(state: TableState, event: ShoeLoaded) -> TableState:
 def on_shoe_ended(state: TableState, _: ShoeEnded) -> TableState:
     """End the shoe: no more coups come from it."""
     shoe = current_shoe(state)
-    order = order_of(card for card, _ in dealt_cards(state, shoe.id))
+    order = order_of(dealt_faces(state, shoe.id))
     orders = (*state.orders, (shoe.id, order))[-ORDERS_KEPT:]
     return _forget_burn(replace(state, shoe=replace(shoe, ended=True), orders=orders))
 

@@ -147,12 +147,16 @@ def bead_of(coup: Outcome | DealCompleted) -> Bead:
     )
 
 
+_NO_TIES: Final = PersistentList[int]()
+
+
 def _with_win(
     columns: PersistentList[Column], winner: Winner, pending_ties: int
 ) -> PersistentList[Column]:
-    if columns and columns.back(1).winner is winner:
-        return columns.replace_last(Column(winner, columns.back(1).ties.append(0)))
-    return columns.append(Column(winner, PersistentList[int]().append(pending_ties)))
+    last = columns.back(1) if columns.length else None
+    if last is not None and last.winner is winner:
+        return columns.replace_last(Column(winner, last.ties.append(0)))
+    return columns.append(Column(winner, _NO_TIES.append(pending_ties)))
 
 
 def _with_tie(columns: PersistentList[Column]) -> PersistentList[Column]:

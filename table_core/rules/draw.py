@@ -22,7 +22,9 @@ __all__ = [
     "NATURAL",
     "DealError",
     "DrawRow",
+    "Due",
     "Outcome",
+    "cards_due",
     "deal_cards",
     "hand_due",
     "hands_possibly_due",
@@ -93,13 +95,18 @@ DRAW_TABLE: Final = (
 """Every rule about a third card: the seeds' tables in full."""
 INITIAL: Final = tuple(DrawRule(hand=hand, draws=True, rule="initial") for hand in (_P, _B, _P, _B))
 """The first four cards: "first card to the Player, second card to the Bank", twice (seed 3)."""
+_INITIAL_DUE: Final = tuple(
+    (rule.hand, INITIAL[:came]) for came, rule in enumerate(INITIAL, start=1)
+)
 _ROWS: Final = {hand: tuple(r for r in DRAW_TABLE if r.rule.hand is hand) for hand in Hand}
 _TWO: Final = 2
 
 
-def hand_due(
-    player: Sequence[Card], banker: Sequence[Card]
-) -> tuple[Hand | None, tuple[DrawRule, ...]]:
+Due = tuple[Hand | None, tuple[DrawRule, ...]]
+"""The hand that the next card is due to, None where the deal is complete, and the rules applied."""
+
+
+def hand_due(player: Sequence[Card], banker: Sequence[Card]) -> Due:
     """Return the hand that the next card is due to, and the rules applied so far.
 
     Only the first two cards of each hand and Player's third card count. The caller checks for cards
@@ -114,8 +121,7 @@ def hand_due(
         due the last rule is the one that makes the card due.
     """
     if len(player) < _TWO or len(banker) < _TWO:
-        came = min(len(player), _TWO) + min(len(banker), _TWO)
-        return INITIAL[came].hand, INITIAL[: came + 1]
+        return _INITIAL_DUE[min(len(player), _TWO) + min(len(banker), _TWO)]
     totals = _of_two(player[0], player[1]), _of_two(banker[0], banker[1])
     rules = _players_rules(*totals)
     third: int | None = None
@@ -213,17 +219,21 @@ class Outcome(Struct, frozen=True, gc=False, kw_only=True):
     complete: bool
 
 
-def judge_hands(player: Sequence[Card], banker: Sequence[Card]) -> Outcome:
+def judge_hands(player: Sequence[Card], banker: Sequence[Card], due: Due | None = None) -> Outcome:
     """Return the outcome of a deal, or of its first four cards.
+
+    Args:
+        player: Player's cards in the order they came.
+        banker: Banker's.
+        due: what `hand_due` returns for them, where the caller has asked it.
 
     Raises:
         OurBug: a hand has fewer than two cards; there is nothing to judge yet.
     """
     if len(player) < _TWO or len(banker) < _TWO:
         raise OurBug(f"judged {len(player)} and {len(banker)} cards; a hand has at least two")
-    hand, rules = hand_due(player, banker)
-    drawn = [rule.hand for rule in rules if rule.draws]
-    as_due = (len(player), len(banker)) == (drawn.count(Hand.PLAYER), drawn.count(Hand.BANKER))
+    hand, rules = due = due or hand_due(player, banker)
+    complete = hand is None and cards_due(due) == (len(player), len(banker))
     player_total, banker_total = total(player), total(banker)
     return Outcome(
         player=tuple(player),
@@ -232,8 +242,20 @@ def judge_hands(player: Sequence[Card], banker: Sequence[Card]) -> Outcome:
         banker_total=banker_total,
         winner=_winner(player_total, banker_total),
         natural=_is_natural(rules),
-        complete=hand is None and as_due,
+        complete=complete,
     )
+
+
+def cards_due(due: Due) -> tuple[int, int]:
+    """Return how many cards of a deal that has four are Player's and Banker's by the draw table.
+
+    Args:
+        due: what `hand_due` returns for it. The card that it names has not come.
+    """
+    hand, rules = due
+    players_third = hand is not Hand.PLAYER and rules[_FOUR].draws
+    bankers_third = hand is None and rules[-1].draws
+    return _TWO + players_third, _TWO + bankers_third
 
 
 def deal_cards(cards: Sequence[Card]) -> Outcome | DealError:

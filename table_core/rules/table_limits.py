@@ -14,13 +14,14 @@ from table_core.rules.wager_checks import SIDES
 __all__ = ["apply_limits", "limit_faults"]
 
 
+_NO_LIMITS: Final = LimitsSet()
 _WHOLE: Final = ("table_maximum", "differential", "patron_maximum", "seat_maximum")
 """The limits over several bets, by their names in a rulebook and in `LimitsSet`."""
 
 
 def apply_limits(rulebook: Rulebook, limits: LimitsSet) -> Rulebook:
     """Return the rulebook with the table's limits applied; its hash stays the file's."""
-    if limits == LimitsSet():
+    if limits == _NO_LIMITS:
         return rulebook
     bets = {
         each.bet: _limited(rulebook.bets[each.bet], each, rulebook.unit)

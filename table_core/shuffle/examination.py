@@ -165,26 +165,31 @@ def _search(decks: int, kind: SourceKind, comparisons: int, sources: int) -> _Se
 
 def _against_packs(order: str, search: _Search) -> Iterator[Finding]:
     """Find the orders of new packs, which are circles, in every reading of the shoe."""
-    readings = [way.read(order) for way in WAYS]
-    encoded = [text.encode() for text in readings]
+    texts = [way.read(order) for way in WAYS if not way.backwards]
+    cards, size = "".join(texts).encode(), len(order)
     for name, after in _CARD_AFTER.items():
-        for way, text, cards in zip(WAYS, readings, encoded, strict=True):
-            chained = _chained(cards, after)
-            if _is_worth_judging(search, chained):
-                chains = [each.span() for each in finditer(rb"\0+", chained)]
+        # A card follows in the reading backwards where the card before it follows.
+        chained = _chained(cards[:-1], cards[1:], after), _chained(cards[1:], cards[:-1], after)
+        for number, way in enumerate(WAYS):
+            at = number // len(chained) * size
+            one = chained[way.backwards][at : at + size - 1]
+            if _is_worth_judging(search, one):
+                chains = [
+                    each.span() for each in finditer(rb"\0+", one[::-1] if way.backwards else one)
+                ]
                 runs = [(at, end + 1 - at) for start, end in chains for at in range(start, end)]
                 source = _Source("factory", name, FACTORY_ORDERS[name])
-                yield from _judged(search, source, way, text, runs)
+                yield from _judged(search, source, way, way.read(order), runs)
 
 
-def _chained(cards: bytes, after: bytes) -> bytes:
-    """Return a byte for each card but the last: 0 where the card after it in the pack follows.
+def _chained(cards: bytes, others: bytes, after: bytes) -> bytes:
+    """Return a byte for each card: 0 where the other card is the one after it in the pack.
 
-    The cards that follow and the cards that would have to are compared as two large numbers: a
+    The cards that lie there and those that would have to are compared as two large numbers: a
     comparison card by card takes twenty times as long.
     """
-    due = cards[:-1].translate(after)
-    return (int.from_bytes(due) ^ int.from_bytes(cards[1:])).to_bytes(len(due))
+    due = int.from_bytes(cards.translate(after))
+    return (due ^ int.from_bytes(others)).to_bytes(len(cards))
 
 
 def _is_worth_judging(search: _Search, chained: bytes) -> bool:

@@ -43,7 +43,8 @@ _TWO_CARDS: Final = 2
 
 def known_faces(coup: Coup, hand: Hand) -> tuple[Card, ...]:
     """Return the known faces of a hand, in dealing order."""
-    return tuple(dealt.card for dealt in coup.hand(hand) if dealt.card is not None)
+    dealt = [each.card for each in coup.cards if each.hand is hand]
+    return tuple([card for card in dealt if card is not None])
 
 
 def hands_error(player: Sequence[Card], banker: Sequence[Card]) -> DealError | None:
@@ -102,9 +103,9 @@ def next_settlement(
         banker_total=outcome.banker_total,
         winner=outcome.winner if phase == LAST_PHASE else None,
         lines=lines,
-        staked=sum(_chips(line) for line in lines),
-        paid=sum(line.paid for line in lines),
-        commission=sum(line.commission for line in lines),
+        staked=sum([_chips(line) for line in lines]),
+        paid=sum([line.paid for line in lines]),
+        commission=sum([line.commission for line in lines]),
         difference=_differences(before.lines if before else (), lines) if late else (),
     )
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from events.cards import Card, Hand
 from events.types.table import DealCompleted
-from table_core.rules.draw import hand_due, hands_possibly_due, judge_hands
+from table_core.rules.draw import cards_due, hand_due, hands_possibly_due, judge_hands
 from table_core.state.table import Coup
 
 __all__ = ["FIRST_PLACE", "INITIAL_CARDS", "CardPlace", "completion", "contradiction", "due_places"]
@@ -70,10 +70,10 @@ def completion(coup: Coup) -> DealCompleted | None:
     faces = _faces(coup)
     if faces is None:
         return None
-    hand, rules = hand_due(*faces)
+    hand, rules = due = hand_due(*faces)
     if hand is not None:
         return None
-    outcome = judge_hands(*faces)
+    outcome = judge_hands(*faces, due)
     return DealCompleted(
         coup=coup.id,
         player=outcome.player,
@@ -97,21 +97,13 @@ def contradiction(coup: Coup) -> str | None:
     faces = _faces(coup)
     if faces is None:
         return None
-    player, banker = faces[0][:2], faces[1][:2]
-    left = {Hand.PLAYER: faces[0][2:], Hand.BANKER: faces[1][2:]}
-    while True:
-        hand, rules = hand_due(player, banker)
-        if hand is None or not left[hand]:
-            break
-        card, left[hand] = left[hand][0], ()
-        player, banker = (
-            ((*player, card), banker) if hand is Hand.PLAYER else (player, (*banker, card))
-        )
-    wrong = [hand.value for hand, cards in left.items() if cards]
+    _, rules = due = hand_due(*faces)
+    player, banker = cards_due(due)
+    too_many = {Hand.PLAYER: len(faces[0]) > player, Hand.BANKER: len(faces[1]) > banker}
+    wrong = [hand.value for hand, wrong in too_many.items() if wrong]
     if not wrong:
         return None
-    last = rules[-1].rule if rules else "initial"
-    return f"{' and '.join(wrong)} drew a third card that was not due ({last})"
+    return f"{' and '.join(wrong)} drew a third card that was not due ({rules[-1].rule})"
 
 
 def _faces(coup: Coup) -> tuple[tuple[Card, ...], tuple[Card, ...]] | None:

@@ -442,18 +442,14 @@ def cut_card_event(
 
 def audit_shoe(shoe: ShoeState) -> ShoeAudited:
     """Return the audit of a shoe that has ended."""
-    faces = [Card(shoe.order[at : at + _FACE]) for at in range(0, len(shoe.order), _FACE)]
-    left = dict.fromkeys(Card, shoe.decks)
-    for face in faces:
-        left[face] -= 1
     return ShoeAudited(
         shoe=shoe.id,
         decks=shoe.decks,
         seen=shoe.cards,
-        known=len(faces),
+        known=len(shoe.order) // _FACE,
         burned=shoe.burned + (shoe.exposed is not None) + shoe.discarded,
         carried=shoe.carried,
         coups=shoe.coups,
         voids=shoe.voids,
-        left=left,
+        left={face: shoe.decks - times_seen(shoe, face) for face in Card},
     )

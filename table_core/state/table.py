@@ -177,7 +177,10 @@ class Coup(Struct, frozen=True, gc=False, kw_only=True):
 
     def settlement(self, phase: int) -> Settlement | None:
         """Return the settlement in force of a phase."""
-        return next((each for each in self.settlements if each.phase == phase), None)
+        for each in self.settlements:
+            if each.phase == phase:
+                return each
+        return None
 
     @property
     def settled(self) -> tuple[int, ...]:
@@ -191,7 +194,7 @@ class Coup(Struct, frozen=True, gc=False, kw_only=True):
 
     def hand(self, hand: Hand) -> tuple[DealtCard, ...]:
         """Return the cards of one hand, in dealing order."""
-        return tuple(dealt for dealt in self.cards if dealt.hand is hand)
+        return tuple([dealt for dealt in self.cards if dealt.hand is hand])
 
 
 class ShoeLink(Struct, frozen=True, gc=False, kw_only=True):
