@@ -1,8 +1,8 @@
 """The operator's guide, word by word, in an empty Debian with a network of its own.
 
-A site is installed, plays, is changed, loses its broker and its power, on either broker. What a person does by hand is done by the documents'
-own commands; what systemd would do is done by the units' own lines, as systemd itself cannot run in
-a folder.
+A site is installed, plays, is changed, and loses its broker and its power, on either broker. What a
+person does by hand is done by the documents' own commands; what systemd would do is done by the
+units' own lines, as systemd itself cannot run in a folder.
 """
 
 import os
