@@ -162,10 +162,6 @@ class Services:
         codes = {name: child.code for name, (_, child) in self._running.items()}
         return {name: code for name, code in codes.items() if code is not None}
 
-    def forget(self, name: str) -> None:
-        """A service has ended, as it should; it may be started again."""
-        self._running.pop(name)[0].close()
-
 
 class Person:
     """Somebody who has logged in at the pages, with a browser of the machine's own."""
