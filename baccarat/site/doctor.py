@@ -202,8 +202,14 @@ def _online(service: Presence) -> bool:
 
 
 def _is_settled(service: Presence) -> bool:
-    """Return whether no live heartbeat may still come for an online status with an old stamp."""
-    return _online(service) or (service.status is not None and service.status.state == "offline")
+    """Return whether the next heartbeat changes nothing.
+
+    It may follow an online status with an old stamp, or one that came late and so looks as if it
+    was written by a clock that is behind.
+    """
+    if _online(service):
+        return not service.clock_fault()
+    return service.status is not None and service.status.state == "offline"
 
 
 def _reached(config: TableConfig) -> DoctorFinding | None:

@@ -1,5 +1,6 @@
 """The doctor names each of many seeded faults, and what to do; a table that is well has none."""
 
+import asyncio
 import json
 import os
 import shutil
@@ -30,7 +31,7 @@ from tests.support.machine.commands import at_work, here, run
 from tests.support.machine.ports import free_port
 from tests.support.machine.waiting import until_blocking
 from tests.support.service.secured_table import SecuredTable, secured_table
-from tests.support.service.small_table import TOPICS, small_table
+from tests.support.service.small_table import TOPICS, SmallTable, small_table
 from tests.support.shoe.shoe_line import ShoePort
 
 _CONFIG: Final = """\
@@ -412,6 +413,37 @@ async def test_a_table_that_is_just_starting_is_asked_again(broker: Broker, tmp_
     (cage,) = [each for each in found if each.check == "login of cage"]
     assert cage.verdict == "ok", cage
     assert len(set(asked)) == 1 < len(asked)
+
+
+async def test_a_heartbeat_that_came_late_is_no_clock_that_is_behind(
+    mosquitto: Broker, tmp_path: Path
+) -> None:
+    """The doctor listens on: a later heartbeat shows that the clocks agree."""
+    path = tmp_path / "t1.toml"
+    path.write_text(CONFIG.format(shoe=tmp_path / "shoe", port=mosquitto.port))
+    asked: list[str] = []
+
+    async def answer(_user: str, _command: str, body: bytes) -> dict[str, Any] | None:
+        asked.append(json.loads(body)["transaction"])
+        return {"transaction": asked[-1], "result": "accepted"} if len(asked) > 1 else None
+
+    async def beat(table: SmallTable) -> None:
+        while True:
+            late_ns = 0 if len(asked) > 1 else 4 * 10**9
+            written = rfc3339(SystemClock().utc_ns() - late_ns)
+            status = encode_status(Status(state="online", session=1, ts=written))
+            for service in ("table", "shoe", "cage"):
+                await table.publish(TOPICS.status(service), status)
+            await asyncio.sleep(0.2)
+
+    async with small_table(mosquitto.port, answer) as table:
+        for topic in (TOPICS.state, TOPICS.link_shoe):
+            await table.publish(topic, b"{}", retain=True)
+        beating = asyncio.create_task(beat(table))
+        found, _ = await examine_broker(load_config(path))
+        beating.cancel()
+    services = {each.check: each.says for each in found if each.check.startswith("service")}
+    assert services == dict.fromkeys(("service table", "service shoe", "service cage"), "is there")
 
 
 async def test_a_service_that_died_with_its_broker_is_not_there(
