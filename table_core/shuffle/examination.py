@@ -196,43 +196,47 @@ def _readings(order: str) -> list[_Reading]:
 
 def _against_packs(readings: Sequence[_Reading], search: _Search) -> Iterator[Finding]:
     """Find the orders of new packs, which are circles, in every reading of the shoe."""
-    cards, size = "".join([each.text for each in readings]).encode(), len(readings[0].text)
-    fewest = _fewest_pairs(search)
+    order, cards = readings[0].text, "".join([each.text for each in readings]).encode()
+    fewest, size = _fewest_pairs(search), len(order)
     for name, after in _CARD_AFTER.items():
-        # A card follows in the reading backwards where the card before it follows.
-        chained = _chained(cards[:-1], cards[1:], after), _chained(cards[1:], cards[:-1], after)
+        chained = _chained(cards, after)
+        if not any(_is_promising(each, fewest) for each in chained):
+            continue
         for number, way in enumerate(WAYS):
             at = number // len(chained) * size
             one = chained[way.backwards][at : at + size - 1]
-            if _is_worth_judging(one, fewest):
+            if _is_promising(one, fewest):
                 chains = [
                     each.span() for each in finditer(rb"\0+", one[::-1] if way.backwards else one)
                 ]
                 runs = [(at, end + 1 - at) for start, end in chains for at in range(start, end)]
-                source, text = _Source("factory", name, FACTORY_ORDERS[name]), readings[0].text
-                yield from _judged(search, source, way, way.read(text), runs)
+                source = _Source("factory", name, FACTORY_ORDERS[name])
+                yield from _judged(search, source, way, way.read(order), runs)
 
 
-def _chained(cards: bytes, others: bytes, after: bytes) -> bytes:
-    """Return a byte for each card: 0 where the other card is the one after it in the pack.
+def _chained(cards: bytes, after: bytes) -> tuple[bytes, bytes]:
+    """Return a byte for each two cards: 0 where the second is the one after the first in the pack.
 
-    The cards that lie there and those that would have to are compared as two large numbers: a
-    comparison card by card takes twenty times as long.
+    And another where the first is the one after the second, as in a reading backwards. The cards
+    that lie there and those that would have to are compared as two large numbers: a comparison
+    card by card takes twenty times as long.
     """
-    due = int.from_bytes(cards.translate(after))
-    return (due ^ int.from_bytes(others)).to_bytes(len(cards))
+    lies, due = int.from_bytes(cards), int.from_bytes(cards.translate(after))
+    size = len(cards)
+    return (due >> 8 ^ lies).to_bytes(size)[1:], (due ^ lies >> 8).to_bytes(size)[1:]
 
 
-def _is_worth_judging(chained: bytes, fewest: int) -> bool:
-    """Return whether a finding may come of this; groups that share cards are counted as well."""
-    pairs = chained.count(0)
-    if pairs < _GROUPS_WORTH[2]:
-        return _LONG_CHAIN in chained
+def _is_promising(chained: bytes, fewest: int) -> bool:
+    """Return whether a finding may come of one reading, or of one of several in a row.
+
+    Groups that share cards are counted as well.
+    """
+    triples = chained.count(bytes(2))
     return (
-        pairs >= fewest
-        or _LONG_CHAIN in chained
-        or chained.count(bytes(2)) >= _GROUPS_WORTH[3]
-        or chained.count(bytes(3)) >= _GROUPS_WORTH[4]
+        chained.count(0) >= fewest
+        or triples >= _GROUPS_WORTH[3]
+        or (triples > 1 and _LONG_CHAIN in chained)
+        or (triples > 1 and chained.count(bytes(3)) >= _GROUPS_WORTH[4])
     )
 
 
