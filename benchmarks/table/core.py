@@ -38,7 +38,6 @@ from table_core.state.table import TableState
 
 __all__ = [
     "COUPS",
-    "COUPS_A_SECOND_LEAST",
     "RATIO_MOST",
     "inputs_of",
     "measure",
@@ -48,8 +47,7 @@ __all__ = [
 COUPS: Final = 600
 """Coups in one pass, unless the command line says otherwise."""
 
-RATIO_MOST: Final = 20.0
-COUPS_A_SECOND_LEAST: Final = 5_000.0
+RATIO_MOST: Final = 15.0
 _PASSES: Final = 9
 _US: Final = 1_000_000
 
@@ -78,19 +76,15 @@ def measure(options: BenchOptions) -> list[Figure]:
 def _figure(product: list[float], floor: list[float], events_a_coup: float) -> Figure:
     p50, p99 = percentiles(product)
     floor_p50, floor_p99 = percentiles(floor)
-    rate = _US / p50
     return Figure(
         **side_by_side((p50, p99), (floor_p50, floor_p99), digits=1),
         name="core",
         unit="us",
         samples=len(product),
-        goal=(
-            f"ratio_p50 <= {RATIO_MOST:g} a coup, and {COUPS_A_SECOND_LEAST:,.0f} coups a second, "
-            f"which is {_US / COUPS_A_SECOND_LEAST:g} us"
-        ),
-        met=p50 <= RATIO_MOST * floor_p50 and rate >= COUPS_A_SECOND_LEAST,
+        goal=f"ratio_p50 <= {RATIO_MOST:g}",
+        met=p50 <= RATIO_MOST * floor_p50,
         detail={
-            "coups_a_second": round(rate),
+            "coups_a_second": round(_US / p50),
             "events_a_coup": round(events_a_coup, 1),
             "load": round(os.getloadavg()[0], 2),
         },

@@ -40,21 +40,21 @@ _BANKER_SIX: Final = 6
 
 def judge_cards(draft: DecisionBuilder, context: DecisionContext) -> None:
     """Judge the coup after a card or a correction: check it, complete it, conclude it."""
-    if draft.state.phase is not Phase.DEALING:
+    coup, completed = draft.coup, None
+    if coup.phase is not Phase.DEALING:
         return
-    completed = None
-    if len(draft.coup.cards) >= INITIAL_CARDS:
-        wrong = contradiction(draft.coup)
+    if len(coup.cards) >= INITIAL_CARDS:
+        wrong = contradiction(coup)
         if wrong:
             misalign(draft, "position_contradicts_draw_table", wrong)
             return
         settle_first_phase(draft, context)
-        completed = completion(draft.coup)
+        completed = completion(coup)
     if completed is None:
         _misalign_if_the_excess_was_due(draft)
         return
     draft.emit(completed)
-    if draft.coup.excess_open:
+    if coup.excess_open:
         hold_for_excess(draft)
         return
     settle_or_hold(draft, context)

@@ -28,7 +28,7 @@ from table_core.fold.dispatch import FoldedEvents, fold_at
 from table_core.refusals import Decision
 from table_core.rules.commission_owed import prepaid_commission, settlement_commission
 from table_core.rules.pay_scale import pay_scale
-from table_core.rules.rulebook import Rulebook
+from table_core.rules.rulebook import LAST_PHASE, Rulebook
 from table_core.rules.settlement import CapApplied, settle_with_caps
 from table_core.rules.table_limits import apply_limits
 from table_core.rules.wager_checks import (
@@ -45,6 +45,7 @@ from table_core.state.corrected_coup import (
     phase_outcome,
     taken_by_first_phase,
 )
+from table_core.state.dealing import outcome_of
 from table_core.state.shoe import BURN_ALARM, ShoeState, audit_shoe
 from table_core.state.table import Coup, TableState
 
@@ -134,16 +135,17 @@ class DecisionBuilder:
 
     def emit(self, event: TableEvent) -> None:
         """Add `event` and fold it; the state's position rises once the decision is done."""
-        self.events.append(event)
-        position = self._before.position + len(self.events)
-        self.state = fold_at(self.state, event, position)
+        events = self.events
+        events.append(event)
+        self.state = fold_at(self.state, event, self._before.position + len(events))
 
     @property
     def done(self) -> FoldedEvents:
         """All events of the decision, with the state after them."""
-        before, events = self._before, self.events
-        after = replace(self.state, position=before.position + len(events))
-        return FoldedEvents(events, before, after)
+        made = FoldedEvents(self.events)
+        made.before = self._before
+        made.after = replace(self.state, position=made.before.position + len(made))
+        return made
 
     @property
     def coup(self) -> Coup:
@@ -187,8 +189,11 @@ class DecisionBuilder:
         """
         coup = self.coup
         rulebook = context.rulebook_of(coup)
-        player, banker = hands or (known_faces(coup, Hand.PLAYER), known_faces(coup, Hand.BANKER))
-        outcome = phase_outcome(phase, player, banker)
+        if phase == LAST_PHASE and coup.completed is not None:
+            outcome = outcome_of(coup.completed)
+        else:
+            known = known_faces(coup, Hand.PLAYER), known_faces(coup, Hand.BANKER)
+            outcome = phase_outcome(phase, *(hands or known))
         lines, cuts = settle_with_caps(rulebook, outcome, coup.wagers, phase=phase)
         if is_settled_so(coup, phase, outcome, lines):
             return

@@ -126,8 +126,10 @@ def withdraw_wager(state: TableState, command: WithdrawWager, context: DecisionC
 
 def _closed_refusal(coup: Coup, wagers: Sequence[Wager]) -> Refusal | None:
     """Return `betting_closed` where cards lie and a bet has closed with the first; else None."""
+    if not coup.cards:
+        return None
     closed = {wager.bet for wager in wagers if BET_KINDS[wager.bet].before_first_card}
-    if not coup.cards or not closed:
+    if not closed:
         return None
     return refuse("betting_closed", f"{', '.join(sorted(closed))}: closed by the first card")
 

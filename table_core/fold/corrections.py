@@ -62,7 +62,10 @@ def past_with_ended_coup(state: TableState) -> PersistentList[Coup]:
 
 def _within_bounds(past: PersistentList[Coup]) -> PersistentList[Coup]:
     """Return the coups, the oldest slim where they hold too many wagers besides the last's."""
-    held = sum([len(coup.wagers) for coup in past])
+    held, cells = 0, past.cells
+    while cells:  # many coups, and one of them is new
+        coup, cells = cells
+        held += len(coup.wagers)
     if held <= KEPT_WAGERS:
         return past
     coups = list(past)

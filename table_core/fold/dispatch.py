@@ -4,7 +4,7 @@ One small function an event type, in a map at the end. The coup's phase moves by
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -134,20 +134,13 @@ FOLD_VERSION: Final = 6
 class FoldedEvents(tuple[TableEvent, ...]):  # noqa: SLOT001 - a tuple takes no slots but empty ones
     """Events together with their fold: a decision folds its events as it makes them.
 
-    Args:
-        events: in order.
+    Attributes:
         before: the state that they were decided in.
         after: the state after them.
     """
 
     before: TableState
     after: TableState
-
-    def __new__(cls, events: Iterable[TableEvent], before: TableState, after: TableState) -> Self:
-        """Make a tuple of the events that also holds both states."""
-        made = super().__new__(cls, events)
-        made.before, made.after = before, after
-        return made
 
 
 def fold(state: TableState, event: TableEvent) -> TableState:
@@ -186,7 +179,7 @@ def fold_at(state: TableState, event: TableEvent, position: int) -> TableState:
     elif kind in PAST_COUP_EVENTS and is_about_past_coup(state, event):
         state = fold_past_coup(state, event, position)
     else:
-        before = state.phase
+        before = Phase.NONE if state.coup is None else state.coup.phase
         after = advance(before, event)
         if after is None:
             raise OurBug(f"position {position}: {input_of(event)} in phase {before.value}")

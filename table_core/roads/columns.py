@@ -108,15 +108,11 @@ class Roads(Struct, frozen=True, gc=False, kw_only=True):
         """Return the roads with one more coup; the cost does not grow with the shoe."""
         beads = self.beads.append(coup)
         if coup.winner is not Winner.TIE:
+            marks = zip(self.marks, _marks(self.columns, coup.winner), strict=True)
             return Roads(
                 beads=beads,
                 columns=_with_win(self.columns, coup.winner, self.pending_ties),
-                marks=tuple(
-                    trail.append(mark) if mark else trail
-                    for trail, mark in zip(
-                        self.marks, _marks(self.columns, coup.winner), strict=True
-                    )
-                ),
+                marks=tuple([trail.append(mark) if mark else trail for trail, mark in marks]),
             )
         if self.columns:
             return replace(self, beads=beads, columns=_with_tie(self.columns))

@@ -5,10 +5,12 @@ common and that share no card, and by the longest run. A cut leaves one long run
 the runs. `table_core.shuffle.chances` has the bound of each count.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from array import array
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from fractions import Fraction
+from functools import cache, lru_cache
+from itertools import count
 from re import finditer
-from struct import unpack
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -21,7 +23,9 @@ __all__ = ["Finding", "SourceKind", "examine", "examine_elsewhere"]
 SourceKind = Literal["factory", "earlier", "itself"]
 _KINDS: Final = 3
 _DECKS: Final = 8
-_LANE: Final = 4  # bytes
+_NUMBER: Final = "I"  # an array's type of a group; of four bytes wherever Python runs
+_LANE: Final = array(_NUMBER).itemsize
+_READINGS_KEPT: Final = 200  # of earlier shoes, two each, 1.7 kB a reading
 _SEED: Final = 3  # an earlier shoe has one or two such groups in common by chance
 _SMALL: Final = {"factory": (2, 3, 4), "earlier": (3, 4), "itself": (3, 4)}
 _OF_ITSELF: Final = tuple(way for way in WAYS if way.step == 1)
@@ -82,6 +86,20 @@ class _Source(Struct, frozen=True):
     two_piles: bool = False
 
 
+class _Reading(Struct, frozen=True):
+    """The shoe's cards read in one way, with their groups in the order they come."""
+
+    way: Way
+    text: str
+    groups: Sequence[int]
+    distinct: frozenset[int]
+
+    @property
+    def repeated(self) -> int:
+        """The number of groups that came before."""
+        return len(self.groups) - len(self.distinct)
+
+
 class _Search(Struct, frozen=True):
     """The numbers of a search that its bound needs."""
 
@@ -112,12 +130,13 @@ def examine(order: str, decks: int, earlier: Iterable[tuple[str, str]] = ()) -> 
     """
     shoes = _with_piles(earlier)
     comparisons = len(FACTORY_ORDERS) * len(WAYS)
-    found = list(_against_packs(order, _search(decks, "factory", comparisons, FACES)))
+    readings = _readings(order)
+    found = list(_against_packs(readings, _search(decks, "factory", comparisons, FACES)))
     search = _search(decks, "earlier", len(shoes) * len(WAYS), decks * FACES)
-    found += _against_shoes(order, shoes, search)
+    found += _against_shoes(readings, shoes, search)
     # Packs that all lie in the order of the factory repeat one another: that is no second finding.
     if all(each.kind != "factory" for each in found):
-        found += _against_itself(order, _search(decks, "itself", len(_OF_ITSELF), 0))
+        found += _against_itself(readings[0], _search(decks, "itself", len(_OF_ITSELF), 0))
     best: dict[str, Finding] = {}
     for each in sorted(found, key=lambda finding: finding.chance):
         # A shoe that repeats itself repeats what it has in common with an earlier one by chance.
@@ -139,7 +158,9 @@ def examine_elsewhere(order: str, others: Iterable[tuple[str, str]]) -> Finding 
     shoes = _with_piles(others)
     search = _search(_DECKS, "earlier", len(shoes) * len(WAYS), _DECKS * FACES)
     found = min(
-        _against_shoes(order, shoes, search), key=lambda finding: finding.chance, default=None
+        _against_shoes(_readings(order), shoes, search),
+        key=lambda finding: finding.chance,
+        default=None,
     )
     return found if found and found.chance <= FALSE_ALARM / 4 else None
 
@@ -163,17 +184,28 @@ def _search(decks: int, kind: SourceKind, comparisons: int, sources: int) -> _Se
     return _Search(decks, kind, sources, searches)
 
 
-def _against_packs(order: str, search: _Search) -> Iterator[Finding]:
+def _readings(order: str) -> list[_Reading]:
+    """Return the readings forwards; the first is the order itself."""
+    readings = []
+    for way in WAYS:
+        if not way.backwards:
+            groups = _groups(text := way.read(order))
+            readings.append(_Reading(way, text, groups, frozenset(groups)))
+    return readings
+
+
+def _against_packs(readings: Sequence[_Reading], search: _Search) -> Iterator[Finding]:
     """Find the orders of new packs, which are circles, in every reading of the shoe."""
-    texts = [way.read(order) for way in WAYS if not way.backwards]
-    cards, size = "".join(texts).encode(), len(order)
+    order, cards = readings[0].text, "".join([each.text for each in readings]).encode()
+    fewest, size = _fewest_pairs(search), len(order)
     for name, after in _CARD_AFTER.items():
-        # A card follows in the reading backwards where the card before it follows.
-        chained = _chained(cards[:-1], cards[1:], after), _chained(cards[1:], cards[:-1], after)
+        chained = _chained(cards, after)
+        if not any(_is_promising(each, fewest) for each in chained):
+            continue
         for number, way in enumerate(WAYS):
             at = number // len(chained) * size
             one = chained[way.backwards][at : at + size - 1]
-            if _is_worth_judging(search, one):
+            if _is_promising(one, fewest):
                 chains = [
                     each.span() for each in finditer(rb"\0+", one[::-1] if way.backwards else one)
                 ]
@@ -182,60 +214,94 @@ def _against_packs(order: str, search: _Search) -> Iterator[Finding]:
                 yield from _judged(search, source, way, way.read(order), runs)
 
 
-def _chained(cards: bytes, others: bytes, after: bytes) -> bytes:
-    """Return a byte for each card: 0 where the other card is the one after it in the pack.
+def _chained(cards: bytes, after: bytes) -> tuple[bytes, bytes]:
+    """Return a byte for each two cards: 0 where the second is the one after the first in the pack.
 
-    The cards that lie there and those that would have to are compared as two large numbers: a
-    comparison card by card takes twenty times as long.
+    And another where the first is the one after the second, as in a reading backwards. The cards
+    that lie there and those that would have to are compared as two large numbers: a comparison
+    card by card takes twenty times as long.
     """
-    due = int.from_bytes(cards.translate(after))
-    return (due ^ int.from_bytes(others)).to_bytes(len(cards))
+    lies, due = int.from_bytes(cards), int.from_bytes(cards.translate(after))
+    size = len(cards)
+    return (due >> 8 ^ lies).to_bytes(size)[1:], (due ^ lies >> 8).to_bytes(size)[1:]
 
 
-def _is_worth_judging(search: _Search, chained: bytes) -> bool:
-    """Return whether a finding may come of this; groups that share cards are counted as well."""
-    pairs = chained.count(0)
-    if pairs < _GROUPS_WORTH[2]:
-        return _LONG_CHAIN in chained
+def _is_promising(chained: bytes, fewest: int) -> bool:
+    """Return whether a finding may come of one reading, or of one of several in a row.
+
+    Groups that share cards are counted as well.
+    """
+    triples = chained.count(bytes(2))
     return (
-        search.chance(pairs, 2) <= FALSE_ALARM
-        or _LONG_CHAIN in chained
-        or chained.count(bytes(2)) >= _GROUPS_WORTH[3]
-        or chained.count(bytes(3)) >= _GROUPS_WORTH[4]
+        chained.count(0) >= fewest
+        or triples >= _GROUPS_WORTH[3]
+        or (triples > 1 and _LONG_CHAIN in chained)
+        or (triples > 1 and chained.count(bytes(3)) >= _GROUPS_WORTH[4])
     )
 
 
-def _against_shoes(order: str, shoes: Sequence[_Source], search: _Search) -> Iterator[Finding]:
+@cache
+def _fewest_pairs(search: _Search) -> int:
+    """Return the smallest number of groups of two cards that is a finding."""
+    return next(n for n in count(_GROUPS_WORTH[2]) if search.chance(n, 2) <= FALSE_ALARM)
+
+
+def _against_shoes(
+    readings: Sequence[_Reading], shoes: Sequence[_Source], search: _Search
+) -> Iterator[Finding]:
     """Find shoes whose order this one has in part; a shoe is a circle, since it may be cut."""
-    shown = [(way, frozenset(_groups(way.read(order)))) for way in WAYS if not way.backwards]
-    at_all = frozenset[int]().union(*[groups for _, groups in shown])
-    least = min(_run_worth(search) - _SEED + 1, _STARTS_WORTH)
+    order, fewest = readings[0].text, _fewest_groups(search)
+    shown = [(each, max(1, fewest - each.repeated)) for each in readings]
+    at_all = frozenset[int]().union(*[each.distinct for each in readings])
+    least_of_all = min(least for _, least in shown)
     for source in shoes:
-        common = at_all.intersection(_groups(source.order + source.order[: _SEED - 1]))
-        for way, groups in shown if common else ():
-            in_common = groups & common
-            repeated = len(order) - _SEED + 1 - len(groups)
-            if in_common and len(in_common) + repeated >= least:
-                for each in (way, Way(way.step, backwards=True)):
-                    text, round_twice = each.read(order), source.order * 2
-                    places = [
-                        (at, round_twice)
-                        for at, group in enumerate(_groups(text))
-                        if group in in_common and text[at : at + _SEED] in round_twice
-                    ]
-                    yield from _judged(search, source, each, text, _runs(text, places))
+        common = at_all.intersection(_groups_of_circle(source.order))
+        for reading, least in shown if len(common) >= least_of_all else ():
+            in_common = reading.distinct & common
+            if len(in_common) >= least:
+                yield from _in_common(order, reading, in_common, source, search)
 
 
-def _run_worth(search: _Search) -> int:
-    """Return the length of the shortest run that is a finding by itself."""
+def _in_common(
+    order: str, reading: _Reading, groups: Collection[int], source: _Source, search: _Search
+) -> Iterator[Finding]:
+    """Find what a reading, forwards and backwards, has in common with a source.
+
+    Args:
+        order: the cards of the shoe.
+        reading: of it.
+        groups: that it has in common with the source, in one direction or the other.
+        source: an earlier shoe.
+        search: its numbers.
+    """
+    forwards = [at for at, group in enumerate(reading.groups) if group in groups]
+    last, round_twice = len(reading.groups) - 1, source.order * 2
+    for way in (reading.way, Way(reading.way.step, backwards=True)):
+        text = way.read(order)
+        starts = [last - at for at in reversed(forwards)] if way.backwards else forwards
+        places = [(at, round_twice) for at in starts if text[at : at + _SEED] in round_twice]
+        yield from _judged(search, source, way, text, _runs(text, places))
+
+
+@cache
+def _fewest_groups(search: _Search) -> int:
+    """Return the smallest number of groups, which may share cards, of which a finding may come."""
     runs = range(_RUN_WORTH, search.decks * FACES)
-    return next((run for run in runs if search.chance(1, run) <= FALSE_ALARM), _RUN_WORTH)
+    alone = (run for run in runs if search.chance(1, run) <= FALSE_ALARM)
+    return min(next(alone, _RUN_WORTH) - _SEED + 1, _STARTS_WORTH)
 
 
-def _groups(text: str) -> tuple[int, ...]:
+# An earlier shoe is the same at each examination. Kept as an array, whose numbers are no objects.
+@lru_cache(_READINGS_KEPT)
+def _groups_of_circle(order: str) -> Sequence[int]:
+    """Return the groups of an earlier shoe, which may be cut anywhere."""
+    return _groups(order + order[: _SEED - 1])
+
+
+def _groups(text: str) -> Sequence[int]:
     """Return each group of `_SEED` cards in a row as a number, which is the same backwards.
 
-    Its low half is the sum of two numbers that stand for the outer cards: no other two cards have
+    Two of its bytes are the sum of two numbers for the outer cards: no other two cards have
     that sum. The cards are added all at once, as lanes of one large number.
     """
     cards, size = text.encode(), max(0, len(text) - _SEED + 1)
@@ -245,16 +311,17 @@ def _groups(text: str) -> tuple[int, ...]:
     number += number >> 2 * 8 * _LANE
     lanes = bytearray(number.to_bytes(len(lanes), "little")[: _LANE * size])
     lanes[2::_LANE] = cards[1 : 1 + size]
-    return unpack(f"<{size}I", lanes)
+    return array(_NUMBER, lanes)
 
 
-def _against_itself(order: str, search: _Search) -> Iterator[Finding]:
+def _against_itself(reading: _Reading, search: _Search) -> Iterator[Finding]:
     """Find groups that lie in the shoe once more, before the place where they come."""
-    source = _Source("itself", "", "")
-    groups = _groups(order)
+    if reading.repeated < _fewest_groups(search):
+        return
+    source, order, groups = _Source("itself", "", ""), reading.text, reading.groups
     first = dict(zip(groups[::-1], range(len(groups) - 1, -1, -1), strict=True))
     again = [at for at, group in enumerate(groups) if first[group] < at]
-    for way in _OF_ITSELF if again else ():
+    for way in _OF_ITSELF:
         places = []
         for at in again:
             group = order[at : at + _SEED]

@@ -11,10 +11,18 @@ from msgspec import Struct
 
 from events.cards import Card, Hand
 from events.types.table import DealCompleted
-from table_core.rules.draw import cards_due, hand_due, hands_possibly_due, judge_hands
-from table_core.state.table import Coup
+from table_core.rules.draw import Outcome, cards_due, hand_due, hands_possibly_due, judge_hands
+from table_core.state.table import Coup, DealtCard
 
-__all__ = ["FIRST_PLACE", "INITIAL_CARDS", "CardPlace", "completion", "contradiction", "due_places"]
+__all__ = [
+    "FIRST_PLACE",
+    "INITIAL_CARDS",
+    "CardPlace",
+    "completion",
+    "contradiction",
+    "due_places",
+    "outcome_of",
+]
 
 
 class CardPlace(Struct, frozen=True, gc=False):
@@ -34,25 +42,25 @@ class CardPlace(Struct, frozen=True, gc=False):
         return f"{self.hand.value} {self.number}"
 
 
-FIRST_PLACE: Final = CardPlace(Hand.PLAYER, 1, "initial")
-
-_INITIAL: Final = (
-    (Hand.PLAYER, 1),
-    (Hand.BANKER, 1),
-    (Hand.PLAYER, 2),
-    (Hand.BANKER, 2),
+_INITIAL: Final = tuple(
+    CardPlace(hand, number, "initial") for number in (1, 2) for hand in (Hand.PLAYER, Hand.BANKER)
 )
+FIRST_PLACE: Final = _INITIAL[0]
 INITIAL_CARDS: Final = len(_INITIAL)
 """The number of cards that every deal has: two a hand."""
+_NEXT: Final = tuple((place,) for place in _INITIAL)
 _THIRD: Final = 3
 
 
 def due_places(coup: Coup) -> tuple[CardPlace, ...]:
     """Return the places where the next card may come; none when the deal is complete."""
+    came = len(coup.cards)
+    if came < INITIAL_CARDS and (came == 0 or _lies_at(coup.cards[-1], _INITIAL[came - 1])):
+        return _NEXT[came]
     faces = _faces(coup)
     if faces is None:
-        if len(coup.cards) < len(_INITIAL):
-            return (CardPlace(*_INITIAL[len(coup.cards)], "initial"),)
+        if came < INITIAL_CARDS:
+            return _NEXT[came]
         hands = {hand: [dealt.card for dealt in coup.hand(hand)] for hand in Hand}
         due = hands_possibly_due(hands[Hand.PLAYER], hands[Hand.BANKER])
         return tuple(CardPlace(hand, _THIRD) for hand in due)
@@ -86,6 +94,19 @@ def completion(coup: Coup) -> DealCompleted | None:
     )
 
 
+def outcome_of(completed: DealCompleted) -> Outcome:
+    """Return the outcome that `completion` gave as an event."""
+    return Outcome(
+        player=completed.player,
+        banker=completed.banker,
+        player_total=completed.player_total,
+        banker_total=completed.banker_total,
+        winner=completed.winner,
+        natural=completed.natural,
+        complete=True,
+    )
+
+
 def contradiction(coup: Coup) -> str | None:
     """Return what in the cards contradicts the draw table, for a person; else None.
 
@@ -104,6 +125,10 @@ def contradiction(coup: Coup) -> str | None:
     if not wrong:
         return None
     return f"{' and '.join(wrong)} drew a third card that was not due ({rules[-1].rule})"
+
+
+def _lies_at(dealt: DealtCard, place: CardPlace) -> bool:
+    return dealt.hand is place.hand and dealt.number == place.number
 
 
 def _faces(coup: Coup) -> tuple[tuple[Card, ...], tuple[Card, ...]] | None:

@@ -53,7 +53,8 @@ def test_in_another_state_its_events_are_folded_as_any() -> None:
 def test_only_the_state_that_was_decided_in_takes_what_is_known_for_its_own() -> None:
     events = (AlarmRaised(alarm="link", text="is down"),)
     before = TableState()
-    known = FoldedEvents(events, before=before, after=fold_all(before, events))
+    known = FoldedEvents(events)
+    known.before, known.after = before, fold_all(before, events)
     assert fold_all(before, known) is known.after  # nothing is folded twice
     other = TableState(dealer="d-7", position=3)
     after = fold_all(other, known)

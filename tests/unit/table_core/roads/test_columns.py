@@ -182,9 +182,9 @@ def test_a_coup_costs_the_same_however_long_the_shoe() -> None:
     def steps(roads: Roads, winner: Winner) -> int:
         count = 0
 
-        def tally(_: FrameType, __: str, ___: object) -> Callable[..., None]:
+        def tally(frame: FrameType, _: str, __: object) -> Callable[..., None]:
             nonlocal count
-            count += 1
+            count += "table_core" in frame.f_code.co_filename  # and no garbage collection
             return tally  # type: ignore[return-value]  # the tracer's own type is recursive
 
         coup, traced = Bead(winner=winner), sys.gettrace()
