@@ -176,13 +176,14 @@ function correction({ coup, settlements, seats }, decimals) {
 
 /** Draw what to take, pay and return; wagers that still stand come after it. */
 function drawPayments(state, over) {
-  const { coup, rulebook, pay } = state;
+  const { coup, rulebook, pay, pay_corrected: corrected } = state;
   // All wagers of a bet are paid at the same time, so a sum is paid or not.
   const spot = ({ seat, bet }) => `${seat} ${bet}`;
   const paid = new Set(pay.map(areSums(coup) ? spot : ({ wager }) => wager));
   const open = over ? [] : laidOn(coup).filter((each) => !paid.has(each.id ?? spot(each)));
   fill(
     byId("standing"),
+    corrected ? el("p.corrected", {}, `⚠ ${word("settled.corrected")}`) : null,
     settlementTable(pay, rulebook.decimals, word, rulebook.commission),
     ...standingRows(station, state, open),
   );
