@@ -78,7 +78,7 @@ def _within_bounds(past: PersistentList[Coup]) -> PersistentList[Coup]:
 def _slim(coup: Coup) -> Coup:
     """Return a coup without its wagers and the lines of its settlements."""
     settlements = tuple(replace(each, lines=(), difference=()) for each in coup.settlements)
-    return replace(coup, wagers=(), settlements=settlements, slim=True)
+    return replace(coup, wagers=(), settlements=settlements, paid_by=(), slim=True)
 
 
 def _listed(coups: Iterable[Coup]) -> PersistentList[Coup]:

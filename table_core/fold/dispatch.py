@@ -251,7 +251,6 @@ def _on_dealer_assigned(state: TableState, event: DealerAssigned) -> TableState:
 def _on_coup_settled(state: TableState, event: CoupSettled, phase: Phase) -> TableState:
     settlement, totals, coup = event.settlement, state.totals, current_coup(state)
     before = coup.settlement(settlement.phase)
-    others = tuple(each for each in coup.settlements if each is not before)
     totals = replace(
         totals,
         coups=totals.coups + (phase is Phase.SETTLED),
@@ -260,7 +259,7 @@ def _on_coup_settled(state: TableState, event: CoupSettled, phase: Phase) -> Tab
         commission=totals.commission + settlement.commission - (before.commission if before else 0),
     )
     completed = coup.completed
-    coup = replace(coup, phase=phase, settlements=(*others, settlement))
+    coup = replace(changed_coup(coup, event), phase=phase)
     state = replace(state, coup=coup, totals=totals)
     if phase is not Phase.SETTLED:
         return state

@@ -119,7 +119,8 @@ def _with_whole(state: TableState, coup: Coup) -> TableState:
     """Return the state with the wagers of a past coup that the fold left out."""
     past: PersistentList[Coup] = PersistentList()
     for each in state.past:
-        whole = replace(each, wagers=coup.wagers, settlements=coup.settlements, slim=False)
+        kept = {"settlements": coup.settlements, "paid_by": coup.paid_by}
+        whole = replace(each, wagers=coup.wagers, slim=False, **kept)
         past = past.append(whole if each.slim and each.id == coup.id else each)
     return replace(state, past=past)
 

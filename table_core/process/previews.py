@@ -91,7 +91,7 @@ def answer_preview(
         rulebook=coup.rulebook,
         rulebook_hash=coup.rulebook_hash,
         settlements=coup.settlements,
-        moves=pay_list(coup, {book.hash: book for book in books}.get),
+        moves=pay_list(coup, {book.hash: book for book in books}.get, corrected=True),
     )
     return _shown(writer, command.transaction, record)
 

@@ -21,7 +21,7 @@ from events.types.wagers import Per
 from table_core.decide.available_commands import current_refusals
 from table_core.decide.decision import DecisionContext
 from table_core.narrative.formatting import DRAW_WORDS
-from table_core.projections.pay_list import Move, pay_list
+from table_core.projections.pay_list import Move, first_settlements, pay_list
 from table_core.projections.wager_pages import WagerSums, project_sums
 from table_core.roads.columns import RoadsView, project_roads
 from table_core.roads.side_wins import side_wins
@@ -369,7 +369,9 @@ class StateView(Struct, frozen=True, kw_only=True):
         refusals: by command, why the table would refuse it now.
         calls: what the dealer calls at this step, in no language yet, like `rulebook.says`.
         advice: what the dealer should do now.
-        pay: what the dealer takes, pays and returns of what is settled, in this order.
+        pay: what the dealer takes, pays and returns of what is settled, in this order; without the
+            chips of corrections.
+        pay_corrected: the coup of `pay` was corrected since.
         to_move: chips to move after corrections.
         dealer: who deals, as the log has it; null before anybody was named.
     """
@@ -391,6 +393,7 @@ class StateView(Struct, frozen=True, kw_only=True):
     calls: tuple[Sentence, ...] = ()
     advice: Advice = Advice()
     pay: tuple[Move, ...] = ()
+    pay_corrected: bool = False
     to_move: tuple[ChipsToMoveView, ...] = ()
     dealer: str | None = None
 
@@ -451,6 +454,7 @@ def project_table(  # noqa: PLR0913 - each is a fact that the state does not hol
         calls=calls(state.coup),
         advice=advise(state, refusals),
         pay=_pay(state, known),
+        pay_corrected=bool(state.coup and first_settlements(state.coup) != state.coup.settlements),
         to_move=tuple(
             ChipsToMoveView(coup=each.coup, settlements=each.settlements, seats=each.due)
             for each in state.to_move

@@ -140,6 +140,7 @@ class Coup(Struct, frozen=True, gc=False, kw_only=True):
         completed: our own outcome, once every card due is known.
         reason: why it is disputed, misaligned or void.
         settlements: those in force, one a phase.
+        paid_by: the first settlements of phases that were corrected since; the dealer pays by them.
         round_over: the shoe has reported that its round is over.
         excess: the fate of an excess card: `drawn` outside the game and to be judged or resolved,
             `several` of them, `taken_out` of play by the shoe itself; and in the end `carried`,
@@ -163,6 +164,7 @@ class Coup(Struct, frozen=True, gc=False, kw_only=True):
     excess: str = ""
     device_result: DeviceResult | None = None
     slim: bool = False
+    paid_by: tuple[Settlement, ...] = ()
 
     @property
     def excess_open(self) -> bool:

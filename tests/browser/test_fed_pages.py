@@ -13,6 +13,7 @@ from table_core.projections.table_document import project_table
 from table_core.projections.wager_pages import WAGERS_IN_STATE
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.state.coup import Phase
+from table_core.texts.advice import Advice
 from tests.support.service.fed_pages import FedPage, fed_page
 from tests.support.service.geometry import SPILLS
 from tests.support.table.coups import World, world_in
@@ -58,8 +59,8 @@ def test_a_coup_that_is_over_becomes_the_last_coup_beside_large_roads(screen: Fe
     tie, won = (shown_state(name, BOOK) for name in ("tie", "settled"))
     void = "Coup void: stakes go back"
     for state, said, later, score in (
-        (won, "Banker wins", "Last coup: Banker wins", "5 : 9"),
-        (tie, "Tie", "Last coup: Tie", "9 : 9"),  # put right: the hands are shown again
+        (won, "Banker wins", "Last coup: Banker wins", "P 5 : 9 B"),
+        (tie, "Tie", "Last coup: Tie", "P 9 : 9 B"),  # put right: the hands are shown again
         (shown_state("voided", BOOK), void, void, ""),
     ):
         screen.show(state)
@@ -246,3 +247,53 @@ def test_the_check_of_geometry_finds_what_is_wrong(screen: FedPage, style: str) 
         style,
     )
     assert screen.page.evaluate(SPILLS, False) != []
+
+
+def test_the_screens_say_the_end_of_a_shoe_and_of_the_time_to_bet(screen: FedPage) -> None:
+    page, last = screen.page, shown_state("settled", BOOK)
+    assert last.shoe is not None
+    ended = replace(last, shoe=replace(last.shoe, ended=True), advice=Advice())
+    screen.open("/")
+    screen.show(ended)
+    expect(page.locator("#status")).to_have_text("This shoe is finished")
+    expect(page.locator(".next")).to_be_hidden()
+    screen.open("/dealer")
+    screen.show(ended)
+    expect(page.locator("#bets .disc")).to_have_count(0)
+    screen.show(shown_state("betting", BOOK), betting_ms=0)
+    expect(page.locator("#countdown")).to_have_text("Time is up: no more bets")
+    expect(page.locator("#calls")).to_be_hidden()
+
+
+def test_why_a_coup_is_misaligned_is_said_in_words(screen: FedPage) -> None:
+    state = shown_state("misaligned", BOOK)
+    assert state.coup is not None
+    reason = "link_lost: the shoe link was lost (reason port /dev/x: ready but empty)"
+    screen.open("/pit")
+    screen.show(replace(state, coup=replace(state.coup, reason=reason)))
+    for place in ("#next", "[data-alarm=coup_misaligned]"):
+        expect(screen.page.locator(place)).to_contain_text("The shoe link was lost")
+        expect(screen.page.locator(place)).not_to_contain_text("/dev/x")
+    first = screen.page.locator(".needs > *:not(h2)").first
+    expect(first).to_have_attribute("id", "acts")  # the way out is above what is wrong
+
+
+def test_a_tablet_shows_the_chips_in_hand_and_that_a_list_goes_on(screen: FedPage) -> None:
+    page = screen.page
+    page.set_viewport_size({"width": 1024, "height": 768})
+    screen.open("/dealer")
+    screen.show(shown_state("betting", BOOK))
+    for name in ("laying", "typed", "clear", "place"):
+        box = page.locator(f"#{name}").bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] <= 768, name
+    screen.open("/pit")
+    screen.show(shown_state("settled", BOOK))
+    page.locator("#more [data-command=set_limits]").click()
+    limits, title = page.locator(".limits"), page.locator("#form-title")
+    expect(limits).to_have_attribute("data-more", "yes")
+    expect(page.locator("dialog .go")).to_have_text("Set limits")
+    limits.evaluate("box => box.scrollTo(0, box.scrollHeight)")
+    expect(limits).to_have_attribute("data-more", "no")
+    page.locator("dialog").evaluate("box => box.scrollTo(0, box.scrollHeight)")
+    expect(title).to_be_in_viewport()

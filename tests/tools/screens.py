@@ -147,7 +147,7 @@ class _Studio:
         viewport = {"width": width, "height": height}
         with screen(self._browser, self.table, viewport=viewport) as shown:
             if path != "/":
-                shown.log_in("both", path)
+                shown.log_in("dora" if path == "/dealer" else "sam", path)
             shown.page.goto(f"{self.table.address}{path}?lang={language}")
             live = "#board[data-live=true]" if path == "/" else "body[data-live=yes]"
             expect(shown.page.locator(live)).to_be_visible()

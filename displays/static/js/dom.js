@@ -35,3 +35,15 @@ export function fill(container, ...children) {
   container.replaceChildren(...children.filter((child) => child !== null));
   if (key) container.querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus();
 }
+
+/** Mark a box while it hides more below what is in sight; `[data-more]` shows it. */
+export function markMore(box) {
+  const mark = () => {
+    box.dataset.more = box.scrollTop + box.clientHeight < box.scrollHeight - 2 ? "yes" : "no";
+  };
+  if (!("more" in box.dataset)) {
+    box.addEventListener("scroll", mark);
+    new ResizeObserver(mark).observe(box);
+  }
+  mark();
+}

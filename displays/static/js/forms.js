@@ -33,14 +33,13 @@ export function askFor(station, { command, fields, build = (v) => v, preview, on
   const controls = fields.map((field) => control(field, word));
   const shown = el("div.preview", { role: "status" });
   const said = el("p.said", { role: "alert" });
-  const go = el("button.go", { type: "button" }, word("form.go"));
+  const go = el("button.go", { type: "button" }, word(`command.${command}`));
   const look = el("button.look", { type: "button", hidden: !preview }, word("form.preview"));
   const cancel = el("button.cancel", { type: "button" }, word("form.cancel"));
   const form = el(
     "form",
     { on: { submit: (event) => event.preventDefault() } },
-    el("h2", { id: "form-title" }, word(`command.${command}`)),
-    about ? el("p", {}, about) : null,
+    el("header", {}, el("h2", { id: "form-title" }, word(`command.${command}`)), about ? el("p", {}, about) : null),
     ...controls.map((each) => each.element),
     shown,
     said,

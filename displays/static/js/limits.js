@@ -1,6 +1,6 @@
 // The form for the table's own limits of each bet and of a coup; they apply from the next coup on.
 
-import { el } from "./dom.js";
+import { el, markMore } from "./dom.js";
 import { askFor } from "./forms.js";
 import { money, parseMoney } from "./money.js";
 import { betName } from "./wagers.js";
@@ -107,7 +107,7 @@ function showFaults(text, inputs, { decimals, word }) {
 
 function betTable(rows, word) {
   const heads = ["field.bet", ...OF_A_BET.map((name) => LABELS[name]), "field.per"];
-  return el(
+  const box = el(
     "div.limits",
     {},
     el(
@@ -124,6 +124,8 @@ function betTable(rows, word) {
       ),
     ),
   );
+  markMore(box);
+  return box;
 }
 
 /** Return one bet's limits for the command. */

@@ -10,7 +10,7 @@ import { money, parseMoney, typed } from "./money.js";
 import { bead, big, drawRoad } from "./roads/draw.js";
 import { beadPlate, bigRoad, columnsOf } from "./roads/grid.js";
 import { Station } from "./station.js";
-import { alarmName, drawHands, drawNext, drawStrip } from "./table_strip.js";
+import { alarmName, drawHands, drawNext, drawStrip, reasonOf } from "./table_strip.js";
 import { payerOf, refundLines } from "./wagers.js";
 
 const STANDING = {
@@ -75,7 +75,7 @@ function drawRoads({ shoe }) {
 }
 
 /** Draw an open alarm, its meaning and its remedy. The table decides if it can be acknowledged. */
-function drawAlarms({ alarms, link }) {
+function drawAlarms({ alarms, link, coup }) {
   const hint = (name) => {
     const key = `hint.${name.startsWith("shoe_error_") ? "shoe_error" : name}`;
     return word(key) === key ? "" : word(key);
@@ -87,7 +87,7 @@ function drawAlarms({ alarms, link }) {
         "li.alarm",
         { data: { alarm: alarm.name } },
         el("b", {}, `⚠ ${alarmName(alarm, word)}`),
-        el("p", {}, alarm.text),
+        el("p", {}, alarm.name === "coup_misaligned" && coup?.id === alarm.coup ? `${coup.id}: ${reasonOf(coup, word)}` : alarm.text),
         hint(alarm.name) ? el("p.hint", {}, hint(alarm.name)) : null,
         wayOut(alarm, link),
       );

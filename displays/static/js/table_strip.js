@@ -41,6 +41,17 @@ export function alarmName({ name }, word) {
     : name;
 }
 
+/**
+ * Return why a coup is held or void, in the page's language where its reason has a name.
+ *
+ * @param {?{reason: string}} coup its reason is `<name>: <detail in English>`, or a person's text.
+ */
+export function reasonOf(coup, word) {
+  const [, name, detail] = /^(?:([a-z_]+): )?([^]*)$/.exec(coup?.reason ?? "");
+  const key = `alarm.${name}`;
+  return name && word(key) !== key ? word(key) : detail;
+}
+
 /** Draw both hands. */
 export function drawHands(state, word) {
   const coup = state.coup;
@@ -73,7 +84,7 @@ export function drawNext(state, word) {
   const { lines, stop } = state.advice;
   const phase = coup?.phase ?? "none";
   const outcome = coup?.winner && DECIDED.includes(phase) && !state.shoe?.ended ? word(`winner.${coup.winner}`) : "";
-  const reason = coup?.reason ? ` (${coup.reason.replace(/^[a-z_]+: /, "")})` : "";
+  const reason = coup?.reason ? ` (${reasonOf(coup, word)})` : "";
   const says = lines.map((line) => word(line)).join(" ");
   fill(next, outcome ? el("b", {}, outcome) : null, el("span", {}, says + (stop || phase === "voided" ? reason : "")));
 }

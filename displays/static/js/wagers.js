@@ -191,9 +191,10 @@ export class Laying {
     pressed("seats", "seat", this.seat);
     pressed("bets", "bet", this.bet);
     const underway = this.pressed.filter(({ standing }) => standing !== "not");
+    const over = ["settled", "voided"].includes(state?.coup?.phase);
     drawSpots(
       byId("bets"),
-      { standing: laidOn(state?.coup), underway, chosen: `${this.seat} ${this.bet}`, decimals: this.decimals },
+      { standing: over ? [] : laidOn(state?.coup), underway, chosen: `${this.seat} ${this.bet}`, decimals: this.decimals },
       word,
     );
     for (const row of document.querySelectorAll("#standing .seat")) row.dataset.chosen = String(row.dataset.seat === String(this.seat));

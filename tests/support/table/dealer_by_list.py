@@ -10,6 +10,7 @@ from events.types.table import CoupSettled, CoupVoided, TableEvent
 from table_core.fold.dispatch import fold
 from table_core.projections.pay_list import Move, pay_list
 from table_core.rules.rulebook import Rulebook
+from table_core.state.coup import OVER
 from table_core.state.table import TableState
 from tests.support.cage.ledgers import MemoryLedger
 from tests.support.table.money_game import BOOKS, Game, random_coup
@@ -36,7 +37,7 @@ class DealerByList:
         for event in events:
             before, self.state = self.state, fold(self.state, event)
             if isinstance(event, CoupSettled):
-                self._settled(event)
+                self._settled(before, event)
             elif isinstance(event, CoupVoided):
                 refunds = {refund.wager for refund in event.refunds}
                 self._follow(move for move in self._list() if move.wager in refunds)
@@ -44,11 +45,13 @@ class DealerByList:
                 self._commission(event)
             self._corrections(before)
 
-    def _settled(self, event: CoupSettled) -> None:
+    def _settled(self, before: TableState, event: CoupSettled) -> None:
         settlement = event.settlement
         if settlement.revision == 1 and not settlement.difference:
             wagers = {line.wager for line in settlement.lines}
             self._follow(move for move in self._list() if move.wager in wagers)
+        elif before.coup is not None and before.coup.phase in OVER:
+            assert self._list() == pay_list(before.coup, self._books.get)  # nothing is listed twice
 
     def _list(self) -> tuple[Move, ...]:
         moves = pay_list(self.state.coup, self._books.get) if self.state.coup else ()

@@ -1,12 +1,12 @@
 // The dealer's page: what is due now, the layout with its chips, and the list of what to pay.
 
 import { placeButtons } from "../command_buttons.js";
-import { byId, el, fill } from "../dom.js";
+import { byId, el, fill, markMore } from "../dom.js";
 import { listenForShortcuts, shortcutSwitch } from "../key_presses.js";
 import { money } from "../money.js";
 import { say } from "../sentences.js";
 import { Station } from "../station.js";
-import { drawHands, drawNext, drawStrip } from "../table_strip.js";
+import { drawHands, drawNext, drawStrip, reasonOf } from "../table_strip.js";
 import { areSums, drawStanding, laidOn, Laying, settlementTable, standingRows } from "../wagers.js";
 
 const OVER = ["settled", "voided"];
@@ -31,7 +31,8 @@ listenForShortcuts(
 station.onHealth(({ betting_ms: left }) => {
   const shown = byId("countdown");
   shown.hidden = typeof left !== "number";
-  shown.textContent = shown.hidden ? "" : word("dealer.countdown", { seconds: Math.ceil(left / 1000) });
+  shown.textContent = shown.hidden ? "" : left > 0 ? word("dealer.countdown", { seconds: Math.ceil(left / 1000) }) : word("dealer.time_up");
+  byId("station").dataset.timeUp = String(!shown.hidden && left <= 0);
   shown.dataset.short = String(!shown.hidden && left <= 5000);
 });
 
@@ -59,6 +60,7 @@ function render(state) {
   else if (over) fill(byId("standing"), el("p", {}, word("dealer.no_wagers")));
   else drawStanding(station, state);
   laying.draw();
+  markMore(byId("standing"));
 }
 
 /** Draw the cut card, the last results, and what lies on the layout. */
@@ -94,7 +96,7 @@ function drawStop({ advice, coup }) {
     el("strong", {}, word("stop.title")),
     ...advice.lines.map((line) => el("p", {}, word(line))),
     // What the machines say of it is for the supervisor; its first word is a program's.
-    coup?.reason && station.roles.includes("supervisor") ? el("p.reason", {}, coup.reason.replace(/^[a-z_]+: /, "")) : null,
+    coup?.reason && station.roles.includes("supervisor") ? el("p.reason", {}, reasonOf(coup, word)) : null,
   );
 }
 
@@ -176,13 +178,14 @@ function correction({ coup, settlements, seats }, decimals) {
 
 /** Draw what to take, pay and return; wagers that still stand come after it. */
 function drawPayments(state, over) {
-  const { coup, rulebook, pay } = state;
+  const { coup, rulebook, pay, pay_corrected: corrected } = state;
   // All wagers of a bet are paid at the same time, so a sum is paid or not.
   const spot = ({ seat, bet }) => `${seat} ${bet}`;
   const paid = new Set(pay.map(areSums(coup) ? spot : ({ wager }) => wager));
   const open = over ? [] : laidOn(coup).filter((each) => !paid.has(each.id ?? spot(each)));
   fill(
     byId("standing"),
+    corrected ? el("p.corrected", {}, `⚠ ${word("settled.corrected")}`) : null,
     settlementTable(pay, rulebook.decimals, word, rulebook.commission),
     ...standingRows(station, state, open),
   );

@@ -94,7 +94,7 @@ export class Finder {
   #item({ coup, at, result, player, banker, over, troubles }) {
     const { word } = this.station;
     const hand = (cards) => cards.map(faceText).join(" ") || "–";
-    const marks = { player: "P", banker: "B", tie: "T", void: "✕" };
+    const marks = { player: word("bead.P"), banker: word("bead.B"), tie: word("bead.T"), void: "✕" };
     return el(
       "li",
       {},

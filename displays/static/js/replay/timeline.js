@@ -91,7 +91,7 @@ export class Told {
     const heads = [
       resultText(story.phase === "voided" ? "void" : story.result, word),
       timeText(story.opened_at),
-      story.rulebook_title || story.rulebook,
+      gameName(story, word),
       story.dealer ? word("replay.dealer", { dealer: story.dealer }) : null,
     ];
     const evidence = el("button", { type: "button", id: "evidence", title: word("replay.evidence_hint") }, word("replay.evidence"));
@@ -276,13 +276,19 @@ export class Told {
         el(
           "div.change",
           {},
-          el("p", {}, `${timeText(change.at)}, ${this.tell(change.who)}: ${change.reason || "–"}`),
+          el("p", {}, [timeText(change.at), word("mark.comma"), this.tell(change.who), word("mark.colon"), change.reason || "–"].join("")),
           el("p.detail", {}, `${this.tell(change.was)} → ${this.tell(change.now)}`),
           wagerTable(word, ["seat", "gets"], change.seats.map(({ seat, owed }) => [String(seat), amount(owed)])),
         ),
       ),
     );
   }
+}
+
+/** Return the name of a story's game in the page's language, or as its rulebook has it. */
+function gameName({ rulebook, rulebook_title: title }, word) {
+  const key = `sign.${title}`;
+  return word(key) === key ? title || rulebook : word(key);
 }
 
 /** Create a table with right-aligned amounts. */

@@ -70,7 +70,7 @@ function showStatus(state) {
   if (tone === "last" && winner) at("status").replaceChildren(...both((words) => words("previous", { outcome: words(key) })));
   else write(at("status"), key);
   at("score").hidden = winner === null;
-  at("score").textContent = winner ? `${coup.player_total} : ${coup.banker_total}` : "";
+  at("score").textContent = winner ? `${word("bead.P")} ${coup.player_total} : ${coup.banker_total} ${word("bead.B")}` : "";
   const hands = board.dataset.room === "hands";
   for (const hand of HANDS) showHand(hands ? coup : null, hand, winner);
   showLastHands(tone === "last" ? coup : null);
@@ -121,6 +121,7 @@ function showRoads(shoe) {
   for (const [name, count] of Object.entries(counts(beads))) {
     board.querySelector(`[data-count="${name}"]`).textContent = count;
   }
+  board.dataset.ended = String(Boolean(shoe?.ended));
   for (const hand of HANDS) {
     const marks = roads?.next?.[hand];
     at(`next-${hand}`).replaceChildren(
@@ -186,7 +187,8 @@ function showHealth(health) {
   board.classList.toggle("stale", !live);
   board.dataset.live = String(live);
   at("lost").hidden = live;
-  at("lost-why").textContent = live ? "" : word(`lost.${health.reason}`);
+  at("lost-why").textContent = live ? "" : word("lost.patrons");
+  at("lost").dataset.reason = live ? "" : health.reason;
   showCountdown();
 }
 

@@ -53,7 +53,7 @@ function payRow({ bets, scale, less }, all, decimals) {
     ),
   );
   if (less) odds.push(make("span", "less", ...both((words) => words("pays.less", { rate: less }))));
-  const row = make("tr", scale.length > 2 ? "long" : "", make("th", "", ...names), make("td", "pays", ...odds));
+  const row = make("tr", scale.length > 3 ? "long" : "", make("th", "", ...names), make("td", "pays", ...odds));
   row.cells[1].style.setProperty("--half", Math.ceil(odds.length / 2));
   row.dataset.bet = bets.map((bet) => bet.id).join(" ");
   return row;

@@ -16,7 +16,8 @@ const SILENT = new Set(["initial"]);
  */
 export function status(state, past = false) {
   const coup = state?.coup;
-  if (!state?.shoe || state.shoe.ended) return { key: "status.no_shoe", tone: "idle", winner: null };
+  if (!state?.shoe) return { key: "status.no_shoe", tone: "idle", winner: null };
+  if (state.shoe.ended) return { key: "status.ended", tone: "idle", winner: null };
   if (!coup) return { key: "status.soon", tone: "idle", winner: null };
   if (STANDS.has(coup.phase)) return { key: "status.stands", tone: "stands", winner: null };
   if (coup.phase === "voided") return { key: "status.void", tone: past ? "last" : "void", winner: null };

@@ -25,10 +25,21 @@ a correction is on the list until the dealer has moved its chips
     result player                                                -> view().to_move=none
     correct_hands coup=@ player="2D KH" banker="9S KC"
     -> view().to_move.0.seats.gets=-2000,3900; view().advice.lines~advice.correction
+    -> view().pay.seat=2,1; view().pay.take=2000,0; view().pay.pay=0,1000; view().pay_corrected=true
     acknowledge_correction coup=@ settlements=t1/20261127-01/1/2/1 -> refused corrected_again
     acknowledge_correction coup=@ settlements=t1/20261127-01/1/2/2
-    -> made correction_acknowledged; view().to_move=none
+    -> made correction_acknowledged; view().to_move=none; view().pay.pay=0,1000
     acknowledge_correction coup=@ settlements=t1/20261127-01/1/2/2 -> refused no_chips_to_move
+
+a wager that was added after the settlement is in the correction alone
+    ready
+    open
+    bet 1 player 1000
+    close
+    deal 9S 2D KH 3C
+    result player                           -> view().pay.pay=1000; view().pay_corrected=false
+    correct_wager coup=@ to="5 player 300" reason=left
+    -> view().to_move.0.seats.gets=300; view().pay.seat=1; view().pay.pay=1000
 """
 
 
