@@ -106,14 +106,14 @@ DEFECTS: Final = (
         "table_core/decide/shoe_reports.py",
         """\
     place = CardPlace(report.hand, report.number) if report.hand and report.number else None
-    if not _carried_card_missing(draft, context, f"card drawn to {place}"):
+    if _carried_card_due(draft):
 """,
         """\
     place = CardPlace(report.hand, report.number) if report.hand and report.number else None
     if report.face and draft.state.coup and draft.coup.cards[-1:]:
         if draft.coup.cards[-1].card is report.face:
             return
-    if not _carried_card_missing(draft, context, f"card drawn to {place}"):
+    if _carried_card_due(draft):
 """,
         "world without faults",
     ),

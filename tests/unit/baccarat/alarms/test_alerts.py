@@ -31,7 +31,7 @@ from events.clock import rfc3339
 from events.mqtt.messages import Message
 from events.mqtt.presence import Status, encode_status
 from property.health.readings import ArchivedUpTo, Reading
-from property.health.verdict import judge_property
+from property.health.verdict import DATABASE_DISK, judge_property
 from tests.support.alarm_pages import PAGES, follow, part, typed
 from tests.support.brokers.tls_broker import quick_hashes
 from tests.support.clock import FakeClock
@@ -220,6 +220,7 @@ _NOW_S: Final = time.time()
 _DAY_S: Final = 86_400
 _WELL: Final = ArchivedUpTo(position=50, at_s=_NOW_S)
 _WORKER: Final = Reading(kind="worker", name="db-1", age_s=2)
+_DISK: Final = Reading(kind="disk", name=DATABASE_DISK, free=0.5, age_s=2)
 _BEHIND: Final = ArchivedUpTo(position=47, at_s=_NOW_S - 30)
 
 
@@ -230,7 +231,7 @@ def _word(age_s: float = 2) -> Reading:
 
 
 def _judged(archived: ArchivedUpTo, *readings: Reading, database: str = "") -> Judged:
-    given = [_WORKER, _word(), *readings]
+    given = [_WORKER, _DISK, _word(), *readings]
     health = judge_property({_B7: archived}, given, _NOW_S, database)
     return _text(property_metrics(health, given)), [each.step for each in health.findings]
 
