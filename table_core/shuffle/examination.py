@@ -23,7 +23,7 @@ __all__ = ["Finding", "SourceKind", "examine", "examine_elsewhere"]
 SourceKind = Literal["factory", "earlier", "itself"]
 _KINDS: Final = 3
 _DECKS: Final = 8
-_NUMBER: Final = "I"  # an array's type of a group; of four bytes wherever Python runs
+_NUMBER: Final = "i"  # an array's type of a group; of four bytes wherever Python runs
 _LANE: Final = array(_NUMBER).itemsize
 _READINGS_KEPT: Final = 200  # of earlier shoes, two each, 1.7 kB a reading
 _SEED: Final = 3  # an earlier shoe has one or two such groups in common by chance
@@ -252,7 +252,8 @@ def _against_shoes(
     """Find shoes whose order this one has in part; a shoe is a circle, since it may be cut."""
     order, fewest = readings[0].text, _fewest_groups(search)
     shown = [(each, max(1, fewest - each.repeated)) for each in readings]
-    at_all = frozenset[int]().union(*[each.distinct for each in readings])
+    first, *others = [each.distinct for each in readings]
+    at_all = first.union(*others)
     least_of_all = min(least for _, least in shown)
     for source in shoes:
         common = at_all.intersection(_groups_of_circle(source.order))

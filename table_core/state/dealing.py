@@ -12,7 +12,7 @@ from msgspec import Struct
 from events.cards import Card, Hand
 from events.types.table import DealCompleted
 from table_core.rules.draw import Outcome, cards_due, hand_due, hands_possibly_due, judge_hands
-from table_core.state.table import Coup, DealtCard
+from table_core.state.table import Coup
 
 __all__ = [
     "FIRST_PLACE",
@@ -54,13 +54,11 @@ _THIRD: Final = 3
 
 def due_places(coup: Coup) -> tuple[CardPlace, ...]:
     """Return the places where the next card may come; none when the deal is complete."""
-    came = len(coup.cards)
-    if came < INITIAL_CARDS and (came == 0 or _lies_at(coup.cards[-1], _INITIAL[came - 1])):
+    came = len(coup.cards)  # the first four come in one order, whatever they are
+    if came < INITIAL_CARDS:
         return _NEXT[came]
     faces = _faces(coup)
     if faces is None:
-        if came < INITIAL_CARDS:
-            return _NEXT[came]
         hands = {hand: [dealt.card for dealt in coup.hand(hand)] for hand in Hand}
         due = hands_possibly_due(hands[Hand.PLAYER], hands[Hand.BANKER])
         return tuple(CardPlace(hand, _THIRD) for hand in due)
@@ -125,10 +123,6 @@ def contradiction(coup: Coup) -> str | None:
     if not wrong:
         return None
     return f"{' and '.join(wrong)} drew a third card that was not due ({rules[-1].rule})"
-
-
-def _lies_at(dealt: DealtCard, place: CardPlace) -> bool:
-    return dealt.hand is place.hand and dealt.number == place.number
 
 
 def _faces(coup: Coup) -> tuple[tuple[Card, ...], tuple[Card, ...]] | None:
