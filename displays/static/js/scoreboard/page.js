@@ -70,7 +70,8 @@ function showStatus(state) {
   if (tone === "last" && winner) at("status").replaceChildren(...both((words) => words("previous", { outcome: words(key) })));
   else write(at("status"), key);
   at("score").hidden = winner === null;
-  at("score").textContent = winner ? `${word("bead.P")} ${coup.player_total} : ${coup.banker_total} ${word("bead.B")}` : "";
+  const points = winner ? [make("small", "", word("bead.P")), ` ${coup.player_total} : ${coup.banker_total} `, make("small", "", word("bead.B"))] : [];
+  at("score").replaceChildren(...points);
   const hands = board.dataset.room === "hands";
   for (const hand of HANDS) showHand(hands ? coup : null, hand, winner);
   showLastHands(tone === "last" ? coup : null);
