@@ -1,8 +1,9 @@
 """The operator's guide, word by word, in an empty Debian with a network of its own.
 
 A site is installed, plays, is changed, loses its broker and its power, closes its day, answers a
-dispute, on either broker. What a person does by hand is done by the documents' own commands; what
-systemd would do is done by the units' own lines, as systemd itself cannot run in a folder.
+dispute and is restored from a backup, on either broker. What a person does by hand is done by the
+documents' own commands; what systemd would do is done by the units' own lines, as systemd itself
+cannot run in a folder.
 """
 
 import os
@@ -197,6 +198,29 @@ class Life:
             said = self.services.run(f"{place}{command.replace(f'{_DAYS[0]}-01/1', coup)}")
             assert coup in said
 
+    def restore(self, play: Play, coup: str) -> None:
+        """An older copy: the lost coup comes again, and the cage begins another ledger."""
+        page = "operate/backup-and-restore.md"
+        by_hand, *_ = shown(page, "Back up by hand")
+        stop, go, put, adopt, give, start, doctor, move, cage, old = shown(page, "Restore")
+        self.services.run(f"mkdir -p /mnt/backup\n{go}\n{by_hand}")
+        play.coup()
+        settled = play.types().count("coup_settled")
+        for step in (stop, f"{go}\n{put}", adopt, give, start):
+            self.services.run(step)
+        until_blocking(self.services.ended, "the cage ends")
+        assert self.services.ended() == {"baccarat-cage@b7": 2}
+        self.services.run(f"{move}\n{cage}")
+        until_blocking(lambda: play.types().count("coup_settled") == settled, "the lost coup")
+        assert "staked 100.00" in self.services.run(f"{go}\n{old} --coup {coup}")
+        to = {"seat": 1, "bet": "banker", "stake": 10_000}
+        play.supervisor.press("correct_wager", coup=coup, to=to, reason="in the old log")
+        corrected = [f"b7/{coup}/2/2"]
+        play.supervisor.press("acknowledge_correction", coup=coup, settlements=corrected)
+        self.well(doctor, _LEFT)
+        play.coup()
+        self.agrees()
+
     def agrees(self) -> None:
         """The ledger, with the log."""
         *_, reconcile = shown("operate/the-day.md", "Close")
@@ -238,6 +262,7 @@ def test_a_site_lives_by_its_documents(machine: CleanRoot, tmp_path: Path, broke
         life.open(play, _DAYS[1])
         play.coup()
         life.dispute(f"{_DAYS[0]}-01/3")
+        life.restore(play, f"{_DAYS[1]}-01/2")
         assert "coup_voided" not in play.types()
         assert play.types().count("coup_misaligned") == 1  # when the power was cut
         assert services.ended() == {}
