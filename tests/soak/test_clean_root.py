@@ -1,9 +1,9 @@
 """The operator's guide, word by word, in an empty Debian with a network of its own.
 
 A site is installed, plays, is changed, loses its broker and its power, closes its day, answers a
-dispute and is restored from a backup, on either broker. What a person does by hand is done by the
-documents' own commands; what systemd would do is done by the units' own lines, as systemd itself
-cannot run in a folder.
+dispute, is restored from a backup, upgraded and brought back, on either broker. What a person does
+by hand is done by the documents' own commands; what systemd would do is done by the units' own
+lines, as systemd itself cannot run in a folder.
 """
 
 import os
@@ -232,6 +232,23 @@ class Life:
 
         until_blocking(booked, lambda: said[0])
 
+    def upgrade(self, play: Play) -> None:
+        """To another build, back, and on again, between coups."""
+        page = "operate/upgrade.md"
+        doctor, install, restart, *_ = shown(page, "Upgrade a controller")
+        back, *_ = shown(page, "Go back")
+        of_tomorrow = self.machine.path / "srv/baccarat-table/baccarat/tomorrow.py"
+        of_tomorrow.write_text('"""Of another build."""\n')
+        python = self.machine.path / "opt/baccarat/lib"
+        assert "ok   backup" in self.machine.run(doctor).stdout
+        for command, there in ((install, True), (back, False), (back, True)):
+            assert "/opt/baccarat" in self.services.run(command)
+            assert bool(list(python.rglob("baccarat/tomorrow.py"))) is there
+            self.services.run(restart)
+            self.well(doctor, _LEFT)
+            play.coup()
+        self.agrees()
+
 
 @pytest.mark.parametrize("broker", ["mosquitto", "baccarat-broker"])
 def test_a_site_lives_by_its_documents(machine: CleanRoot, tmp_path: Path, broker: str) -> None:
@@ -263,6 +280,7 @@ def test_a_site_lives_by_its_documents(machine: CleanRoot, tmp_path: Path, broke
         play.coup()
         life.dispute(f"{_DAYS[0]}-01/3")
         life.restore(play, f"{_DAYS[1]}-01/2")
+        life.upgrade(play)
         assert "coup_voided" not in play.types()
         assert play.types().count("coup_misaligned") == 1  # when the power was cut
         assert services.ended() == {}
