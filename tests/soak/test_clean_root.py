@@ -1,8 +1,9 @@
 """The operator's guide, word by word, in an empty Debian with a network of its own.
 
-A site is installed, plays, is changed, and loses its broker and its power, on either broker. What a
-person does by hand is done by the documents' own commands; what systemd would do is done by the
-units' own lines, as systemd itself cannot run in a folder.
+A site is installed, plays, is changed, loses its broker and its power, closes its day, answers a
+dispute, is restored from a backup, upgraded and brought back, on either broker. What a person does
+by hand is done by the documents' own commands; what systemd would do is done by the units' own
+lines, as systemd itself cannot run in a folder.
 """
 
 import os
@@ -30,7 +31,7 @@ pytestmark = [
 _PASSWORD: Final = "eight decks of cards\n"  # noqa: S105 - mary's, for a minute
 _DIALOUT: Final = 20
 _PATIENCE_S: Final = 240
-_DAY: Final = "20261127"
+_DAYS: Final = ("20261127", "20261128")
 # What the guide leaves open: message keys and limits come after it, and a folder keeps no clock.
 _OPEN: Final = (
     *(f"warn {check}:" for check in ("clock", "limits", "message keys", "rulebook")),
@@ -159,6 +160,95 @@ class Life:
             play.supervisor.press("realign", reason="the cards lie as they lay")
         self.well(_DOCTOR, _LEFT)
 
+    def open(self, play: Play, day: str) -> None:
+        """A float, a dealer and a shoe."""
+        play.supervisor.press("open_float", float_id=f"{day}-01", currency="AUD", **_TRAY)
+        play.supervisor.press("assign_dealer", dealer="d-17", supervisor="s-4")
+        play.load(f"{day}-01")
+
+    def close(self, play: Play) -> None:
+        """The shoe ends, the tray is counted, and the day's report agrees with the log."""
+        play.supervisor.press("end_shoe")
+        play.supervisor.press("close_float", **_TRAY)
+        self.well(_DOCTOR, _LEFT)
+        report, _ = shown("operate/the-day.md", "Close")
+        self.agrees()
+        self.services.run(report)
+        written = (self.machine.path / "srv/baccarat-table/day.html").read_text("utf-8")
+        assert f"{play.types().count('coup_settled')} settled, 0 void" in written
+
+    def dispute(self, coup: str) -> None:
+        """One of the day before is verified, found, read and printed, in a copy of the log."""
+        page, place = "money/disputes.md", "mkdir -p /tmp/dispute\ncd /tmp/dispute\n"
+        copy, *_ = (each for each in shown(page, "Answer a dispute") if "log backup" in each)
+        verify, *_ = shown(page, "1. Verify the log")
+        find, at = shown(page, "2. Find the coup")
+        (read, *_), (print_it, *_) = (
+            shown(page, heading) for heading in ("3. Read what happened", "4. Print a page")
+        )
+        self.services.run(f"{place}{copy}")
+        first = verify.replace("table.pub", f"'{self.keys[0]}'")  # the others are vouched for
+        assert "table.sqlite: ok" in self.services.run(f"{place}{first}")
+        said = self.services.run(f"{place}{find}")
+        found = re.search(rf"^{coup} +(\S+) (\S+) ", said, re.MULTILINE)
+        assert found
+        then = f"{at.rsplit(maxsplit=1)[0]} {found[1]}T{found[2]}Z"
+        assert "Table b7 at position " in self.services.run(f"{place}{then}")
+        for command in (read, print_it):
+            said = self.services.run(f"{place}{command.replace(f'{_DAYS[0]}-01/1', coup)}")
+            assert coup in said
+
+    def restore(self, play: Play, coup: str) -> None:
+        """An older copy: the lost coup comes again, and the cage begins another ledger."""
+        page = "operate/backup-and-restore.md"
+        by_hand, *_ = shown(page, "Back up by hand")
+        stop, go, put, adopt, give, start, doctor, move, cage, old = shown(page, "Restore")
+        self.services.run(f"mkdir -p /mnt/backup\n{go}\n{by_hand}")
+        play.coup()
+        settled = play.types().count("coup_settled")
+        for step in (stop, f"{go}\n{put}", adopt, give, start):
+            self.services.run(step)
+        until_blocking(self.services.ended, "the cage ends")
+        assert self.services.ended() == {"baccarat-cage@b7": 2}
+        self.services.run(f"{move}\n{cage}")
+        until_blocking(lambda: play.types().count("coup_settled") == settled, "the lost coup")
+        assert "staked 100.00" in self.services.run(f"{go}\n{old} --coup {coup}")
+        to = {"seat": 1, "bet": "banker", "stake": 10_000}
+        play.supervisor.press("correct_wager", coup=coup, to=to, reason="in the old log")
+        corrected = [f"b7/{coup}/2/2"]
+        play.supervisor.press("acknowledge_correction", coup=coup, settlements=corrected)
+        self.well(doctor, _LEFT)
+        play.coup()
+        self.agrees()
+
+    def agrees(self) -> None:
+        """The ledger, with the log."""
+        *_, reconcile = shown("operate/the-day.md", "Close")
+        said: list[str] = []
+
+        def booked() -> bool:
+            said[:] = [self.machine.run(reconcile).stdout]
+            return "agrees with the log to the unit" in said[0]
+
+        until_blocking(booked, lambda: said[0])
+
+    def upgrade(self, play: Play) -> None:
+        """To another build, back, and on again, between coups."""
+        page = "operate/upgrade.md"
+        doctor, install, restart, *_ = shown(page, "Upgrade a controller")
+        back, *_ = shown(page, "Go back")
+        of_tomorrow = self.machine.path / "srv/baccarat-table/baccarat/tomorrow.py"
+        of_tomorrow.write_text('"""Of another build."""\n')
+        python = self.machine.path / "opt/baccarat/lib"
+        assert "ok   backup" in self.machine.run(doctor).stdout
+        for command, there in ((install, True), (back, False), (back, True)):
+            assert "/opt/baccarat" in self.services.run(command)
+            assert bool(list(python.rglob("baccarat/tomorrow.py"))) is there
+            self.services.run(restart)
+            self.well(doctor, _LEFT)
+            play.coup()
+        self.agrees()
+
 
 @pytest.mark.parametrize("broker", ["mosquitto", "baccarat-broker"])
 def test_a_site_lives_by_its_documents(machine: CleanRoot, tmp_path: Path, broker: str) -> None:
@@ -177,9 +267,7 @@ def test_a_site_lives_by_its_documents(machine: CleanRoot, tmp_path: Path, broke
             for name in ("dora", "mary")
         ]
         play = Play(machine, port, *people)
-        play.supervisor.press("open_float", float_id=f"{_DAY}-01", currency="AUD", **_TRAY)
-        play.supervisor.press("assign_dealer", dealer="d-17", supervisor="s-4")
-        play.load(f"{_DAY}-01")
+        life.open(play, _DAYS[0])
         for _ in range(10):
             play.coup()
         life.message_keys()
@@ -187,6 +275,12 @@ def test_a_site_lives_by_its_documents(machine: CleanRoot, tmp_path: Path, broke
             life.change()
         life.lose_the_broker(broker, play)
         life.lose_the_power(play)
+        life.close(play)
+        life.open(play, _DAYS[1])
+        play.coup()
+        life.dispute(f"{_DAYS[0]}-01/3")
+        life.restore(play, f"{_DAYS[1]}-01/2")
+        life.upgrade(play)
         assert "coup_voided" not in play.types()
         assert play.types().count("coup_misaligned") == 1  # when the power was cut
         assert services.ended() == {}

@@ -114,12 +114,17 @@ class Services:
             assert copied.returncode == 0, copied.stderr
         elif verb == "start":
             self._start(name)
-        elif verb == "stop" and name in self._running:
+        elif verb == "stop":
+            self._stop(name)
+
+    def _stop(self, name: str) -> None:
+        if name in self._running:
             self._running.pop(name)[0].close()
 
     def _start(self, name: str) -> None:
-        if name in self._running:
+        if name in self._running and self._running[name][1].code is None:
             return
+        self._stop(name)
         with ExitStack() as stack:
             if name == self._broker:
                 output = self._folder / f"{name}.log"
