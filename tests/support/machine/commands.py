@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -40,13 +41,15 @@ def here(*words: object, stdin: bytes = b"") -> Done:
 
     How it sets up the process's logs, `tests/conftest.py` takes back.
     """
-    out, err, before = _stream(), _stream(), sys.stdin
+    out, err, before, umask = _stream(), _stream(), sys.stdin, os.umask(0o022)
+    os.umask(umask)
     sys.stdin = _stream(stdin)
     try:
         with redirect_stdout(out), redirect_stderr(err):
             code = main(list(map(str, words)))
     finally:
         sys.stdin = before
+        os.umask(umask)  # a command that hosts services makes its files private
     return Done(code, _text(out), _text(err))
 
 

@@ -98,7 +98,7 @@ mini-lucky8
     -> sign
         the maximum is for all wagers of one patron on the bet together
     bets.lucky8_player.minimum=500 -> sign
-        Lucky 8 Player: minimum and maximum are for all wagers of one patron on the bet together
+        Lucky 8 Player: minimum and maximum are for the sum that one patron wagers on the bet
     bets.lucky8_player.minimum=500 -> sign
         Lucky 8 Banker: the maximum is for all wagers of one patron on the bet together
     bets.lucky8_player.per=seat -> sign
