@@ -15,7 +15,7 @@ from table_core.rules.rulebook import CommissionTiming, Rulebook
 from table_core.state.coup import Phase
 from table_core.state.table import Coup
 
-__all__ = ["Move", "first_settlements", "pay_list"]
+__all__ = ["Move", "pay_list"]
 
 _HELD_BACK: Final = frozenset({None, CommissionTiming.DEDUCT})
 
@@ -63,24 +63,25 @@ def pay_list(
         find_rulebook: returns a rulebook by its hash, for its commission's timing.
         corrected: list what the settlements in force come to, as if no chip had been moved yet.
     """
-    settlements = coup.settlements if corrected else first_settlements(coup)
+    settlements = coup.settlements if corrected else _first_settlements(coup)
     moves = [
         move
         for settlement in settlements
         for move in _settled(settlement, find_rulebook(settlement.rulebook_hash))
     ]
     if coup.phase is Phase.VOIDED:
-        moves += _void(coup, {line.wager for each in coup.settlements for line in each.lines})
+        moves += _void(coup, {move.wager for move in moves})
     return tuple(sorted(moves, key=lambda move: (not move.take, move.seat)))
 
 
-def first_settlements(coup: Coup) -> tuple[Settlement, ...]:
+def _first_settlements(coup: Coup) -> tuple[Settlement, ...]:
     """Return the settlements that a dealer pays by: of each phase the one before any correction.
 
     A phase without wagers before a correction has none.
     """
     was = {each.phase: each for each in coup.paid_by}
-    first = (was.get(each.phase, each) for each in coup.settlements)
+    in_order = sorted(coup.settlements, key=lambda settlement: settlement.phase)
+    first = (was.get(each.phase, each) for each in in_order)
     return tuple(each for each in first if not each.difference)
 
 

@@ -21,7 +21,7 @@ from events.types.wagers import Per
 from table_core.decide.available_commands import current_refusals
 from table_core.decide.decision import DecisionContext
 from table_core.narrative.formatting import DRAW_WORDS
-from table_core.projections.pay_list import Move, first_settlements, pay_list
+from table_core.projections.pay_list import Move, pay_list
 from table_core.projections.wager_pages import WagerSums, project_sums
 from table_core.roads.columns import RoadsView, project_roads
 from table_core.roads.side_wins import side_wins
@@ -454,7 +454,10 @@ def project_table(  # noqa: PLR0913 - each is a fact that the state does not hol
         calls=calls(state.coup),
         advice=advise(state, refusals),
         pay=_pay(state, known),
-        pay_corrected=bool(state.coup and first_settlements(state.coup) != state.coup.settlements),
+        pay_corrected=bool(
+            state.coup
+            and any(each.revision > 1 or each.difference for each in state.coup.settlements)
+        ),
         to_move=tuple(
             ChipsToMoveView(coup=each.coup, settlements=each.settlements, seats=each.due)
             for each in state.to_move

@@ -40,7 +40,7 @@ class DealerByList:
                 self._settled(before, event)
             elif isinstance(event, CoupVoided):
                 refunds = {refund.wager for refund in event.refunds}
-                self._follow(move for move in self._list() if move.wager in refunds)
+                self._follow(move for move in self._new(before) if move.wager in refunds)
             elif isinstance(event, CommissionCollected | CommissionRecovered):
                 self._commission(event)
             self._corrections(before)
@@ -49,9 +49,14 @@ class DealerByList:
         settlement = event.settlement
         if settlement.revision == 1 and not settlement.difference:
             wagers = {line.wager for line in settlement.lines}
-            self._follow(move for move in self._list() if move.wager in wagers)
+            self._follow(move for move in self._new(before) if move.wager in wagers)
         elif before.coup is not None and before.coup.phase in OVER:
             assert self._list() == pay_list(before.coup, self._books.get)  # nothing is listed twice
+
+    def _new(self, before: TableState) -> Iterable[Move]:
+        """What the list has now and had not before; the rest is moved already."""
+        listed = pay_list(before.coup, self._books.get) if before.coup else ()
+        return (Counter(self._list()) - Counter(listed)).elements()
 
     def _list(self) -> tuple[Move, ...]:
         moves = pay_list(self.state.coup, self._books.get) if self.state.coup else ()
