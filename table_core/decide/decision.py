@@ -189,7 +189,7 @@ class DecisionBuilder:
         """
         coup = self.coup
         rulebook = context.rulebook_of(coup)
-        if phase == LAST_PHASE and coup.completed is not None:
+        if hands is None and phase == LAST_PHASE and coup.completed is not None:
             outcome = outcome_of(coup.completed)
         else:
             known = known_faces(coup, Hand.PLAYER), known_faces(coup, Hand.BANKER)
