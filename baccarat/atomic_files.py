@@ -18,7 +18,7 @@ class FileWrite(NamedTuple):
         path: its place, in a folder that exists. Users who could read the old file can read the new
             one: a broker reads its files by a user of its own.
         data: all of it.
-        mode: the permissions of a new file, from the moment it exists.
+        mode: the permissions of a new file, whatever the umask is; it never has more.
     """
 
     path: Path
@@ -58,11 +58,12 @@ def write_all_atomically(files: Sequence[FileWrite]) -> None:
 def _staged(path: Path, data: bytes, mode: int) -> Path:
     new = path.with_name(f".{path.name}.new")
     new.unlink(missing_ok=True)
-    new.touch(mode, exist_ok=False)
+    new.touch(0o600, exist_ok=False)
     if path.exists():
         before = path.stat()
         os.chown(new, before.st_uid, before.st_gid)
-        new.chmod(stat.S_IMODE(before.st_mode))
+        mode = stat.S_IMODE(before.st_mode)
+    new.chmod(mode)  # also what the umask has removed
     with new.open("wb") as file:
         file.write(data)
         file.flush()

@@ -37,6 +37,8 @@ _LONG: Final = (
 )
 # Of databases that nobody keeps: no forced writes, and no cleaning beside the tests.
 _FLEETING: Final = ("fsync=off", "full_page_writes=off", "autovacuum=off")
+_UMASK: Final = os.umask(0o022)
+os.umask(_UMASK)
 _RANKS: Final = {name: rank for rank, name in enumerate(_LONG)}
 
 
@@ -73,9 +75,10 @@ def _configure_uncached(configure: Callable[..., None], **settings: Any) -> None
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Start children as a test's marks and folder say; those of its fixtures, too.
 
-    How the test's commands set up the process's logs is taken back.
+    How the test's commands set up the process's logs and umask is taken back.
     """
     with ExitStack() as stack:
+        stack.callback(os.umask, _UMASK)
         stack.callback(structlog.configure, **structlog.get_config())
         if item.get_closest_marker("cold_start"):
             stack.enter_context(cold_starts())

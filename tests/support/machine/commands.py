@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -39,17 +38,15 @@ class Done(NamedTuple):
 def here(*words: object, stdin: bytes = b"") -> Done:
     """Run the command in this process: the interpreter's start would be most of the time.
 
-    How it sets up the process's logs, `tests/conftest.py` takes back.
+    How it sets up the process's logs and umask, `tests/conftest.py` takes back.
     """
-    out, err, before, umask = _stream(), _stream(), sys.stdin, os.umask(0o022)
-    os.umask(umask)
+    out, err, before = _stream(), _stream(), sys.stdin
     sys.stdin = _stream(stdin)
     try:
         with redirect_stdout(out), redirect_stderr(err):
             code = main(list(map(str, words)))
     finally:
         sys.stdin = before
-        os.umask(umask)  # a command that hosts services makes its files private
     return Done(code, _text(out), _text(err))
 
 

@@ -1,5 +1,6 @@
 """Files of a site are put in their place: whole, and for whoever could read what stood there."""
 
+import os
 import stat
 from pathlib import Path
 
@@ -12,9 +13,14 @@ def mode_of(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
 @pytest.mark.parametrize("mode", [0o600, 0o644])
-def test_a_new_file_has_the_mode_that_was_asked_for(mode: int, tmp_path: Path) -> None:
-    path = write_atomically(tmp_path / "acl", b"topic\n", mode)
+def test_a_new_file_has_the_mode_that_was_asked_for(umask: int, mode: int, tmp_path: Path) -> None:
+    before = os.umask(umask)
+    try:
+        path = write_atomically(tmp_path / "acl", b"topic\n", mode)
+    finally:
+        os.umask(before)
     assert (path.read_bytes(), mode_of(path)) == (b"topic\n", mode)
     assert list(tmp_path.iterdir()) == [path]
 
