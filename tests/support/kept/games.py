@@ -211,7 +211,6 @@ def _by_hand(folder: Path) -> None:
     with _stage(folder) as stage:
         game = WiredGame(stage)
         play_scenes(game)
-        game.perform('end_shoe reason="the others\' shoe"')
         game.table.close_books()
         (folder / "rules-marked.toml").write_bytes(MARKED)
         stage.key, stage.retiring = _NEXT_KEY, stage.key
