@@ -8,12 +8,13 @@ import click
 
 from baccarat.cli.shown import say
 from baccarat.contract.asyncapi import document
-from baccarat.contract.schemas import MESSAGES, bundle, one_message
+from baccarat.contract.schemas import MESSAGES, bundle, known_types, one_message
 
-__all__ = ["ASYNCAPI_FILE", "BUNDLE_FILE", "document_text", "schema"]
+__all__ = ["ASYNCAPI_FILE", "BUNDLE_FILE", "TYPES_FILE", "document_text", "schema"]
 
 BUNDLE_FILE: Final = "messages.schema.json"
 ASYNCAPI_FILE: Final = "asyncapi.json"
+TYPES_FILE: Final = "types.json"
 
 
 def document_text(made: dict[str, Any]) -> str:
@@ -58,6 +59,16 @@ def _asyncapi(*, folder: Path | None) -> None:
         click.echo(document_text(document()), nl=False)
         return
     _write(folder, {ASYNCAPI_FILE: document()})
+
+
+@schema.command("types")
+@_folder
+def _types(*, folder: Path | None) -> None:
+    """Every type of event with its versions, and every command: what a program may know."""
+    if folder is None:
+        click.echo(document_text(known_types()), nl=False)
+        return
+    _write(folder, {TYPES_FILE: known_types()})
 
 
 def _write(folder: Path, files: dict[str, dict[str, Any]]) -> None:

@@ -165,7 +165,7 @@ class ShoeConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         str | None, ConfigKey("The driver's login at the broker, if of its own.", '"b7-shoe"')
     ] = None
     password_file: Annotated[
-        OpenFile, ConfigKey("The file that holds its password.", '"secrets/b7-shoe"')
+        OpenFile, ConfigKey("The file that holds its password.", '"broker/secrets/b7-shoe"')
     ] = None
     message_key: Annotated[
         OpenFile,
@@ -202,7 +202,7 @@ class BusConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         OpenFile,
         ConfigKey(
             "The file that holds its password, or credential:NAME of the service manager.",
-            '"secrets/b7-core"',
+            '"broker/secrets/b7-core"',
         ),
     ] = None
 
@@ -334,7 +334,7 @@ class DisplaysConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         str | None, ConfigKey("The screens' login at the broker, if of their own.", '"b7-display"')
     ] = None
     password_file: Annotated[
-        OpenFile, ConfigKey("The file that holds its password.", '"secrets/b7-display"')
+        OpenFile, ConfigKey("The file that holds its password.", '"broker/secrets/b7-display"')
     ] = None
     message_key: Annotated[
         OpenFile,
@@ -370,7 +370,7 @@ class ScoreboardConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         str | None, ConfigKey("Its login at the broker, if of its own.", '"b7-display"')
     ] = None
     password_file: Annotated[
-        OpenFile, ConfigKey("The file that holds its password.", '"secrets/b7-display"')
+        OpenFile, ConfigKey("The file that holds its password.", '"broker/secrets/b7-display"')
     ] = None
 
 
@@ -410,7 +410,7 @@ class CageConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         str | None, ConfigKey("Its login at the broker, if of its own.", '"b7-cage"')
     ] = None
     password_file: Annotated[
-        OpenFile, ConfigKey("The file that holds its password.", '"secrets/b7-cage"')
+        OpenFile, ConfigKey("The file that holds its password.", '"broker/secrets/b7-cage"')
     ] = None
     message_key: Annotated[
         OpenFile,
@@ -429,7 +429,7 @@ class MetricsConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         str | None, ConfigKey("The login at the broker, if of its own.", '"b7-metrics"')
     ] = None
     password_file: Annotated[
-        OpenFile, ConfigKey("The file that holds its password.", '"secrets/b7-metrics"')
+        OpenFile, ConfigKey("The file that holds its password.", '"broker/secrets/b7-metrics"')
     ] = None
 
 

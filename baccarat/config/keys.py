@@ -8,7 +8,7 @@ import difflib
 import os
 import ssl
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from types import UnionType
 from typing import (
@@ -179,12 +179,18 @@ class Form(Generic[_C]):
             text += f"# {key.says}\n{'' if key.given else '# '}{last} = {key.example}\n"
         return text + self._tail
 
-    def read(self, path: Path, look: Callable[[_C], Iterator[ConfigFault]]) -> _C:
+    def read(
+        self,
+        path: Path,
+        look: Callable[[_C], Iterator[ConfigFault]],
+        unread: Collection[str] = (),
+    ) -> _C:
         """Read and check a file.
 
         Args:
             path: the file.
             look: yields the faults of values that are well formed but impossible.
+            unread: names of keys in any section whose files may be missing.
 
         Raises:
             ConfigError: the file is missing or is not TOML.
@@ -203,7 +209,7 @@ class Form(Generic[_C]):
         told = [f"{fault.key.partition('.')[0] if self._whole else fault.key}." for fault in faults]
         faults += [
             fault
-            for fault in (*look(config), *self._unreadable(config))
+            for fault in (*look(config), *self._unreadable(config, unread))
             if not any(f"{fault.key}.".startswith(key) or not fault.key for key in told)
         ]
         if faults:
@@ -244,7 +250,7 @@ class Form(Generic[_C]):
                 good |= tomllib.loads(f"{field.name} = {self.keys[key].example}")
         return good
 
-    def _unreadable(self, config: PlacedConfig) -> Iterator[ConfigFault]:
+    def _unreadable(self, config: PlacedConfig, unread: Collection[str]) -> Iterator[ConfigFault]:
         """Yield the faults of files that are named and cannot be used."""
         for name in self.sections:
             section = getattr(config, name, None)
@@ -254,7 +260,7 @@ class Form(Generic[_C]):
                 yield self.fault(missing, "is missing: give both `cert` and `key`, or neither")
         for key, value, read in named_files(config):
             path = config.beside(value)
-            if value.startswith(CREDENTIAL):
+            if value.startswith(CREDENTIAL) or key.rpartition(".")[2] in unread:
                 continue  # only the service that uses a credential can read it
             try:
                 read(path)

@@ -129,9 +129,12 @@ def _page(config: PropertyConfig) -> Iterator[ConfigFault]:
     if config.archive is None:
         yield _missing("archive", "the page shows what is in the archive", "archive.database")
     if not _is_loopback(page.host) and not page.exposed:
+        lacks, gives = "has no TLS for its logins", "has"
+        if page.users is None:
+            lacks, gives = "asks for no login", "does"
         reason = (
-            f"{page.host} is not of this machine alone, and the page asks for no login: put "
-            "something in front of it that does, and say `exposed = true`"
+            f"{page.host} is not of this machine alone, and the page {lacks}: put something in "
+            f"front of it that {gives}, and say `exposed = true`"
         )
         yield PROPERTY.fault("page.host", reason)
 

@@ -149,7 +149,10 @@ class PageConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = None
     exposed: Annotated[
         bool,
-        ConfigKey("Beyond loopback: something in front of it asks for logins.", "true"),
+        ConfigKey(
+            "Beyond loopback: something in front of it has TLS, and logins unless `users` does.",
+            "true",
+        ),
     ] = False
 
 

@@ -31,20 +31,26 @@ _LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 _HOST_NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*")
 
 
-def load_config(path: Path, *, rules: bool = True) -> TableConfig:
+def load_config(path: Path, *, rules: bool = True, passwords: bool = True) -> TableConfig:
     """Read and check a table's configuration.
 
     Args:
         path: the file.
         rules: whether to read the rulebooks too. An edit there must not keep a service that does
             not use them from restarting.
+        passwords: whether the files of `password_file` must be there; the broker's are not, until
+            its files are written.
 
     Raises:
         ConfigError: the file is missing or is not TOML.
         ConfigFaults: keys in it are wrong: all of them, each with the reason and an example.
     """
     looks = (*_LOOKS, rule_faults) if rules else _LOOKS
-    return TABLE.read(path, lambda config: (fault for look in looks for fault in look(config)))
+    return TABLE.read(
+        path,
+        lambda config: (fault for look in looks for fault in look(config)),
+        unread=() if passwords else ("password_file",),
+    )
 
 
 def _names(config: TableConfig) -> Iterator[ConfigFault]:

@@ -43,6 +43,7 @@ __all__ = [
     "bundle",
     "definitions",
     "event_name",
+    "known_types",
     "one_message",
     "summary_of",
     "unruled_fields",
@@ -120,6 +121,17 @@ def bundle() -> Schema:
         + ", ".join(name for name in MESSAGES if not name.startswith("event."))
         + ".",
         "$defs": definitions(),
+    }
+
+
+def known_types() -> Schema:
+    """Return each type of event with its versions, and the names of the commands."""
+    events: dict[str, list[int]] = {}
+    for kind in EVENTS.values():
+        events.setdefault(kind.TYPE, []).append(kind.VERSION)
+    return {
+        "events": {name: sorted(events[name]) for name in sorted(events)},
+        "commands": sorted(COMMANDS),
     }
 
 

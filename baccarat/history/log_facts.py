@@ -30,6 +30,7 @@ _TIME: Final = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)\Z"
 )
 _NANOSECONDS: Final = 9
+_SHOWN: Final = 3  # decimals of the times that a person is shown
 _BILLION: Final = 10**9
 # Reading, decoding and folding many events in turns takes a tenth less time than one by one.
 _BATCH: Final = 500
@@ -53,7 +54,7 @@ def replay(log: LogReader) -> Iterator[Moment]:
 
 
 def parse_at(text: str) -> At:
-    """Read a position, or a time by RFC 3339.
+    """Read a position, or a time by RFC 3339; a millisecond, as people are shown, is a whole one.
 
     Raises:
         InputError: it is neither.
@@ -74,7 +75,9 @@ def parse_at(text: str) -> At:
         seconds = int(moment.astimezone(UTC).timestamp())
     except (ValueError, OverflowError) as error:
         raise InputError(f"--at {text!r}: no such time: {error}") from error
-    return rfc3339(seconds * _BILLION + int((fraction or "0").ljust(_NANOSECONDS, "0")))
+    decimals = fraction or "0"
+    rest = "9" if len(decimals) == _SHOWN else "0"
+    return rfc3339(seconds * _BILLION + int(decimals.ljust(_NANOSECONDS, rest)))
 
 
 def state_at(log: LogReader, at: At) -> TableState:

@@ -122,15 +122,16 @@ def reload_broker(record: BrokerRecord, folder: Path) -> Iterator[str]:
     Raises:
         InputError: it is another user's.
     """
-    conf, found = str(folder.absolute() / _CONF[record.kind]), False
-    for process in _PROCESSES.glob("[0-9]*/cmdline"):
+    conf, found = folder.absolute() / _CONF[record.kind], False
+    for process in _PROCESSES.glob("[0-9]*"):
         try:
-            words = process.read_bytes().split(b"\0")
+            program, *words = map(os.fsdecode, (process / "cmdline").read_bytes().split(b"\0"))
+            if not program.rpartition("/")[2].startswith(("mosquitto", "nats-server")):
+                continue
         except OSError:
             continue  # it has ended
-        name, number = os.fsdecode(words[0]).rpartition("/")[2], int(process.parent.name)
-        if conf.encode() in words and name.startswith(("mosquitto", "nats-server")):
-            found = True
+        if any(word and _same(_place(process) / word, conf) for word in words):
+            found, number = True, int(process.name)
             try:
                 os.kill(number, signal.SIGHUP)
             except PermissionError as error:
@@ -140,10 +141,22 @@ def reload_broker(record: BrokerRecord, folder: Path) -> Iterator[str]:
         yield f"broker: none runs by {conf} on this machine; it reads its files as it starts"
 
 
+def _place(process: Path) -> Path:
+    """Return the folder from which the paths in a process's command count."""
+    try:
+        return (process / "cwd").readlink()
+    except OSError:  # it is another user's
+        return Path("/")
+
+
+def _same(path: Path, conf: Path) -> bool:
+    return os.path.realpath(path) == os.path.realpath(conf)
+
+
 def _identities(configs: tuple[str, ...]) -> list[Identity]:
     found: dict[str, tuple[str, Identity]] = {}
     for path in configs:
-        config = load_config(Path(path))
+        config = load_config(Path(path), passwords=False)  # they are made here
         for each in identities_of(config.topics, config.users):
             if each.login in found:
                 raise InputError(

@@ -127,8 +127,10 @@ _BROKER_GONE: Final = (
 )
 # The section and the unit of a service that tells of itself by another name.
 _UNITS: Final = {"console": "displays", "display": "displays"}
-# The table publishes its state every five seconds, and a busy machine is slow.
-_RECEIVE_S: Final = 8.0
+# A busy machine takes its time over a TLS handshake and the hash of a password.
+_LOGIN_S: Final = 30.0
+# From the login on. The table publishes its state every five seconds.
+_RECEIVE_S: Final = 12.0
 # A table that is just starting receives no request yet, and the broker keeps none for it.
 _RETRY_S: Final = 2.0
 _BEYOND: Final = 2**53 - 1
@@ -316,7 +318,7 @@ async def _try(config: TableConfig, login: _Login) -> None:
     name = f"{login.settings.client_id}-doctor-{secrets.token_hex(4)}"
     settings = msgspec.structs.replace(login.settings, client_id=name)
     bus = Bus(settings, subscriptions=subscriptions, on_connect=on_connect)
-    login.trouble = await _until(content, bus, ask)
+    login.trouble = await _until(content, bus, ask, lambda: login.connected)
 
 
 def _question(
@@ -336,15 +338,19 @@ def _note(services: dict[str, Presence], message: Message) -> None:
         )
 
 
-async def _until(content: asyncio.Event, bus: Bus, ask: Callable[[], None]) -> str:
+async def _until(
+    content: asyncio.Event, bus: Bus, ask: Callable[[], None], connected: Callable[[], bool]
+) -> str:
     """Stay connected until everything has come or time is over; return why it was refused."""
     running = asyncio.ensure_future(bus.run())
     waiting = asyncio.ensure_future(content.wait())
-    rounds = round(_RECEIVE_S / _RETRY_S)
+    logging_in, receiving = round(_LOGIN_S / _RETRY_S), round(_RECEIVE_S / _RETRY_S)
     try:
         # Report whatever has not come by then.
-        while rounds and not (running.done() or waiting.done()):
-            rounds -= 1
+        while logging_in and receiving and not (running.done() or waiting.done()):
+            logging_in, receiving = (
+                (logging_in, receiving - 1) if connected() else (logging_in - 1, receiving)
+            )
             await asyncio.wait(
                 {running, waiting}, timeout=_RETRY_S, return_when=asyncio.FIRST_COMPLETED
             )

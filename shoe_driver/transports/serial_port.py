@@ -31,12 +31,14 @@ _READ_SIZE: Final = 4096
 _PLUG: Final = "look at cable, power and adapter; `baccarat shoe list` names the ports there are"
 _ONE_READER: Final = "end the other program: a live port has one reader"
 _GONE: Final = "does not exist (its device is gone)"
+_NO_PORT: Final = ("is no serial port", "name the shoe's port in the link's URL")
 _WHY: Final[Mapping[int, tuple[str, str]]] = {
     errno.ENOENT: ("does not exist", _PLUG),
     errno.ENXIO: (_GONE, _PLUG),
     errno.ENODEV: (_GONE, _PLUG),
     errno.EIO: (_GONE, _PLUG),
-    errno.ENOTTY: ("is no serial port", "name the shoe's port in the link's URL"),
+    errno.ENOTTY: _NO_PORT,
+    errno.EISDIR: _NO_PORT,
 }
 _GROUP_MAY: Final = stat.S_IRGRP | stat.S_IWGRP
 _DENIED: Final = frozenset({errno.EACCES, errno.EPERM})
@@ -172,7 +174,9 @@ def _explained(path: str, error: Exception) -> PortError:
         return PortError(f"port {path}: in use by {holder(path) or 'another program'}", _ONE_READER)
     if number in _DENIED:
         return _denied(path)
-    why, hint = _WHY.get(number, (" ".join(str(error).split()), _PLUG))
+    # pyserial's own text repeats the path.
+    text = os.strerror(number) if number else " ".join(str(error).split())
+    why, hint = _WHY.get(number, (text, _PLUG))
     return PortError(f"port {path}: {why}", hint)
 
 

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from baccarat.cli.schema import ASYNCAPI_FILE, BUNDLE_FILE, document_text
+from baccarat.cli.schema import ASYNCAPI_FILE, BUNDLE_FILE, TYPES_FILE, document_text
 from baccarat.contract.asyncapi import document
-from baccarat.contract.schemas import bundle
+from baccarat.contract.schemas import bundle, known_types
 from table_core.odds.house_edge import count_categories
 from table_core.rules.rulebook_file import DECKS
 from table_core.rules.wagers import BET_KINDS
@@ -66,12 +66,13 @@ def _main() -> None:
     _write(counts, f'{head}= """\n{full_shoe_rows()}\n"""{tail}')
     for path in sorted((ROOT / "docs").rglob("*.md")):
         _write(path, made_again(path.read_text(encoding="utf-8")))
-    for name, made in ((BUNDLE_FILE, bundle()), (ASYNCAPI_FILE, document())):
+    whole = {BUNDLE_FILE: bundle(), ASYNCAPI_FILE: document(), TYPES_FILE: known_types()}
+    for name, made in whole.items():
         _write(ROOT / "docs/reference/schema" / name, document_text(made))
 
 
 def _write(path: Path, text: str) -> None:
-    if path.read_text(encoding="utf-8") != text:
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
         path.write_text(text, encoding="utf-8")
         sys.stdout.write(f"reference: {path.relative_to(ROOT)} written\n")
 

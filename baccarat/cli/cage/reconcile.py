@@ -140,7 +140,8 @@ class BookComparison(Struct, frozen=True, kw_only=True):
         if self.left_out:
             compared += f"; {self.left_out:,} rows of other tables or days were left out"
         if self.unbooked:
-            return f"{self.table}: {self.unbooked:,} phases of coups are not booked yet; {compared}"
+            many = "phase of a coup is" if self.unbooked == 1 else "phases of coups are"
+            return f"{self.table}: {self.unbooked:,} {many} not booked yet; {compared}"
         return f"{self.table}: the book agrees with the log to the unit: {compared}"
 
 

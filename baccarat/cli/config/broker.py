@@ -1,5 +1,6 @@
 """`baccarat config broker`: write a broker's configuration from those of its tables."""
 
+import os
 from pathlib import Path
 from typing import Final, Literal
 
@@ -12,6 +13,11 @@ from events.errors import InputError
 __all__ = ["broker"]
 
 _PATH: Final = click.Path(path_type=Path)
+_OWNED: Final = {
+    "mosquitto": ("mosquitto", ("acl", "passwords")),
+    "nats": ("baccarat-broker", ("nats-server.conf",)),
+}
+"""By kind of broker, the user that runs it, and the private files that this user must read."""
 
 
 @click.command()
@@ -50,3 +56,7 @@ def broker(
     )
     for each in write_broker(record, out):
         say(each.login)
+    if os.geteuid() == 0:
+        owner, names = _OWNED[kind]
+        files = [*(out / name for name in names), pki / "broker.key"]
+        say(f"the broker's user must read: chown {owner} {' '.join(map(str, files))}", err=True)

@@ -110,6 +110,7 @@ def test_everything_wrong_is_said_in_one_run(folder: Path) -> None:
         ("postgresql://baccarat@db", "postgresql://baccarat:s3cret@db", "archive.database", "PGPA"),
         ('password_file = "secrets/archive"', "", "archive.password_file", "is missing"),
         ("[page]", '[page]\nhost = "192.0.2.7"', "page.host", "asks for no login"),
+        ("[page]", '[page]\nhost = "192.0.2.7"\nusers = "b7.key"', "page.host", "has no TLS"),
         ("nats://127.0.0.1:4222", "tls://hub1.example:4222", "hub.ca", "without it"),
         ("nats://127.0.0.1:4222", "nats://me:pw@127.0.0.1:1", "hub.servers[0]", "never stands"),
         ("nats://127.0.0.1:4222", "http://127.0.0.1:4222", "hub.servers[0]", "tls://host:port"),

@@ -13,7 +13,7 @@ from jsonschema import Draft7Validator, Draft202012Validator
 from jsonschema.protocols import Validator
 
 from baccarat.cli.main import main
-from baccarat.cli.schema import ASYNCAPI_FILE, BUNDLE_FILE, document_text
+from baccarat.cli.schema import ASYNCAPI_FILE, BUNDLE_FILE, TYPES_FILE, document_text
 from baccarat.contract import schemas
 from baccarat.contract.asyncapi import CHANNELS, ROOT, document
 from baccarat.contract.rules import FREE_TEXT, MOST, RULES
@@ -68,7 +68,10 @@ def test_the_committed_document_is_what_the_command_prints(file: str, made: dict
     assert kept == document_text(made)
 
 
-@pytest.mark.parametrize(("kind", "file"), [("json", BUNDLE_FILE), ("asyncapi", ASYNCAPI_FILE)])
+@pytest.mark.parametrize(
+    ("kind", "file"),
+    [("json", BUNDLE_FILE), ("asyncapi", ASYNCAPI_FILE), ("types", TYPES_FILE)],
+)
 def test_the_command_prints_the_document(
     kind: str, file: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from baccarat.cli.main import main
+from baccarat.config.errors import ConfigFaults
+from baccarat.config.form import TABLE
 from baccarat.config.table import load_config
-from baccarat.site.broker_files import read_record
+from baccarat.site.broker_files import BrokerRecord, read_record, reload_broker
 from baccarat.site.changes import set_user
 from baccarat.site.pki import Pki
 from events.errors import InputError
@@ -63,3 +65,46 @@ def test_a_signing_key_that_no_table_takes_gives_way_to_the_old_one(
         assert main(["site", "signing-key", str(config)]) == 1
     assert "the old one is back. Does it run?" in capsys.readouterr().err
     assert (key.read_bytes(), {*tmp_path.iterdir()}) == (before, files)
+
+
+def test_a_broker_is_written_for_logins_whose_passwords_it_makes(tmp_path: Path) -> None:
+    """By the example of the configuration's own comment."""
+    pki_with(tmp_path / "pki")
+    Pki(tmp_path / "pki", datetime.now(UTC)).issue("broker", ("localhost",))
+    config, folder = tmp_path / "b7.toml", tmp_path / "broker"
+    config.write_text(f"{_HEAD}[bus]\n{TABLE.example_of('bus.password_file')}\n")
+    with pytest.raises(ConfigFaults, match=r"bus\.password_file: .* cannot be read"):
+        load_config(config)
+    with quick_hashes():
+        made = ["config", "broker", "--kind", "mosquitto", "--pki", str(tmp_path / "pki")]
+        assert main([*made, "-o", str(folder), str(config)]) == 0
+    assert (folder / "secrets/b7-core").samefile(
+        tmp_path / str(load_config(config).bus.password_file)
+    )
+
+
+@pytest.mark.parametrize(
+    ("at", "word", "found"),
+    [
+        ("/", "{}/mosquitto.conf", True),
+        ("{}", "mosquitto.conf", True),
+        ("{}/..", "./broker/mosquitto.conf", True),
+        (None, "{}/mosquitto.conf", True),  # another user's process
+        ("/", "mosquitto.conf", False),
+    ],
+)
+def test_a_running_broker_is_found_by_the_path_of_its_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str | None, word: str, *, found: bool
+) -> None:
+    folder, process, told = tmp_path / "broker", tmp_path / "proc/612", list[int]()
+    folder.mkdir()
+    process.mkdir(parents=True)
+    command = f"/usr/sbin/mosquitto\0-c\0{word.format(folder)}\0"
+    (process / "cmdline").write_text(command)
+    if at is not None:
+        (process / "cwd").symlink_to(at.format(folder))
+    monkeypatch.setattr("baccarat.site.broker_files._PROCESSES", tmp_path / "proc")
+    monkeypatch.setattr("os.kill", lambda number, _: told.append(number))
+    record = BrokerRecord(kind="mosquitto", pki="", host="", port=1, websockets=2, tables=())
+    (said,) = reload_broker(record, folder)
+    assert (told, "none runs" in said) == ([612] * found, not found)

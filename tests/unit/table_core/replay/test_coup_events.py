@@ -113,6 +113,7 @@ def test_times_are_read_in_any_zone_and_to_the_nanosecond() -> None:
     assert parse_at("7") == 7
     assert parse_at("2026-11-28T08:40:07.5+11:00") == "2026-11-27T21:40:07.500000000Z"
     assert parse_at("2026-11-27t21:40:07.123456789z") == "2026-11-27T21:40:07.123456789Z"
+    assert parse_at("2026-11-27T21:40:07.123Z") == "2026-11-27T21:40:07.123999999Z"
     assert parse_at("2026-11-27 21:40:07Z") == "2026-11-27T21:40:07.000000000Z"
 
 
