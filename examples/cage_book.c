@@ -187,7 +187,8 @@ int main(int count, char **words) {
         MQTTClient_message *message = NULL;
         int code = MQTTClient_receive(client, &topic, &length, &message, 1000);
         if (message) {
-            received(topic, message->payload, (size_t)message->payloadlen);
+            if (message->payloadlen) /* else somebody has cleared a retained topic */
+                received(topic, message->payload, (size_t)message->payloadlen);
             MQTTClient_freeMessage(&message);
             MQTTClient_free(topic);
         } else if (code != MQTTCLIENT_SUCCESS || !MQTTClient_isConnected(client)) {

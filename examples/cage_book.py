@@ -55,7 +55,7 @@ def connected(client: mqtt.Client, *_: object) -> None:
 def received(client: mqtt.Client, _: object, message: mqtt.MQTTMessage) -> None:
     """Take the event whose turn it is; drop what came before, ask for what is missing."""
     global asked, newest  # noqa: PLW0603 - a script of one page
-    said = json.loads(message.payload)
+    said = json.loads(message.payload or b"{}")  # empty: a retained topic was cleared
     if message_key and "/response/" not in message.topic:
         said.pop("event_id", None)  # nothing proves it: a hint that there is something to ask for
     elif message_key and not message_key.check(keys, message.topic, message.payload):

@@ -38,7 +38,8 @@ export function connect(host, port, topics, received) {
     } else if (first >> 4 === 3) {
       const end = 2 + body.readUInt16BE(0);
       const qos = (first >> 1) & 3;
-      received(body.toString("utf8", 2, end), body.subarray(end + (qos ? 2 : 0)), (first & 1) === 1);
+      const payload = body.subarray(end + (qos ? 2 : 0)); // empty: a retained topic was cleared
+      if (payload.length) received(body.toString("utf8", 2, end), payload, (first & 1) === 1);
       if (qos) socket.write(packet(0x40, body.subarray(end, end + 2)));
     }
   };

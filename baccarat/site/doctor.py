@@ -14,7 +14,7 @@ import secrets
 import socket
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -130,7 +130,7 @@ _UNITS: Final = {"console": "displays", "display": "displays"}
 # A busy machine takes its time over a TLS handshake and the hash of a password.
 _LOGIN_S: Final = 30.0
 # From the login on. The table publishes its state every five seconds.
-_RECEIVE_S: Final = 12.0
+_RECEIVE_S: Final = 8.0
 # A table that is just starting receives no request yet, and the broker keeps none for it.
 _RETRY_S: Final = 2.0
 _BEYOND: Final = 2**53 - 1
@@ -149,6 +149,7 @@ class _Login(Struct, kw_only=True):
         keys: that user's message keys.
         heard: the newest message of each topic.
         services: the presence of each service, by its topic.
+        online: those that were there when its time ended; another login may take longer.
         trouble: why it was not accepted.
         answered: its request was.
         connected: the broker accepted it.
@@ -162,6 +163,7 @@ class _Login(Struct, kw_only=True):
     keys: tuple[MessageKey, ...] = ()
     heard: dict[str, bytes] = {}
     services: dict[str, Presence] = {}
+    online: set[str] = set()
     trouble: str = ""
     answered: bool = False
     connected: bool = False
@@ -186,17 +188,19 @@ async def examine_broker(config: TableConfig) -> tuple[list[DoctorFinding], bool
     await asyncio.gather(*(_try(config, login) for login in logins))
     heard: dict[str, bytes] = {}
     services: dict[str, Presence] = {}
+    online: set[str] = set()
     for login in logins:
         heard |= login.heard
         services |= login.services
-    found += [_of_login(config, login, services) for login in logins]
+        online |= login.online
+    found += [_of_login(config, login, online) for login in logins]
     if any(login.connected for login in logins if login.section == "bus"):
-        found += _of_services(config, services)
+        found += _of_services(config, services, online)
     link = read_document(heard.get(config.topics.link_shoe, b""))
     if link:
         found.append(_of_link(link))
     found += _of_state(read_document(heard.get(config.topics.state, b"")))
-    return found, _online(services.get(config.topics.status("shoe"), Presence()))
+    return found, config.topics.status("shoe") in online
 
 
 def _online(service: Presence) -> bool:
@@ -319,6 +323,7 @@ async def _try(config: TableConfig, login: _Login) -> None:
     settings = msgspec.structs.replace(login.settings, client_id=name)
     bus = Bus(settings, subscriptions=subscriptions, on_connect=on_connect)
     login.trouble = await _until(content, bus, ask, lambda: login.connected)
+    login.online = {topic for topic, service in login.services.items() if _online(service)}
 
 
 def _question(
@@ -362,7 +367,7 @@ async def _until(
     return str(ended) if isinstance(ended, BusError) else ""
 
 
-def _of_login(config: TableConfig, login: _Login, services: dict[str, Presence]) -> DoctorFinding:
+def _of_login(config: TableConfig, login: _Login, online: Collection[str]) -> DoctorFinding:
     name = login.settings.username or "anonymous"
     check = f"login of {login.section}"
     rules = f"write the broker's rules again: `baccarat site apply {config.file}`; {name} is to"
@@ -371,7 +376,7 @@ def _of_login(config: TableConfig, login: _Login, services: dict[str, Presence])
         return fails(check, f"{name}: {login.trouble}", remedy)
     if not login.connected:
         return fails(check, f"{name} gets no answer to its login", "look at the broker's log")
-    if not _online(services.get(config.topics.status("table"), Presence())):
+    if config.topics.status("table") not in online:
         return passes(check, f"{name} is let in; the table is not there to tell it more")
     if login.hears not in login.heard:
         return fails(check, f"{name} does not hear {login.hears}", f"{rules} hear it")
@@ -381,19 +386,22 @@ def _of_login(config: TableConfig, login: _Login, services: dict[str, Presence])
     return passes(check, f"{name} is let in, and hears what it must")
 
 
-def _of_services(config: TableConfig, services: dict[str, Presence]) -> Iterator[DoctorFinding]:
+def _of_services(
+    config: TableConfig, services: dict[str, Presence], online: Collection[str]
+) -> Iterator[DoctorFinding]:
     wanted = ["table", "shoe"]
     wanted += ["cage"] if config.cage else []
     if config.displays:
         wanted.append("console" if config.displays.users else "display")
     for service in wanted:
-        known = services.get(config.topics.status(service), Presence())
+        topic = config.topics.status(service)
+        known = services.get(topic, Presence())
         check, only = f"service {service}", _UNITS.get(service, service)
         unit = f"baccarat-{only}@{config.table}"
         start = f"`systemctl start {unit}`, or `baccarat run {config.file} --only {only}`"
         if known.status is None:
             yield fails(check, "was never heard", start)
-        elif not _online(known):
+        elif topic not in online:
             since = f"is gone since {known.status.ts[:19]}Z"
             yield fails(check, since, f"look at its log, `journalctl -u {unit}`; {start}")
         elif fault := known.clock_fault():

@@ -5,15 +5,16 @@ one that a later revision names in `reverses` is not in force. Stakes of wagers 
 settled are in no book of settlements. A token of kind `promo` counts no stake.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Final
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Annotated, Final, TypeAlias
 
 from msgspec import Meta, Struct
 
 from cage.reports.outside_book import BookRow
 from events.errors import InputError, MalformedJson
 from events.json_form import decode_json
-from events.types.table import Settlement
+from events.types.table import Refund, Settlement, SettlementLine
 
 __all__ = [
     "ConsumerBook",
@@ -26,6 +27,8 @@ __all__ = [
 ]
 
 _SUMS: Final = ("staked", "paid", "commission")
+_Row: TypeAlias = tuple[int, int, int, int]
+"""Seat, staked, paid and commission."""
 
 
 class SeatSums(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -67,37 +70,14 @@ def read_book(text: bytes) -> ConsumerBook:
 
 def right_book(settlements: Iterable[Settlement]) -> ConsumerBook:
     """Return the book of a consumer that has booked all of these once, whatever their order."""
-    every = {settlement.settlement_id: settlement for settlement in settlements}
-    reversed_ = {settlement.reverses for settlement in every.values()}
-    return _summed([its for name, its in every.items() if name not in reversed_])
+    counting = _in_force(_once(settlements))
+    names = tuple(settlement.settlement_id for settlement in counting)
+    return ConsumerBook(seats=_book(_rows(counting)).seats, settlements=names)
 
 
 def book_of_rows(rows: Iterable[BookRow]) -> ConsumerBook:
     """Return the sums of a book of rows."""
-    seats: dict[str, SeatSums] = {}
-    for row in rows:
-        old = seats.get(str(row.seat), SeatSums())
-        seats[str(row.seat)] = SeatSums(
-            staked=old.staked + row.staked,
-            paid=old.paid + row.paid,
-            commission=old.commission + row.commission,
-        )
-    return ConsumerBook(seats=seats)
-
-
-def _summed(settlements: Sequence[Settlement]) -> ConsumerBook:
-    seats: dict[str, SeatSums] = {}
-    for line in (line for settlement in settlements for line in settlement.lines):
-        before = seats.get(str(line.seat), SeatSums())
-        seats[str(line.seat)] = SeatSums(
-            staked=before.staked + (0 if line.kind == "promo" else line.stake),
-            paid=before.paid + line.paid,
-            commission=before.commission + line.commission,
-        )
-    return ConsumerBook(
-        seats=dict(sorted(seats.items(), key=lambda seat: int(seat[0]))),
-        settlements=tuple(settlement.settlement_id for settlement in settlements),
-    )
+    return _book((row.seat, row.staked, row.paid, row.commission) for row in rows)
 
 
 def difference(right: ConsumerBook, theirs: ConsumerBook) -> str | None:
@@ -123,6 +103,7 @@ def likely_mistake(
     theirs: ConsumerBook,
     settlements: Sequence[Settlement],
     delivered: Mapping[str, Sequence[Settlement]],
+    returned: Mapping[str, Sequence[Refund]] = MappingProxyType({}),
 ) -> str | None:
     """Return the mistake that would turn the feed into exactly this book, if there is one.
 
@@ -130,12 +111,138 @@ def likely_mistake(
         theirs: the wrong book.
         settlements: all of the log's.
         delivered: the settlements as they arrived, with repetitions, by their topic.
+        returned: the stakes that went back without a settlement, by the type of event.
     """
-    mistakes = {"it does not take back what a revision reverses": _summed(settlements)}
+    bare, right = ConsumerBook(seats=theirs.seats), right_book(settlements)
+    return next(
+        (
+            said
+            for said, rows in _mistakes(settlements, delivered, returned)
+            if difference(right, (book := _book(rows))) and not difference(book, bare)
+        ),
+        None,
+    )
+
+
+def _mistakes(
+    settlements: Sequence[Settlement],
+    delivered: Mapping[str, Sequence[Settlement]],
+    returned: Mapping[str, Sequence[Refund]],
+) -> Iterator[tuple[str, Iterable[_Row]]]:
+    """Yield each known mistake with the book that it makes."""
+    counting, changes = _in_force(settlements), list(_changes(settlements))
+    yield "it does not take back what a revision reverses", _rows(settlements)
+    yield "it leaves out revisions", _rows(each for each in settlements if each.revision == 1)
+    for booked in (
+        _rows(counting),
+        _rows(settlements),
+        _rows(each for each in counting if each.revision == 1),
+    ):
+        says = "it books a revision twice: as the reversal of a settlement and by its `difference`"
+        yield says, [*booked, *changes]
+    for phase in (1, 2):
+        of = (each for each in counting if each.phase != phase)
+        yield f"it leaves out the settlements of phase {phase}", _rows(of)
+    for says, read in _MISREAD.items():
+        yield says, _rows(counting, read)
+    kept = {name: [(each.seat, each.stake, 0, 0) for each in of] for name, of in returned.items()}
+    for name, stakes in kept.items():
+        yield f"it keeps the stakes that `{name}` gives back", [*_rows(counting), *stakes]
+    every = [row for stakes in kept.values() for row in stakes]
+    yield "it keeps the stakes of wagers that were never settled", [*_rows(counting), *every]
     for way, came in delivered.items():
-        known = {each.reverses for each in came}
-        in_force = [each for each in came if each.settlement_id not in known]
-        mistakes[f"it goes on behind a gap, on {way}"] = right_book(came)
-        mistakes[f"it books what comes twice, from {way}"] = _summed(in_force)
-    bare = ConsumerBook(seats=theirs.seats)
-    return next((said for said, book in mistakes.items() if not difference(book, bare)), None)
+        yield f"it goes on behind a gap, on {way}", _rows(_in_force(_once(came)))
+        booked_by = (_rows(_in_force(came)), _reversing(came), _changes(came, of_all=True))
+        for twice in booked_by:
+            yield f"it books what comes twice, from {way}", twice
+        says = f"it books every message, from {way}, and takes back nothing"
+        yield says, _rows(came)
+
+
+def _right(line: SettlementLine) -> _Row:
+    return line.seat, 0 if line.kind == "promo" else line.stake, line.paid, line.commission
+
+
+_MISREAD: Final[Mapping[str, Callable[[SettlementLine], _Row | None]]] = {
+    "it counts the stakes of promo tokens as money": lambda line: (
+        (line.seat, line.stake, line.paid, line.commission)
+    ),
+    "it gives the stakes of promo tokens back": lambda line: _plus(
+        line, line.stake if line.kind == "promo" and line.result != "lose" else 0
+    ),
+    "it adds the commission to `paid`, which the house keeps": lambda line: _plus(
+        line, line.commission
+    ),
+    "it takes the commission off `paid` once more": lambda line: _plus(line, -line.commission),
+    "it books the winnings as paid, without the stakes that go back": lambda line: _plus(
+        line, line.winnings - line.paid
+    ),
+    "it leaves out the stakes that go back": lambda line: _plus(
+        line, line.winnings - line.commission - line.paid
+    ),
+    "it books no commission": lambda line: (*_right(line)[:3], 0),
+    "it leaves out wagers that lose": lambda line: _unless(line, "lose"),
+    "it leaves out wagers that push": lambda line: _unless(line, "push"),
+    "it leaves out wagers that are void": lambda line: _unless(line, "void"),
+}
+"""By the mistake, how a line of a settlement is then read."""
+
+
+def _plus(line: SettlementLine, more: int) -> _Row:
+    seat, staked, paid, commission = _right(line)
+    return seat, staked, paid + more, commission
+
+
+def _unless(line: SettlementLine, result: str) -> _Row | None:
+    return None if line.result == result else _right(line)
+
+
+def _rows(
+    settlements: Iterable[Settlement],
+    read: Callable[[SettlementLine], _Row | None] = _right,
+) -> list[_Row]:
+    lines = (line for settlement in settlements for line in settlement.lines)
+    return [row for row in map(read, lines) if row is not None]
+
+
+def _once(settlements: Iterable[Settlement]) -> list[Settlement]:
+    return list({each.settlement_id: each for each in settlements}.values())
+
+
+def _in_force(settlements: Sequence[Settlement]) -> list[Settlement]:
+    reversed_ = {each.reverses for each in settlements}
+    return [each for each in settlements if each.settlement_id not in reversed_]
+
+
+def _reversing(settlements: Sequence[Settlement]) -> Iterator[_Row]:
+    """Yield the rows of a book that answers each revision with rows of the opposite sign."""
+    known = {each.settlement_id: each for each in settlements}
+    for each in settlements:
+        yield from _rows([each])
+        if each.reverses in known:
+            for seat, *sums in _rows([known[each.reverses]]):
+                staked, paid, commission = (-amount for amount in sums)
+                yield seat, staked, paid, commission
+
+
+def _changes(settlements: Iterable[Settlement], *, of_all: bool = False) -> Iterator[_Row]:
+    """Yield the differences of revisions; `of_all`, and the lines of first settlements."""
+    for each in settlements:
+        if each.reverses is not None:
+            for d in each.difference or ():
+                yield d.seat, d.staked, d.paid, d.commission
+        elif of_all:
+            yield from _rows([each])
+
+
+def _book(rows: Iterable[_Row]) -> ConsumerBook:
+    seats: dict[int, list[int]] = {}
+    for seat, *sums in rows:
+        before = seats.get(seat, [0, 0, 0])
+        seats[seat] = [old + new for old, new in zip(before, sums, strict=True)]
+    return ConsumerBook(
+        seats={
+            str(seat): SeatSums(staked=sums[0], paid=sums[1], commission=sums[2])
+            for seat, sums in sorted(seats.items())
+        }
+    )

@@ -144,6 +144,7 @@ class DisplayFeed(TableSide):
         super().__init__(settings, topics, user, clock=clock)
         self._steps, self._look, self._document = steps, look, steps[0].display
         self._session, self._beating = 7, True
+        self._shown: list[Screen] = []
 
     def _show(self) -> None:
         for topic in (self._topics.display, self._topics.state):
@@ -185,6 +186,7 @@ class DisplayFeed(TableSide):
             self._document = step.display
             self._show()
             wrong = await self._wrong(patience_s if played else wait_s, running, live=True)
+            self._shown.append(right_screen(step.display))
             if wrong is not None:
                 await self._must_serve(running)
                 return ProgramResult(ok=False, first_difference=wrong, steps=played)
@@ -229,7 +231,10 @@ class DisplayFeed(TableSide):
         while True:
             if running.done():
                 running.result()
-            wrong = screen_difference(right, await self._look())
+            theirs = await self._look()
+            wrong = screen_difference(right, theirs)
+            if wrong is not None and theirs in self._shown:
+                wrong += f": it shows the older document of position {theirs.position}"
             if wrong is None:
                 held_from = loop.time() if held_from is None else held_from
                 if loop.time() - held_from > _HOLD_S:

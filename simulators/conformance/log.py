@@ -41,7 +41,8 @@ from events.types.shoe_reports import (
     ShoeEvent,
 )
 from events.types.stored import Stored
-from events.types.table import CoupSettled, Settlement, TableEvent
+from events.types.table import CoupSettled, CoupVoided, Refund, Settlement, TableEvent
+from events.types.wagers import WagersVoided
 from simulators.device.deck import burn_count, shuffled
 from table_core.decide.decision import DecisionContext
 from table_core.decide.dispatch import adopt_rulebook, decide
@@ -50,7 +51,7 @@ from table_core.fold.dispatch import fold_all
 from table_core.process.publishers import public_bytes
 from table_core.projections.public_document import encode_public_view
 from table_core.projections.table_document import StateView, encode_state_view, project_table
-from table_core.rules.rulebook import Rulebook
+from table_core.rules.rulebook import Requirement, Rulebook
 from table_core.state.coup import Phase
 from table_core.state.dealing import due_places
 from table_core.state.table import TableState
@@ -73,6 +74,8 @@ _SEATS: Final = 7
 _STEP: Final = 500  # minor units
 _COUPS_A_SHOE: Final = 40  # well before the cards of eight decks run out
 _DAY_NS: Final = 1_795_737_600_000_000_000  # 2026-11-27, in nanoseconds since 1970
+_PROMO: Final = 0.1  # share of the wagers that are tokens
+_LONE: Final = 0.2  # share of the coups with a side wager that lacks its main wager
 _SIDE: Final = 0.4  # share of the seats that add a tie or pair wager to the first one
 _VOID: Final = 0.06  # share of the coups, before their end
 _CORRECT: Final = 0.15  # share of settled coups, after each coup
@@ -86,11 +89,13 @@ class SampleEvent(Struct, frozen=True, kw_only=True):
         position: in the log.
         message: the envelope with its hash.
         settlement: the settlement, if the event is one.
+        returned: the stakes that the event gives back without a settlement.
     """
 
     position: int
     message: bytes
     settlement: Settlement | None
+    returned: WagersVoided | CoupVoided | None = None
 
 
 class SampleLog(Struct, frozen=True, kw_only=True):
@@ -108,6 +113,15 @@ class SampleLog(Struct, frozen=True, kw_only=True):
     def settlements(self) -> tuple[Settlement, ...]:
         """All settlements in order, reversed ones included."""
         return tuple(event.settlement for event in self.events if event.settlement)
+
+    @property
+    def returned(self) -> dict[str, list[Refund]]:
+        """The stakes that went back without a settlement, by the type of event."""
+        found: dict[str, list[Refund]] = {WagersVoided.TYPE: [], CoupVoided.TYPE: []}
+        for event in self.events:
+            if event.returned is not None:
+                found[event.returned.TYPE] += event.returned.refunds
+        return found
 
 
 def make_sample_log(seed: int, settlements: int, topics: Topics, rulebook: Rulebook) -> SampleLog:
@@ -162,16 +176,21 @@ class _Table:
         self.states: dict[int, bytes] = {}
         self.settled = 0
         self._rng = rng
+        self._also = random.Random(rng.random())
         self._topics = topics
         self._context = DecisionContext(table=topics.table, rulebook=rulebook, user="dealer")
         offered = [bet for bet, its in rulebook.bets.items() if its.offered]
         self._beside = [bet for bet in ("tie", "perfect_pairs") if bet in offered]
+        self._lone = [
+            bet for bet in offered if rulebook.bets[bet].requirement is not Requirement.NONE
+        ]
         self._state = TableState()
         self._digest = origin_hash(f"{topics.site}/{topics.table}")
         self._cards: list[Card] = []
         self._shoes = self._asked = self._heard = 0
         self._over: list[str] = []
-        self._revised = self._voided = self._recalled = False
+        self._revised = self._voided = self._recalled = self._token = False
+        self._alone = not self._lone
         # Whether it writes as 0.1.0 did, and has written of commission yet.
         self._earlier, self._commission = True, rulebook.commission is None
         self._take(adopt_rulebook(self._state, rulebook), "core", "core/start")
@@ -180,7 +199,8 @@ class _Table:
     @property
     def complete(self) -> bool:
         """Whether everything has happened that a consumer must cope with."""
-        return self._revised and self._voided and self._recalled
+        seen = (self._revised, self._voided, self._recalled, self._token, self._alone)
+        return all(seen)
 
     def shoe(self) -> None:
         """Begin and burn a new shoe."""
@@ -273,11 +293,27 @@ class _Table:
         for seat in sorted(self._rng.sample(range(1, _SEATS + 1), self._rng.randint(2, 4))):
             side = self._rng.choice(("player", "banker"))
             bets = [side, *(bet for bet in self._beside if self._rng.random() < _SIDE)]
-            wagers = tuple(
-                WagerRequest(seat=seat, bet=bet, stake=_STEP * self._rng.randint(2, 20))
-                for bet in bets
-            )
-            self.must(PlaceWager(transaction=self.transaction(), wagers=wagers))
+            self._place(*(self._wager(seat, bet) for bet in bets))
+        self._bet_alone()
+
+    def _place(self, *wagers: WagerRequest) -> None:
+        self.must(PlaceWager(transaction=self.transaction(), wagers=wagers))
+
+    def _wager(self, seat: int, bet: str) -> WagerRequest:
+        coup = self._state.coup
+        due = not self._token and coup is not None and not coup.wagers
+        promo = due or self._also.random() < _PROMO
+        stake = _STEP * self._rng.randint(2, 20)
+        return WagerRequest(seat=seat, bet=bet, stake=stake, kind="promo" if promo else "chips")
+
+    def _bet_alone(self) -> None:
+        """Now and then place a side wager without its main wager: the close of betting voids it."""
+        if self._lone and (not self._alone or self._also.random() < _LONE):
+            coup = self._state.coup
+            taken = {wager.seat for wager in coup.wagers} if coup else set()
+            seat = self._also.choice([s for s in range(1, _SEATS + 1) if s not in taken])
+            stake = _STEP * self._also.randint(2, 20)
+            self._place(WagerRequest(seat=seat, bet=self._also.choice(self._lone), stake=stake))
 
     def _deal(self, most: int = 6) -> None:
         """Deal at most so many cards, and the device's own result after the last one due."""
@@ -318,9 +354,9 @@ class _Table:
                 reason="the camera shows it",
                 coup=coup,
             )
-            # Another card can turn the coup into one with a card too few or too many, which is
-            # refused.
-            self._revised |= self._ask(correct) is None
+            # It is refused where the coup would then have a card too few or too many; and it may
+            # change no amount.
+            self._ask(correct)
         if self._rng.random() < _RECALL or (self._revised and not self._recalled):
             coup = self._over.pop(self._rng.randrange(len(self._over)))
             self.must(VoidCoup(transaction=self.transaction(), reason="a wrong shoe", coup=coup))
@@ -373,10 +409,25 @@ class _Table:
         self._digest = next_hash(self._digest, stored)
         row = Stored(position, event.TYPE, version, at, stored, self._digest)
         settlement = event.settlement if isinstance(event, CoupSettled) else None
-        self.settled += settlement is not None
+        returned = event if isinstance(event, WagersVoided | CoupVoided) else None
+        self._note(event)
         self.events.append(
-            SampleEvent(position=position, message=public_bytes(row), settlement=settlement)
+            SampleEvent(
+                position=position,
+                message=public_bytes(row),
+                settlement=settlement,
+                returned=returned,
+            )
         )
+
+    def _note(self, event: TableEvent) -> None:
+        """Note what has happened of all that a consumer must cope with."""
+        self._alone |= isinstance(event, WagersVoided)
+        if isinstance(event, CoupSettled):
+            its = event.settlement
+            self.settled += 1
+            self._token |= any(line.kind == "promo" for line in its.lines)
+            self._revised |= its.revision > 1 and bool(its.difference)
 
 
 def _of_version_1(stored: bytes) -> bytes:

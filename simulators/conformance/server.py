@@ -271,10 +271,13 @@ class CageFeed(TableSide):
         wrong = difference(right, theirs) if theirs else None
         came = dict(self._came)
         came["event and replays"] = came.get("event", []) + came.get("event and replays", [])
+        came["all topics"] = came.get("settlement", []) + came["event and replays"]
         return ConformanceResult(
             ok=self._complaint is None and wrong is None,
             first_difference=self._complaint or wrong,
-            likely=likely_mistake(theirs, settlements, came) if theirs and wrong else None,
+            likely=likely_mistake(theirs, settlements, came, self._feed.returned)
+            if theirs and wrong
+            else None,
             settlements=len(settlements),
             events=len(self._feed.events),
             sent=self._sent,

@@ -23,6 +23,7 @@ __all__ = ["POLL_S", "TableSide", "refused"]
 POLL_S: Final = 0.05
 """Between two looks at something that no event tells."""
 _BEAT_S: Final = 0.5  # more often than a table: it wakes a consumer at the end
+_CLEAR_S: Final = 2.0  # for the broker to forget what the kit had it retain
 _ECHO_S: Final = 3.0  # for what it says itself to come back from the broker
 _NS_IN_MS: Final = 1_000_000
 
@@ -81,10 +82,19 @@ class TableSide:
         try:
             yield tasks[0]
         finally:
+            await self._clear()
             for task in tasks:
                 task.cancel()
                 with suppress(asyncio.CancelledError):
                     await task
+
+    async def _clear(self) -> None:
+        """Take back the retained documents; the Will says that the table is offline."""
+        topics = self._topics
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_CLEAR_S):
+                for topic in (topics.state, topics.display):
+                    await self._bus.publish(topic, b"", retain=True)
 
     async def _until(
         self, condition: Callable[[], bool], seconds: float, running: "asyncio.Task[None]"

@@ -47,12 +47,13 @@ def read_placed(text: bytes) -> PlacedWagers:
 
 
 class _Asked(Struct):
-    """A transaction: its body, its wagers, and the answer once there is one."""
+    """A transaction: its body, its wagers, the answer once there is one, and its repeats."""
 
     body: dict[str, Any]
     wagers: tuple[Any, ...]
     coup: str
     answer: Answer | None = None
+    repeats: int = 0
 
 
 class WagerJudge:
@@ -138,6 +139,10 @@ class WagerJudge:
             self._complain(text)
             return (refused(name, "exists_with_different_wagers", text),)
         if before.answer is not None and before.answer.code:
+            before.repeats += 1
+            # At the close of betting a repeat may have been on its way before the answer came.
+            if before.answer.code == "betting_closed" and before.repeats == 1:
+                return (before.answer,)
             self._complain(
                 f"{name} was refused with {before.answer.code}, and came again: what was refused "
                 "is asked for with a new transaction, and only after catching_up"

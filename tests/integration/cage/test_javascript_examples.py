@@ -165,7 +165,7 @@ DISPLAYS: Final = {
     "keeps the cards of the last coup": (
         "else document = said;",
         "else document = said.coup?.cards.length || !document ? said : document;",
-        "it shows position",
+        "it shows the older document of position",
     ),
     "forgets that the table catches up": (
         "    catching_up,\n",
