@@ -8,7 +8,7 @@ from typing import Final, Protocol
 
 from events.commands.registry import COMMANDS
 
-__all__ = ["PAGES", "Stands", "follow", "part", "pressed", "typed"]
+__all__ = ["PAGES", "Stands", "follow", "part", "pressed", "release_by_page", "typed"]
 
 PAGES: Final = {
     page.stem: page for page in Path("docs/alarms").glob("*/*.md") if page.stem != "README"
@@ -72,3 +72,16 @@ def follow(row: str, of: Stands) -> tuple[set[str], set[str]]:
         found.append(of.standing)
     broken, mended = found
     return broken, mended
+
+
+def release_by_page(name: str, config: Path, origin: str) -> list[str]:
+    """Return the words of the command by which a page has a named person release a table's feed."""
+    followed = re.findall(r"Follow \[(\w+)\]", part(name, "Mitigation"))
+    shown = [
+        command
+        for page in (name, *followed)
+        for command in typed(page, ("Mitigation", "Clears when"))
+        if command.startswith("baccarat property release")
+    ]
+    words = shown[0].replace("SITE/b7", origin).replace("property.toml", str(config)).split()
+    return words[1:]

@@ -11,9 +11,10 @@ from benchmarks.instruments.postgres import Postgres
 from property.archive.database import connect_archive
 from property.archive.questions import ARCHIVE_QUERIES, parse_parameters
 from property.archive.shuffles import ShuffleWatch
-from property.archive.store import release
 from property.health.verdict import ORDER_ALARM
-from tests.support.property.logs import dealt, into_archive, write_log
+from tests.support.alarm_pages import release_by_page
+from tests.support.machine.commands import here
+from tests.support.property.logs import archive_config, dealt, into_archive, write_log
 
 # The seed of the cards of each table.
 TABLES = {"harbour/t1": 15, "river/t3": 15, "river/t4": 16}
@@ -50,7 +51,9 @@ async def test_one_order_at_two_tables_is_an_alarm_at_both(
         assert {row[1] for row in await asked("shuffles")} == {"t1", "t3"}
         # Who takes over compares again and says nothing twice, nor once a person has looked.
         assert await standing() == told
-        assert await release(url, connection, "harbour/t1", "mary")
+        config = archive_config(tmp_path, url)
+        page = release_by_page("order_of_another_table", config, "harbour/t1")
+        assert (await asyncio.to_thread(here, *page)).code == 0
         assert (await standing()).keys() == {"river/t3"}
         assert len(await asked("shuffles")) == 2
     finally:

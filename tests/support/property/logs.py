@@ -23,6 +23,7 @@ from tests.support.table.money_game import BOOKS, Game, Played, random_coup
 
 __all__ = [
     "BEGIN_S",
+    "archive_config",
     "archived",
     "carried_in",
     "dealt",
@@ -127,6 +128,13 @@ def into_archive(url: str, *logs: Path) -> None:
     migrate(url)
     asyncio.run(store())
     well_for_an_hour(url)
+
+
+def archive_config(folder: Path, url: str) -> Path:
+    """Write the file by which a person's commands reach an archive."""
+    path = folder / "property.toml"
+    path.write_text(f'[archive]\ndatabase = "{url}"\nworkers = 0\n')
+    return path
 
 
 def well_for_an_hour(url: str) -> None:
