@@ -263,6 +263,7 @@ def test_the_screens_say_the_end_of_a_shoe_and_of_the_time_to_bet(screen: FedPag
     screen.show(shown_state("betting", BOOK), betting_ms=0)
     expect(page.locator("#countdown")).to_have_text("Time is up: no more bets")
     expect(page.locator("#calls")).to_be_hidden()
+    expect(page.locator("#next")).to_have_text("Call no more bets, or draw the first card.")
 
 
 def test_why_a_coup_is_misaligned_is_said_in_words(screen: FedPage) -> None:
@@ -274,6 +275,14 @@ def test_why_a_coup_is_misaligned_is_said_in_words(screen: FedPage) -> None:
     for place in ("#next", "[data-alarm=coup_misaligned]"):
         expect(screen.page.locator(place)).to_contain_text("The shoe link was lost")
         expect(screen.page.locator(place)).not_to_contain_text("/dev/x")
+
+
+def test_an_alarm_speaks_the_language_of_the_page(screen: FedPage) -> None:
+    screen.open("/pit", "zh-Hans")
+    screen.show(shown_state("held", BOOK))
+    said = screen.page.locator("[data-alarm=excess_card] p").first
+    expect(said).to_contain_text("不应补牌时出了一张牌；请说明桌上是否看到牌面")
+    expect(said).not_to_contain_text("drawn")
     first = screen.page.locator(".needs > *:not(h2)").first
     expect(first).to_have_attribute("id", "acts")  # the way out is above what is wrong
 

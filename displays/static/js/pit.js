@@ -10,8 +10,9 @@ import { money, parseMoney, typed } from "./money.js";
 import { bead, big, drawRoad } from "./roads/draw.js";
 import { beadPlate, bigRoad, columnsOf } from "./roads/grid.js";
 import { Station } from "./station.js";
-import { alarmName, drawHands, drawNext, drawStrip, reasonOf } from "./table_strip.js";
+import { alarmName, alarmText, drawHands, drawNext, drawStrip, reasonOf } from "./table_strip.js";
 import { payerOf, refundLines } from "./wagers.js";
+import { language, loadWords } from "./words.js";
 
 const STANDING = {
   true: { kind: "ok", mark: "✓" },
@@ -24,6 +25,7 @@ const DISK = ["log_unwritable", "log_unsound"];
 
 const station = await Station.open();
 const { word } = station;
+const english = language === "en" ? word : await loadWords("en"); // the templates of alarms
 const record = new Record(station);
 let health = { live: false, reason: "server" };
 
@@ -87,7 +89,7 @@ function drawAlarms({ alarms, link, coup }) {
         "li.alarm",
         { data: { alarm: alarm.name } },
         el("b", {}, `⚠ ${alarmName(alarm, word)}`),
-        el("p", {}, alarm.name === "coup_misaligned" && coup?.id === alarm.coup ? `${coup.id}: ${reasonOf(coup, word)}` : alarm.text),
+        el("p", {}, alarm.name === "coup_misaligned" && coup?.id === alarm.coup ? `${coup.id}: ${reasonOf(coup, word)}` : alarmText(alarm, word, english)),
         hint(alarm.name) ? el("p.hint", {}, hint(alarm.name)) : null,
         wayOut(alarm, link),
       );
@@ -130,7 +132,7 @@ function drawHealth(state) {
     ["bus", live || !["server", "bus"].includes(reason), ""],
     ["table", live, catching_up ? word("health.catching_up") : ""],
     ["shoe", linked && !link.errors.length && !link.locked, [word(`link.${link.state}`), ...link.errors, link.locked ? word("health.locked") : ""].filter(Boolean).join(", ")],
-    ["disk", !disk, disk?.text ?? ""],
+    ["disk", !disk, disk ? alarmText(disk, word, english) : ""],
     ...cageRows(state),
   ];
   // One line, until something is bad.

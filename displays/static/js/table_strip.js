@@ -42,6 +42,33 @@ export function alarmName({ name }, word) {
 }
 
 /**
+ * Return what an alarm says in the page's language; as the table wrote it, where no template fits.
+ *
+ * @param {{name: string, text: string}} alarm the table writes its text in English.
+ * @param {Function} word of `loadWords`.
+ * @param {Function} english the same in English: its `said.<name>.<n>` are the table's own templates.
+ */
+export function alarmText({ name, text }, word, english) {
+  for (const key of templatesOf(name, english)) {
+    const holes = [];
+    const pattern = english(key)
+      .replace(/[.*+?^$()|[\]\\]/g, "\\$&")
+      .replace(/\{(\w+)\}/g, (_, hole) => (holes.push(hole), "([^]*?)"));
+    const found = new RegExp(`^${pattern}$`).exec(text);
+    if (found) return word(key, Object.fromEntries(holes.map((hole, at) => [hole, found[at + 1]])));
+  }
+  return text;
+}
+
+function templatesOf(name, english) {
+  const keys = [];
+  for (const alarm of [name.startsWith("shoe_error_") ? "shoe_error" : name, "any"]) {
+    for (let n = 1, key; english((key = `said.${alarm}.${n}`)) !== key; n += 1) keys.push(key);
+  }
+  return keys;
+}
+
+/**
  * Return why a coup is held or void, in the page's language where its reason has a name.
  *
  * @param {?{reason: string}} coup its reason is `<name>: <detail in English>`, or a person's text.
@@ -69,7 +96,7 @@ export function drawHands(state, word) {
 }
 
 /** Show the next step and its rule; use the table's text for a rule without one here. */
-export function drawNext(state, word) {
+export function drawNext(state, word, timeUp = false) {
   const coup = state.coup;
   const due = coup?.due ?? [];
   const next = byId("next");
@@ -85,6 +112,7 @@ export function drawNext(state, word) {
   const phase = coup?.phase ?? "none";
   const outcome = coup?.winner && DECIDED.includes(phase) && !state.shoe?.ended ? word(`winner.${coup.winner}`) : "";
   const reason = coup?.reason ? ` (${reasonOf(coup, word)})` : "";
-  const says = lines.map((line) => word(line)).join(" ");
+  const now = timeUp && lines.includes("advice.close_betting") ? ["advice.time_up"] : lines;
+  const says = now.map((line) => word(line)).join(" ");
   fill(next, outcome ? el("b", {}, outcome) : null, el("span", {}, says + (stop || phase === "voided" ? reason : "")));
 }

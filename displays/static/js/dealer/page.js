@@ -16,6 +16,7 @@ const LAST_RESULTS = 5;
 const station = await Station.open();
 const { word } = station;
 const laying = new Laying(station);
+let timeUp = false; // the countdown has ended
 
 placeButtons(station, "dealer");
 byId("more-acts").addEventListener("click", () => {
@@ -32,7 +33,12 @@ station.onHealth(({ betting_ms: left }) => {
   const shown = byId("countdown");
   shown.hidden = typeof left !== "number";
   shown.textContent = shown.hidden ? "" : left > 0 ? word("dealer.countdown", { seconds: Math.ceil(left / 1000) }) : word("dealer.time_up");
-  byId("station").dataset.timeUp = String(!shown.hidden && left <= 0);
+  const up = !shown.hidden && left <= 0;
+  if (up !== timeUp) {
+    timeUp = up;
+    if (station.state) drawNext(station.state, word, timeUp);
+  }
+  byId("station").dataset.timeUp = String(timeUp);
   shown.dataset.short = String(!shown.hidden && left <= 5000);
 });
 
@@ -44,7 +50,7 @@ function render(state) {
   drawStatus(state);
   drawHands(state, word);
   drawStop(state);
-  drawNext(state, word);
+  drawNext(state, word, timeUp);
   drawCalls(state);
   drawActs(state);
   laying.offer(state.rulebook);
