@@ -281,8 +281,14 @@ def test_an_alarm_speaks_the_language_of_the_page(screen: FedPage) -> None:
     screen.open("/pit", "zh-Hans")
     screen.show(shown_state("held", BOOK))
     said = screen.page.locator("[data-alarm=excess_card] p").first
-    expect(said).to_contain_text("不应补牌时出了一张牌；请说明桌上是否看到牌面")
+    expect(said).to_contain_text("请说明桌上是否看到牌面")
     expect(said).not_to_contain_text("drawn")
+    screen.show(shown_state("disputed", BOOK))
+    for place in ("#next", "[data-alarm=result_disputed]"):
+        expect(screen.page.locator(place)).to_contain_text("牌桌为 庄")
+    expect(screen.page.locator("#alarm-list button")).to_have_count(0)  # only its cause ends it
+    screen.show(shown_state("squeeze", BOOK))
+    expect(screen.page.locator("#next span")).to_have_text("视尚未翻开的牌而定")
     first = screen.page.locator(".needs > *:not(h2)").first
     expect(first).to_have_attribute("id", "acts")  # the way out is above what is wrong
 

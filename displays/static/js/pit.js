@@ -76,7 +76,7 @@ function drawRoads({ shoe }) {
   );
 }
 
-/** Draw an open alarm, its meaning and its remedy. The table decides if it can be acknowledged. */
+/** Draw the open alarms, with their meaning and remedy. The table decides which can be acknowledged. */
 function drawAlarms({ alarms, link, coup }) {
   const hint = (name) => {
     const key = `hint.${name.startsWith("shoe_error_") ? "shoe_error" : name}`;
@@ -89,7 +89,7 @@ function drawAlarms({ alarms, link, coup }) {
         "li.alarm",
         { data: { alarm: alarm.name } },
         el("b", {}, `⚠ ${alarmName(alarm, word)}`),
-        el("p", {}, alarm.name === "coup_misaligned" && coup?.id === alarm.coup ? `${coup.id}: ${reasonOf(coup, word)}` : alarmText(alarm, word, english)),
+        el("p", {}, ["coup_misaligned", "result_disputed"].includes(alarm.name) && coup?.id === alarm.coup ? `${coup.id}: ${reasonOf(coup, word)}` : alarmText(alarm, word, english)),
         hint(alarm.name) ? el("p.hint", {}, hint(alarm.name)) : null,
         wayOut(alarm, link),
       );
@@ -98,12 +98,13 @@ function drawAlarms({ alarms, link, coup }) {
   );
 }
 
-/** Create an alarm's button: clear a shoe's error or silence by name, release a held shoe, or acknowledge. */
+/** Create an alarm's button, where it has one: clear a shoe's error or silence by name, release a held shoe, or acknowledge. */
 function wayOut({ name }, link) {
   const silent = name === "link_down" && link.state === "stalled";
   const code = silent ? "stalled" : name.startsWith("shoe_error_") ? name.slice("shoe_error_".length) : null;
   const held = name === "shoe_held";
   const command = code ? "clear_shoe_error" : held ? "release_shoe" : "acknowledge_alarm";
+  if (command === "acknowledge_alarm" && !station.state.acknowledgeable.includes(name)) return null;
   const reason = { name: "reason", kind: "reason" };
   const shoe = { name: "shoe", kind: "text", value: station.state.shoe?.id };
   const button = el("button", { type: "button", data: { key: name, command } }, word(`command.${command}`));

@@ -5,6 +5,8 @@ import { byId, el, fill } from "./dom.js";
 
 // The phases in which a winner is called: never while somebody doubts the cards.
 const DECIDED = ["complete", "confirmed", "settled"];
+// How the table writes where the shoe's result differs from its own.
+const DIFFERENCE = /^(winner|Player pair|Banker pair|Banker with six): the table says (\w+), the shoe (\w+)$/;
 // A shape beside each phase's word: nothing is told by colour alone.
 const SHAPES = {
   betting: "●", closed: "◆", dealing: "▶", complete: "■", confirmed: "■", settled: "✓",
@@ -74,6 +76,14 @@ function templatesOf(name, english) {
  * @param {?{reason: string}} coup its reason is `<name>: <detail in English>`, or a person's text.
  */
 export function reasonOf(coup, word) {
+  const differences = (coup?.reason ?? "").split("; ").map((each) => DIFFERENCE.exec(each));
+  if (differences.every(Boolean)) {
+    return differences
+      .map(([, what, ours, its]) =>
+        word(`differs.${what.toLowerCase().replaceAll(" ", "_")}`, { ours: word(`differs.${ours}`), its: word(`differs.${its}`) }),
+      )
+      .join(word("list.and"));
+  }
   const [, name, detail] = /^(?:([a-z_]+): )?([^]*)$/.exec(coup?.reason ?? "");
   const key = `alarm.${name}`;
   return name && word(key) !== key ? word(key) : detail;
@@ -102,7 +112,7 @@ export function drawNext(state, word, timeUp = false) {
   const next = byId("next");
   if (due.length) {
     const places = due.map(({ hand, number }) => word("next.place", { hand: word(`side.${hand}`), number }));
-    const key = `rule.${due[0].rule}`;
+    const key = `rule.${due[0].rule ?? "face_down"}`;
     const why = word(key) === key ? due[0].words : word(key);
     const more = state.advice.lines.filter((line) => line !== "advice.draw").map((line) => word(line));
     fill(next, el("b", {}, word("next.card", { place: places.join(word("list.or")) })), el("span", {}, [why, ...more].join(" ")));
