@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, expect
 
 from displays.http.words import load_words
 from table_core.decide.decision import DecisionContext
+from table_core.projections.pay_list import Move
 from table_core.projections.table_document import project_table
 from table_core.projections.wager_pages import WAGERS_IN_STATE
 from table_core.rulebooks.shipped import load_rulebook
@@ -275,6 +276,24 @@ def test_why_a_coup_is_misaligned_is_said_in_words(screen: FedPage) -> None:
     for place in ("#next", "[data-alarm=coup_misaligned]"):
         expect(screen.page.locator(place)).to_contain_text("The shoe link was lost")
         expect(screen.page.locator(place)).not_to_contain_text("/dev/x")
+
+
+def test_a_long_list_takes_what_a_seat_has_lost_at_once(screen: FedPage) -> None:
+    state = shown_state("settled", BOOK)
+    lost = [
+        Move(
+            wager=f"{n}", seat=n // 3, bet=bet, stake=n, result="lose", take=100 * n, pay=0, back=0
+        )
+        for n, bet in enumerate(("player", "tie", "tie") * 5, start=3)
+    ]
+    won = replace(lost[0], result="win", take=0, pay=300, back=300)
+    screen.open("/dealer")
+    screen.show(replace(state, pay=(*lost, won)))
+    table = screen.page.locator("#standing")
+    takes = [f"{sum(range(3 * seat, 3 * seat + 3))}.00" for seat in range(1, 6)]
+    expect(table.locator("tbody td.take")).to_have_text([*takes, "\N{EN DASH}"])
+    expect(table.locator("tbody tr").first).to_contain_text("Player, Tie")
+    expect(table.locator("tfoot td.take")).to_have_text("150.00")
 
 
 def test_an_alarm_speaks_the_language_of_the_page(screen: FedPage) -> None:

@@ -12,6 +12,7 @@ import { areSums, drawStanding, laidOn, Laying, settlementTable, standingRows } 
 const OVER = ["settled", "voided"];
 const DUE_MOST = 3;
 const LAST_RESULTS = 5;
+const LIST_MOST = 12; // moves that a list shows one by one
 
 const station = await Station.open();
 const { word } = station;
@@ -182,6 +183,17 @@ function correction({ coup, settlements, seats }, decimals) {
   );
 }
 
+/** Return a list as it is, or, where it is long, with all that a seat has lost as one move. */
+function shortened(moves) {
+  if (moves.length <= LIST_MOST) return moves;
+  const lost = moves.filter(({ result }) => result === "lose");
+  const seats = [...new Set(lost.map(({ seat }) => seat))].map((seat) => {
+    const of = lost.filter((move) => move.seat === seat);
+    return { seat, result: "lose", bet: [...new Set(of.map(({ bet }) => bet))], take: of.reduce((sum, { take }) => sum + take, 0) };
+  });
+  return [...seats, ...moves.filter(({ result }) => result !== "lose")];
+}
+
 /** Draw what to take, pay and return; wagers that still stand come after it. */
 function drawPayments(state, over) {
   const { coup, rulebook, pay, pay_corrected: corrected } = state;
@@ -192,7 +204,7 @@ function drawPayments(state, over) {
   fill(
     byId("standing"),
     corrected ? el("p.corrected", {}, `⚠ ${word("settled.corrected")}`) : null,
-    settlementTable(pay, rulebook.decimals, word, rulebook.commission),
+    settlementTable(shortened(pay), rulebook.decimals, word, rulebook.commission),
     ...standingRows(station, state, open),
   );
 }
