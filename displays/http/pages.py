@@ -30,6 +30,7 @@ _TEMPLATES: Final = Environment(
 _MAINTENANCE: Final = "/maintenance"
 _MAINTENANCE_FILES: Final = (
     "/static/icon.svg",
+    "/static/css/fonts.css",
     "/static/css/base.css",
     "/static/css/station.css",
     "/static/css/door.css",

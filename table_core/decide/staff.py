@@ -9,7 +9,7 @@ from table_core.decide.decision import ANY, DecisionContext, Handlers, Offers
 from table_core.decide.shoe_doubts import HELD_ALARM
 from table_core.refusals import Decision, refuse
 from table_core.state.shoe import BURN_ALARM
-from table_core.state.table import TableState
+from table_core.state.table import Alarm, TableState
 
 __all__ = [
     "HANDLERS",
@@ -17,6 +17,7 @@ __all__ = [
     "acknowledge_alarm",
     "assign_dealer",
     "call_supervisor",
+    "can_acknowledge",
     "take_table",
 ]
 
@@ -52,12 +53,17 @@ def call_supervisor(state: TableState, command: CallSupervisor, _: DecisionConte
     return (AlarmRaised(alarm=_CALLED, text=f"the dealer asks for a supervisor: {wanted}"),)
 
 
+def can_acknowledge(alarm: Alarm) -> bool:
+    """Return whether a person ends an alarm on record by having seen it; else only its cause."""
+    return alarm.coup is None and alarm.name not in {BURN_ALARM, HELD_ALARM}
+
+
 def acknowledge_alarm(state: TableState, command: AcknowledgeAlarm, _: DecisionContext) -> Decision:
     """A person has seen an alarm that nothing else clears."""
     alarm = next((each for each in state.alarms if each.name == command.alarm), None)
     if alarm is None:
         return refuse("no_such_alarm", f"no alarm {command.alarm!r} waits to be acknowledged")
-    if alarm.coup is not None or alarm.name in {BURN_ALARM, HELD_ALARM}:
+    if not can_acknowledge(alarm):
         return refuse("stands_until_resolved", f"{alarm.text}; only that clears it")
     return (AlarmCleared(alarm=alarm.name),)
 

@@ -3,6 +3,9 @@
 A settlement moves chips when the dealer pays by it. Each later settlement of the coup names its
 `difference`, and the commission events of the same correction say how much of the commission moves
 with it: what is deducted stays in the tray, and what is refunded leaves it.
+
+A wager that a corrected rulebook moves to the last phase is on the first phase's pay list already.
+So the chips of its last settlement are moved as a correction as well.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,8 +18,9 @@ from events.types.commission import (
     CommissionRefunded,
 )
 from events.types.corrections import CorrectionAcknowledged
-from events.types.table import CoupSettled, TableEvent
+from events.types.table import CoupSettled, SeatDifference, TableEvent
 from table_core.rules.rulebook import CommissionTiming
+from table_core.state.corrected_coup import seat_differences
 from table_core.state.table import KEPT_CORRECTIONS, ChipsToMove, SeatChips, TableState
 
 __all__ = ["CHIPS_TO_MOVE", "on_correction_acknowledged"]
@@ -26,9 +30,10 @@ _DEDUCTED: Final = CommissionTiming.DEDUCT.value
 
 def _on_settled(state: TableState, event: CoupSettled) -> TableState:
     settlement = event.settlement
-    if settlement.revision == 1 and not settlement.difference:
+    difference = settlement.difference or _listed_before(state, settlement.settlement_id)
+    if settlement.revision == 1 and not difference:
         return state
-    gets = {each.seat: each.paid + each.commission - each.staked for each in settlement.difference}
+    gets = {each.seat: each.paid + each.commission - each.staked for each in difference}
     found = _found(state, event.coup)
     entry = found or ChipsToMove(coup=event.coup, settlements=(), seats=())
     entry = replace(entry, settlements=(*entry.settlements, settlement.settlement_id))
@@ -38,8 +43,12 @@ def _on_settled(state: TableState, event: CoupSettled) -> TableState:
 def _on_accrued(state: TableState, event: CommissionAccrued) -> TableState:
     """Hold deducted commission back, where it is of a corrected settlement."""
     found = _found(state, event.coup)
-    corrected = found is not None and event.settlement_id in found.settlements
-    return _commission(state, event, -1) if corrected and event.timing == _DEDUCTED else state
+    if found is None or event.settlement_id not in found.settlements or event.timing != _DEDUCTED:
+        return state
+    listed = _listed_before(state, event.settlement_id)
+    if listed:  # of the settlement's other lines the pay list holds it back
+        return _with(state, found, _moved(found, {each.seat: -each.commission for each in listed}))
+    return _commission(state, event, -1)
 
 
 def _on_refunded(state: TableState, event: CommissionRefunded) -> TableState:
@@ -54,6 +63,15 @@ def _commission(state: TableState, event: Any, sign: int) -> TableState:
     for each in event.amounts:
         gets[each.seat] = gets.get(each.seat, 0) + sign * each.amount
     return _with(state, found, _moved(found, gets))
+
+
+def _listed_before(state: TableState, settlement_id: str) -> tuple[SeatDifference, ...]:
+    """Return what a phase's first settlement comes to for wagers that an earlier phase listed."""
+    coup = state.coup
+    for each in coup.settlements if coup else ():
+        if coup and each.settlement_id == settlement_id and each.revision == 1:
+            return seat_differences((), coup.lines_listed_before(each))
+    return ()
 
 
 def on_correction_acknowledged(state: TableState, event: CorrectionAcknowledged) -> TableState:

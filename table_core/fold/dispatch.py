@@ -128,7 +128,7 @@ from table_core.state.table import Alarm, TableState
 __all__ = ["FOLD_VERSION", "FoldedEvents", "fold", "fold_all", "fold_at"]
 
 # Increase it whenever the same log would fold to another state; snapshots are keyed by it.
-FOLD_VERSION: Final = 7
+FOLD_VERSION: Final = 8
 
 
 class FoldedEvents(tuple[TableEvent, ...]):  # noqa: SLOT001 - a tuple takes no slots but empty ones

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from events.types.table import Settlement, SettlementLine, Wager, WagerKind
 from table_core.rules.rulebook import CommissionTiming, Rulebook
@@ -70,19 +71,27 @@ def pay_list(
         for move in _settled(settlement, find_rulebook(settlement.rulebook_hash))
     ]
     if coup.phase is Phase.VOIDED:
-        moves += _void(coup, {move.wager for move in moves})
+        settled = {line.wager for each in coup.settlements for line in each.lines}
+        moves += _void(coup, settled | {move.wager for move in moves})
     return tuple(sorted(moves, key=lambda move: (not move.take, move.seat)))
 
 
 def _first_settlements(coup: Coup) -> tuple[Settlement, ...]:
     """Return the settlements that a dealer pays by: of each phase the one before any correction.
 
-    A phase without wagers before a correction has none.
+    A phase without wagers before a correction has none. The last phase is without the wagers that
+    the first has listed: their chips move as a correction (`table_core.fold.chips_to_move`).
     """
     was = {each.phase: each for each in coup.paid_by}
     in_order = sorted(coup.settlements, key=lambda settlement: settlement.phase)
     first = (was.get(each.phase, each) for each in in_order)
-    return tuple(each for each in first if not each.difference)
+    return tuple(_without_listed(coup, each) for each in first if not each.difference)
+
+
+def _without_listed(coup: Coup, settlement: Settlement) -> Settlement:
+    listed = coup.lines_listed_before(settlement)
+    lines = tuple(line for line in settlement.lines if line not in listed)
+    return replace(settlement, lines=lines) if listed else settlement
 
 
 def _settled(settlement: Settlement, rulebook: Rulebook | None) -> Iterator[Move]:

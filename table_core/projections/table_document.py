@@ -20,6 +20,7 @@ from events.types.table import DrawRule, Wager
 from events.types.wagers import Per
 from table_core.decide.available_commands import current_refusals
 from table_core.decide.decision import DecisionContext
+from table_core.decide.staff import can_acknowledge
 from table_core.narrative.formatting import DRAW_WORDS
 from table_core.projections.pay_list import Move, pay_list
 from table_core.projections.wager_pages import WagerSums, project_sums
@@ -374,6 +375,8 @@ class StateView(Struct, frozen=True, kw_only=True):
         pay_corrected: the coup of `pay` was corrected since.
         to_move: chips to move after corrections.
         dealer: who deals, as the log has it; null before anybody was named.
+        acknowledgeable: the alarms that `acknowledge_alarm` would clear; the others end with their
+            cause.
     """
 
     position: int
@@ -396,6 +399,7 @@ class StateView(Struct, frozen=True, kw_only=True):
     pay_corrected: bool = False
     to_move: tuple[ChipsToMoveView, ...] = ()
     dealer: str | None = None
+    acknowledgeable: tuple[str, ...] = ()
 
 
 def project_table(  # noqa: PLR0913 - each is a fact that the state does not hold
@@ -464,6 +468,7 @@ def project_table(  # noqa: PLR0913 - each is a fact that the state does not hol
             if each.due
         ),
         dealer=state.dealer,
+        acknowledgeable=tuple(each.name for each in state.alarms if can_acknowledge(each)),
     )
 
 

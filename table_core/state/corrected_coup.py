@@ -28,6 +28,7 @@ __all__ = [
     "next_settlement",
     "phase_outcome",
     "revised_settlements",
+    "seat_differences",
     "taken_by_first_phase",
     "void_coup_revisions",
     "void_revision",
@@ -106,7 +107,7 @@ def next_settlement(
         staked=sum([_chips(line) for line in lines]),
         paid=sum([line.paid for line in lines]),
         commission=sum([line.commission for line in lines]),
-        difference=_differences(before.lines if before else (), lines) if late else (),
+        difference=seat_differences(before.lines if before else (), lines) if late else (),
     )
 
 
@@ -262,7 +263,7 @@ def _void_line(line: SettlementLine) -> SettlementLine:
     )
 
 
-def _differences(
+def seat_differences(
     before: Sequence[SettlementLine], after: Sequence[SettlementLine]
 ) -> tuple[SeatDifference, ...]:
     """Return, by seat, the sum of the lines after less those before; no seat without change."""

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from events.cards import Card, Hand
 from events.types.chips import ChipMove, Pieces
 from events.types.shoe_reports import DeviceResult
-from events.types.table import DealCompleted, Settlement, Wager
+from events.types.table import DealCompleted, Settlement, SettlementLine, Wager
 from events.types.wagers import LimitsSet
 from table_core.persistent_list import PersistentList
 from table_core.rules.commission_owed import CommissionBook
@@ -183,6 +183,16 @@ class Coup(Struct, frozen=True, gc=False, kw_only=True):
             if each.phase == phase:
                 return each
         return None
+
+    def lines_listed_before(self, settlement: Settlement) -> tuple[SettlementLine, ...]:
+        """Return the lines of a phase's first settlement whose wagers an earlier phase has listed.
+
+        The coup's rulebook was corrected between the two phases. The dealer has moved such a wager
+        by the earlier list, and moves the difference alone.
+        """
+        earlier = [each for each in self.paid_by if each.phase < settlement.phase]
+        listed = {line.wager for each in earlier for line in each.lines}
+        return tuple([line for line in settlement.lines if line.wager in listed])
 
     @property
     def settled(self) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, expect
 
 from displays.http.words import load_words
 from table_core.decide.decision import DecisionContext
+from table_core.projections.pay_list import Move
 from table_core.projections.table_document import project_table
 from table_core.projections.wager_pages import WAGERS_IN_STATE
 from table_core.rulebooks.shipped import load_rulebook
@@ -263,6 +264,7 @@ def test_the_screens_say_the_end_of_a_shoe_and_of_the_time_to_bet(screen: FedPag
     screen.show(shown_state("betting", BOOK), betting_ms=0)
     expect(page.locator("#countdown")).to_have_text("Time is up: no more bets")
     expect(page.locator("#calls")).to_be_hidden()
+    expect(page.locator("#next")).to_have_text("Call no more bets, or draw the first card.")
 
 
 def test_why_a_coup_is_misaligned_is_said_in_words(screen: FedPage) -> None:
@@ -274,6 +276,38 @@ def test_why_a_coup_is_misaligned_is_said_in_words(screen: FedPage) -> None:
     for place in ("#next", "[data-alarm=coup_misaligned]"):
         expect(screen.page.locator(place)).to_contain_text("The shoe link was lost")
         expect(screen.page.locator(place)).not_to_contain_text("/dev/x")
+
+
+def test_a_long_list_takes_what_a_seat_has_lost_at_once(screen: FedPage) -> None:
+    state = shown_state("settled", BOOK)
+    lost = [
+        Move(
+            wager=f"{n}", seat=n // 3, bet=bet, stake=n, result="lose", take=100 * n, pay=0, back=0
+        )
+        for n, bet in enumerate(("player", "tie", "tie") * 5, start=3)
+    ]
+    won = replace(lost[0], result="win", take=0, pay=300, back=300)
+    screen.open("/dealer")
+    screen.show(replace(state, pay=(*lost, won)))
+    table = screen.page.locator("#standing")
+    takes = [f"{sum(range(3 * seat, 3 * seat + 3))}.00" for seat in range(1, 6)]
+    expect(table.locator("tbody td.take")).to_have_text([*takes, "\N{EN DASH}"])
+    expect(table.locator("tbody tr").first).to_contain_text("Player, Tie")
+    expect(table.locator("tfoot td.take")).to_have_text("150.00")
+
+
+def test_an_alarm_speaks_the_language_of_the_page(screen: FedPage) -> None:
+    screen.open("/pit", "zh-Hans")
+    screen.show(shown_state("held", BOOK))
+    said = screen.page.locator("[data-alarm=excess_card] p").first
+    expect(said).to_contain_text("请说明桌上是否看到牌面")
+    expect(said).not_to_contain_text("drawn")
+    screen.show(shown_state("disputed", BOOK))
+    for place in ("#next", "[data-alarm=result_disputed]"):
+        expect(screen.page.locator(place)).to_contain_text("牌桌为 庄")
+    expect(screen.page.locator("#alarm-list button")).to_have_count(0)  # only its cause ends it
+    screen.show(shown_state("squeeze", BOOK))
+    expect(screen.page.locator("#next span")).to_have_text("视尚未翻开的牌而定")
     first = screen.page.locator(".needs > *:not(h2)").first
     expect(first).to_have_attribute("id", "acts")  # the way out is above what is wrong
 

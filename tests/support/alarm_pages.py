@@ -8,7 +8,7 @@ from typing import Final, Protocol
 
 from events.commands.registry import COMMANDS
 
-__all__ = ["PAGES", "Stands", "follow", "part", "pressed", "release_by_page", "typed"]
+__all__ = ["PAGES", "Stands", "follow", "part", "pressed", "release_by_page", "template", "typed"]
 
 PAGES: Final = {
     page.stem: page for page in Path("docs/alarms").glob("*/*.md") if page.stem != "README"
@@ -44,6 +44,15 @@ def typed(name: str, headings: Iterable[str] = ("Diagnosis", "Mitigation")) -> l
     text = "\n".join(part(name, heading) for heading in headings).replace("TABLE", "b7")
     starts = r"(?:baccarat|systemctl|timedatectl|df|du|journalctl|curl|smartctl)"
     return re.findall(rf"`({starts} [^`]+|timedatectl)`", text)
+
+
+def template(name: str, text: str) -> str | None:
+    """Return the key of the template by which screens say an alarm's text in each language."""
+    for key in (f"said.{of}.{n}" for of in (name, "any") for n in range(1, 10)):
+        holes = re.sub(r"\\{\w+\\}", ".*?", re.escape(_WORDS.get(key, "\n")))
+        if re.fullmatch(holes, text):
+            return key
+    return None
 
 
 class Stands(Protocol):

@@ -10,8 +10,9 @@ import { money, parseMoney, typed } from "./money.js";
 import { bead, big, drawRoad } from "./roads/draw.js";
 import { beadPlate, bigRoad, columnsOf } from "./roads/grid.js";
 import { Station } from "./station.js";
-import { alarmName, drawHands, drawNext, drawStrip, reasonOf } from "./table_strip.js";
+import { alarmName, alarmText, drawHands, drawNext, drawStrip, reasonOf } from "./table_strip.js";
 import { payerOf, refundLines } from "./wagers.js";
+import { language, loadWords } from "./words.js";
 
 const STANDING = {
   true: { kind: "ok", mark: "✓" },
@@ -24,6 +25,7 @@ const DISK = ["log_unwritable", "log_unsound"];
 
 const station = await Station.open();
 const { word } = station;
+const english = language === "en" ? word : await loadWords("en"); // the templates of alarms
 const record = new Record(station);
 let health = { live: false, reason: "server" };
 
@@ -74,7 +76,7 @@ function drawRoads({ shoe }) {
   );
 }
 
-/** Draw an open alarm, its meaning and its remedy. The table decides if it can be acknowledged. */
+/** Draw the open alarms, with their meaning and remedy. The table decides which can be acknowledged. */
 function drawAlarms({ alarms, link, coup }) {
   const hint = (name) => {
     const key = `hint.${name.startsWith("shoe_error_") ? "shoe_error" : name}`;
@@ -87,7 +89,7 @@ function drawAlarms({ alarms, link, coup }) {
         "li.alarm",
         { data: { alarm: alarm.name } },
         el("b", {}, `⚠ ${alarmName(alarm, word)}`),
-        el("p", {}, alarm.name === "coup_misaligned" && coup?.id === alarm.coup ? `${coup.id}: ${reasonOf(coup, word)}` : alarm.text),
+        el("p", {}, ["coup_misaligned", "result_disputed"].includes(alarm.name) && coup?.id === alarm.coup ? `${coup.id}: ${reasonOf(coup, word)}` : alarmText(alarm, word, english)),
         hint(alarm.name) ? el("p.hint", {}, hint(alarm.name)) : null,
         wayOut(alarm, link),
       );
@@ -96,12 +98,13 @@ function drawAlarms({ alarms, link, coup }) {
   );
 }
 
-/** Create an alarm's button: clear a shoe's error or silence by name, release a held shoe, or acknowledge. */
+/** Create an alarm's button, where it has one: clear a shoe's error or silence by name, release a held shoe, or acknowledge. */
 function wayOut({ name }, link) {
   const silent = name === "link_down" && link.state === "stalled";
   const code = silent ? "stalled" : name.startsWith("shoe_error_") ? name.slice("shoe_error_".length) : null;
   const held = name === "shoe_held";
   const command = code ? "clear_shoe_error" : held ? "release_shoe" : "acknowledge_alarm";
+  if (command === "acknowledge_alarm" && !station.state.acknowledgeable.includes(name)) return null;
   const reason = { name: "reason", kind: "reason" };
   const shoe = { name: "shoe", kind: "text", value: station.state.shoe?.id };
   const button = el("button", { type: "button", data: { key: name, command } }, word(`command.${command}`));
@@ -130,7 +133,7 @@ function drawHealth(state) {
     ["bus", live || !["server", "bus"].includes(reason), ""],
     ["table", live, catching_up ? word("health.catching_up") : ""],
     ["shoe", linked && !link.errors.length && !link.locked, [word(`link.${link.state}`), ...link.errors, link.locked ? word("health.locked") : ""].filter(Boolean).join(", ")],
-    ["disk", !disk, disk?.text ?? ""],
+    ["disk", !disk, disk ? alarmText(disk, word, english) : ""],
     ...cageRows(state),
   ];
   // One line, until something is bad.

@@ -389,7 +389,7 @@ export function settlementTable(moves, decimals, word, timing) {
           "tr",
           { data: { seat: move.seat, result: move.result } },
           el("td", {}, String(move.seat)),
-          el("td", {}, betName(move.bet, word)),
+          el("td", {}, [move.bet].flat().map((bet) => betName(bet, word)).join(word("list.and"))),
           el("td", {}, word(`outcome.${move.result}`)),
           ...amounts((name) => move[name] ?? 0),
         ),

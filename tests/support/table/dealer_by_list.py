@@ -39,8 +39,9 @@ class DealerByList:
             if isinstance(event, CoupSettled):
                 self._settled(before, event)
             elif isinstance(event, CoupVoided):
-                refunds = {refund.wager for refund in event.refunds}
-                self._follow(move for move in self._new(before) if move.wager in refunds)
+                moves = list(self._new(before))
+                assert {move.wager for move in moves} <= {each.wager for each in event.refunds}
+                self._follow(moves)
             elif isinstance(event, CommissionCollected | CommissionRecovered):
                 self._commission(event)
             self._corrections(before)
@@ -60,6 +61,7 @@ class DealerByList:
 
     def _list(self) -> tuple[Move, ...]:
         moves = pay_list(self.state.coup, self._books.get) if self.state.coup else ()
+        assert len({move.wager for move in moves}) == len(moves)
         taken = [move.take > 0 for move in moves]
         assert taken == sorted(taken, reverse=True)  # what is taken comes first
         return moves

@@ -12,10 +12,12 @@ import { areSums, drawStanding, laidOn, Laying, settlementTable, standingRows } 
 const OVER = ["settled", "voided"];
 const DUE_MOST = 3;
 const LAST_RESULTS = 5;
+const LIST_MOST = 12; // moves that a list shows one by one
 
 const station = await Station.open();
 const { word } = station;
 const laying = new Laying(station);
+let timeUp = false; // the countdown has ended
 
 placeButtons(station, "dealer");
 byId("more-acts").addEventListener("click", () => {
@@ -32,7 +34,12 @@ station.onHealth(({ betting_ms: left }) => {
   const shown = byId("countdown");
   shown.hidden = typeof left !== "number";
   shown.textContent = shown.hidden ? "" : left > 0 ? word("dealer.countdown", { seconds: Math.ceil(left / 1000) }) : word("dealer.time_up");
-  byId("station").dataset.timeUp = String(!shown.hidden && left <= 0);
+  const up = !shown.hidden && left <= 0;
+  if (up !== timeUp) {
+    timeUp = up;
+    if (station.state) drawNext(station.state, word, timeUp);
+  }
+  byId("station").dataset.timeUp = String(timeUp);
   shown.dataset.short = String(!shown.hidden && left <= 5000);
 });
 
@@ -44,7 +51,7 @@ function render(state) {
   drawStatus(state);
   drawHands(state, word);
   drawStop(state);
-  drawNext(state, word);
+  drawNext(state, word, timeUp);
   drawCalls(state);
   drawActs(state);
   laying.offer(state.rulebook);
@@ -176,6 +183,17 @@ function correction({ coup, settlements, seats }, decimals) {
   );
 }
 
+/** Return a list as it is, or, where it is long, with all that a seat has lost as one move. */
+function shortened(moves) {
+  if (moves.length <= LIST_MOST) return moves;
+  const lost = moves.filter(({ result }) => result === "lose");
+  const seats = [...new Set(lost.map(({ seat }) => seat))].map((seat) => {
+    const of = lost.filter((move) => move.seat === seat);
+    return { seat, result: "lose", bet: [...new Set(of.map(({ bet }) => bet))], take: of.reduce((sum, { take }) => sum + take, 0) };
+  });
+  return [...seats, ...moves.filter(({ result }) => result !== "lose")];
+}
+
 /** Draw what to take, pay and return; wagers that still stand come after it. */
 function drawPayments(state, over) {
   const { coup, rulebook, pay, pay_corrected: corrected } = state;
@@ -186,7 +204,7 @@ function drawPayments(state, over) {
   fill(
     byId("standing"),
     corrected ? el("p.corrected", {}, `⚠ ${word("settled.corrected")}`) : null,
-    settlementTable(pay, rulebook.decimals, word, rulebook.commission),
+    settlementTable(shortened(pay), rulebook.decimals, word, rulebook.commission),
     ...standingRows(station, state, open),
   );
 }

@@ -5,8 +5,9 @@ from itertools import chain
 import pytest
 
 from events.commands.registry import COMMANDS
-from tests.support.alarm_pages import pressed
-from tests.support.table.histories import FUNCTIONS, histories, play_history
+from table_core.projections.table_document import active_alarms
+from tests.support.alarm_pages import pressed, template
+from tests.support.table.histories import histories, play_history
 
 # What breaks it, `--`, what the page says; the name may have the branch of the page behind it.
 HISTORIES = """
@@ -250,10 +251,13 @@ _CASES = histories(
 )
 
 
+def alarm_of(name: str) -> str:
+    return "shoe_error" if name.startswith("shoe_error_") else name
+
+
 def name_of(case: object) -> str:
     """The page that a history follows."""
-    name = str(case.id).partition(":")[0]  # type: ignore[attr-defined] # pytest's own
-    return "shoe_error" if name.startswith("shoe_error_") else name
+    return alarm_of(str(case.id).partition(":")[0])  # type: ignore[attr-defined] # pytest's own
 
 
 def following(case: object) -> list[str]:
@@ -269,9 +273,10 @@ FOLLOWED = frozenset(map(name_of, _CASES))
 @pytest.mark.parametrize(("alarm", "lines"), [(case.id, case.values[0]) for case in _CASES])
 def test_the_page_ends_the_alarm(alarm: str, lines: list[str]) -> None:
     name, at = alarm.partition(":")[0], lines.index("--")
-    active = FUNCTIONS["active"]
-    assert name in active(play_history(lines[:at]), "")  # type: ignore[operator] # a list
-    assert name not in active(play_history(lines[:at] + lines[at + 1 :]), "")  # type: ignore[operator] # a list
+    broken, mended = play_history(lines[:at]), play_history(lines[:at] + lines[at + 1 :])
+    said = {each.name: each.text for each in active_alarms(broken.state)}
+    assert template(alarm_of(name), said[name])
+    assert name not in {each.name for each in active_alarms(mended.state)}
 
 
 @pytest.mark.parametrize("name", sorted(FOLLOWED))

@@ -40,6 +40,45 @@ a wager that was added after the settlement is in the correction alone
     result player                           -> view().pay.pay=1000; view().pay_corrected=false
     correct_wager coup=@ to="5 player 300" reason=left
     -> view().to_move.0.seats.gets=300; view().pay.seat=1; view().pay.pay=1000
+
+a wager that a corrected rulebook moves to the last phase is listed once
+    * "9S 2D KH 3C" "player" 500 0 500 500,0 0,1000
+    * "4S 2D 4H 3C" "player player_pair" 0 5500 -5500 0,0 1000,5500
+    rules au-commission bets.player_pair.phase=1
+    library au-commission
+    empty
+    ready
+    open
+    bet 1 player 1000, 2 player_pair 500
+    close
+    deal {0}                    -> view().pay.take={2}; view().pay.pay={3}; view().to_move=none
+    correct_rulebook by=library -> view().pay.take={2}; view().to_move.0.seats.gets={4}
+    result {1}  -> settled; view().pay.take={5}; view().pay.pay={6}; view().to_move=none
+
+what is left of a moved wager's commission is in the correction
+    rules au-commission bets.player_pair.phase=1
+    library au-commission form=2 bets.player_pair.own_odds=true bets.player_pair.commission=true
+    empty
+    ready
+    open
+    bet 1 banker 1000, 2 player_pair 500
+    close
+    deal 4S 3D 4H 6C            -> view().pay.pay=5500
+    correct_rulebook by=library -> view().to_move.0.seats.gets=-5500
+    result banker player_pair   -> settled; view().pay.pay=950,5500
+    -> view().to_move.0.seats.gets=-275
+
+a wager that a correction added to a first phase is not returned when its coup is void
+    rules au-commission bets.player_pair.phase=1
+    empty
+    ready
+    open
+    bet 1 player 1000, 2 player_pair 500
+    close
+    deal 9S 2D KH 3C            -> view().pay.seat=2
+    correct_wager coup=@ to="5 player_pair 300" reason=left
+    -> view().to_move.0.seats.gets=-300
+    void_coup                   -> voided; view().pay.seat=2,1; view().to_move.0.seats.gets=-300
 """
 
 
