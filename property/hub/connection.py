@@ -31,6 +31,7 @@ from property.hub.subjects import (
     EDITIONS,
     EVENTS,
     FEEDS,
+    NOTICES,
     PUBLISHED_EVENTS,
     STORED_EVENTS,
     edition_subject,
@@ -197,6 +198,9 @@ def _streams(limits: StreamLimits) -> tuple[api.StreamConfig, ...]:
         discard=api.DiscardPolicy.NEW,
         subject_transform=api.SubjectTransform(src=PUBLISHED_EVENTS, dest=STORED_EVENTS),
         allow_atomic=True,
+        republish=api.RePublish(
+            src="property.v1.part.>", dest=f"{NOTICES}.part.>", headers_only=True
+        ),
     )
     notes = (
         replace(
