@@ -31,7 +31,7 @@ from property.archive.stream_reader import (
 )
 from property.background_tasks import TaskBackoff
 from property.hub.replicated_event import Head
-from property.hub.subjects import EVENTS, PARTITIONS, partition_filter
+from property.hub.subjects import EVENTS, PARTITIONS, notice_filter, partition_filter
 
 __all__ = ["WORKERS_LOCK", "PartitionConsumer", "PartitionLocks", "fair_share"]
 
@@ -165,7 +165,12 @@ class PartitionConsumer:
         if place.sequence and start == 1:
             _log.warning("hub_read_again", partition=self._partition, place=place.sequence)
         async with StreamReader(
-            self._client, EVENTS, stream, start, partition_filter(self._partition)
+            self._client,
+            EVENTS,
+            stream,
+            start,
+            partition_filter(self._partition),
+            notices=notice_filter(self._partition),
         ) as reader:
             while not self._leaving.is_set():
                 messages = await reader.next()

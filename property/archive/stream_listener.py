@@ -41,6 +41,8 @@ from property.hub.uplink_status import (
 __all__ = ["ReadEdition", "hear_editions", "listen", "record_uplink_statuses", "verified_editions"]
 
 _AGAIN_S: Final = 2.0
+# Seconds between two requests: uplinks repeat their words every four seconds.
+_PAUSE_S: Final = 1.0
 _log: Final = structlog.get_logger()
 
 
@@ -116,7 +118,9 @@ async def record_uplink_statuses(
                 ]
             )
 
-    await listen(client, partial(StreamReader.newest, client, FEEDS), take, "uplinks_unheard")
+    await listen(
+        client, partial(StreamReader.newest, client, FEEDS, _PAUSE_S), take, "uplinks_unheard"
+    )
 
 
 def _pulse(origin: str, word: UplinkStatus) -> Reading:
@@ -178,7 +182,8 @@ async def hear_editions(
 
 
 async def _all(client: Client) -> StreamReader:
-    return StreamReader(client, EDITIONS, await creation_time(client, EDITIONS))
+    made = await creation_time(client, EDITIONS)
+    return StreamReader(client, EDITIONS, made, pause_s=_PAUSE_S)
 
 
 def verified_editions(messages: Sequence[StreamMessage], read: ReadEdition) -> list[Edition]:

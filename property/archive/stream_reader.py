@@ -16,6 +16,7 @@ import msgspec
 import nats.errors
 from nats.aio.client import Client
 from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
 from nats.js import JetStreamContext
 from nats.js.errors import NotFoundError
 
@@ -47,6 +48,8 @@ _BATCH_BYTES: Final = 16 * 1024 * 1024
 _SILENT_S: Final = 4.0
 # Seconds between two requests while there are no messages: the first pause, and the longest.
 _IDLE_S: Final = (0.01, 0.1)
+# The same where the hub gives notice of messages: a request that only makes up for a lost notice.
+_NOTICED_S: Final = (0.2, 1.0)
 # Seconds between two checks that the stream is still the same.
 _LOOK_S: Final = 5.0
 _ALL: Final = "property.v1.>"
@@ -104,6 +107,49 @@ def reader_jetstream(client: Client) -> JetStreamContext:
     return client.jetstream(prefix=API)
 
 
+class _Notices:
+    """Waits for the hub's notice that it has stored a message.
+
+    One notice is asked for at a time, before the request that reads what was stored until then. So
+    a table that catches up causes one notice a request, and not one a message. A hub that gives no
+    notices, as one with the files of an earlier build, is waited for in vain.
+
+    Attributes:
+        heard: whether there was a notice yet.
+    """
+
+    def __init__(self, client: Client, subject: str) -> None:
+        self.heard = False
+        self._client, self._subject = client, subject
+        self._notice: asyncio.Future[Msg] | None = None
+        self._subscription: Subscription | None = None
+
+    async def wait(self, longest_s: float) -> bool:
+        """Wait for the notice asked for, if any, and ask for the next; return whether it came."""
+        asked = self._notice
+        if asked is not None:
+            await asyncio.wait((asked,), timeout=longest_s)
+            if not asked.done():
+                return False
+            self.heard = True
+        self._notice = asyncio.get_running_loop().create_future()
+        before = self._subscription
+        # The library drops further messages. The server must not end the subscription by itself:
+        # its other nodes would go on sending there, for each subscription that has ended so.
+        self._subscription = await self._client.subscribe(
+            self._subject, future=self._notice, max_msgs=1
+        )
+        if before is not None:  # afterwards, so that no node ever hears that nobody listens
+            await before.unsubscribe()
+        return asked is not None
+
+    async def end(self) -> None:
+        """Ask for no notice any more."""
+        if self._subscription is not None:
+            with suppress(*HUB_ERRORS):
+                await self._subscription.unsubscribe()
+
+
 class StreamReader:
     """Reads a stream's messages in order, one batch ahead of its caller.
 
@@ -116,14 +162,17 @@ class StreamReader:
         made: the stream's creation time.
         start: the first sequence.
         subject: of the messages to read.
+        pause_s: seconds between two requests where nothing follows: who can wait asks less often.
+        notices: the subject filter of the notices that such a message is stored; empty for none.
 
     Attributes:
         until: the newest sequence at the start, as set by `table`; else 0.
     """
 
     def __init__(
-        self, client: Client, stream: str, made: str, start: int = 1, subject: str = _ALL
-    ) -> None:
+        self, client: Client, stream: str, made: str, start: int = 1, subject: str = _ALL,
+        pause_s: float = 0.0, notices: str = "",
+    ) -> None:  # fmt: skip
         self.until = 0
         self._client = client
         self._stream = stream
@@ -133,7 +182,10 @@ class StreamReader:
         self._stamp = ""
         self._held: list[StreamMessage] = []
         self._ahead: asyncio.Task[_Reply] | None = None
+        self._pauses = tuple(max(pause_s, each) for each in _IDLE_S)
         self._idle_s = 0.0
+        self._quiet = self._told = False
+        self._notices = _Notices(client, notices) if notices else None
         self._next_check = asyncio.get_running_loop().time() + _LOOK_S
 
     @classmethod
@@ -153,13 +205,18 @@ class StreamReader:
         return reader
 
     @classmethod
-    async def newest(cls, client: Client, stream: str) -> Self:
+    async def newest(cls, client: Client, stream: str, pause_s: float = 0.0) -> Self:
         """Read the newest message of each subject, and then those that follow.
+
+        Args:
+            client: a connection with a reader's login.
+            stream: the stream's name.
+            pause_s: seconds between two requests.
 
         Raises:
             BusError, nats.errors.Error: the hub refuses, or does not answer.
         """
-        reader = cls(client, stream, await creation_time(client, stream))
+        reader = cls(client, stream, await creation_time(client, stream), pause_s=pause_s)
         held: dict[str, StreamMessage] = {}
         more = True
         while more:
@@ -180,6 +237,8 @@ class StreamReader:
         if self._ahead is not None:
             self._ahead.cancel()
             await asyncio.gather(self._ahead, return_exceptions=True)
+        if self._notices is not None:
+            await self._notices.end()
 
     async def next(self) -> list[StreamMessage]:
         """Return the next messages; an empty list if there are none yet.
@@ -192,16 +251,28 @@ class StreamReader:
             held, self._held = self._held, []
             return held
         if self._ahead is None:
-            await asyncio.sleep(self._idle_s)
+            await self._rest()
         await self._look()
         answer = await (self._ahead or self._ask())
         self._ahead = None
         self._moved(answer)
-        first, longest = _IDLE_S
-        self._idle_s = first if answer.last else min(max(2 * self._idle_s, first), longest)
+        self._quiet = not answer.last
+        noticed = self._notices is not None and self._notices.heard
+        first, longest = _NOTICED_S if noticed else self._pauses
+        if self._quiet:
+            # After a notice, a copy of the stream that is behind has answered: ask again at once.
+            first = self._pauses[0] if self._told else max(2 * self._idle_s, self._pauses[0])
+        self._idle_s = min(first, longest)
         if answer.more:
             self._ahead = asyncio.create_task(self._ask())
         return answer.messages
+
+    async def _rest(self) -> None:
+        """Wait a moment, or until there is notice of a message."""
+        if self._notices is None:
+            await asyncio.sleep(self._idle_s)
+        else:
+            self._told = await self._notices.wait(self._idle_s)
 
     def _moved(self, answer: _Reply) -> None:
         if answer.last:
@@ -218,7 +289,7 @@ class StreamReader:
         Raises:
             BusError: the stream was replaced, or the hub does not answer.
         """
-        if self._idle_s > _IDLE_S[0]:
+        if self._quiet and not self._told:
             # An idle reader does not request the cursor's message, of up to 4 MiB, each time.
             first = await self._get(self._cursor + 1, self._subject, 1)
             if not first.last:

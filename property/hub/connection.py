@@ -31,6 +31,7 @@ from property.hub.subjects import (
     EDITIONS,
     EVENTS,
     FEEDS,
+    NOTICES,
     PUBLISHED_EVENTS,
     STORED_EVENTS,
     edition_subject,
@@ -41,6 +42,7 @@ from property.hub.subjects import (
 from property.hub.uplink_status import UplinkStatus
 
 __all__ = [
+    "HubConnection",
     "HubSettings",
     "StreamLimits",
     "connect",
@@ -57,6 +59,27 @@ _PINGS_MOST: Final = 2
 _CLOSE_S: Final = 1.0
 # asyncio logs this at the end of each TLS connection of the library; it means nothing.
 _EOF_SAID: Final = "returning true from eof_received() has no effect when using ssl"
+
+
+# Headers of the messages that the hub carries: what an uplink says, and what the server adds.
+_HEADERS: Final = {
+    name.encode(): name
+    for name in (
+        "Bac-Hash",
+        "Bac-Position",
+        "Nats-Batch-Commit",
+        "Nats-Batch-Id",
+        "Nats-Batch-Sequence",
+        "Nats-Expected-Last-Subject-Sequence",
+        "Nats-Last-Sequence",
+        "Nats-Msg-Id",
+        "Nats-Num-Pending",
+        "Nats-Sequence",
+        "Nats-Stream",
+        "Nats-Subject",
+        "Nats-Time-Stamp",
+    )
+}
 
 
 logging.getLogger("asyncio").addFilter(lambda record: record.getMessage() != _EOF_SAID)
@@ -86,6 +109,26 @@ class HubSettings(Struct, frozen=True, kw_only=True):
         return ClientTls(self.ca, self.cert, self.key)
 
 
+class HubConnection(Client):
+    """The library's connection; it reads headers in a fifth of the time.
+
+    The library looks at each character of each name, which took a third of a worker's time.
+    """
+
+    @staticmethod
+    def _parse_header_lines(raw: bytes) -> dict[str, str]:
+        """Return what the library returns: it reads the lines of unknown names."""
+        found: dict[str, str] = {}
+        for line in raw.split(b"\r\n"):
+            name, colon, value = line.partition(b":")
+            known = _HEADERS.get(name)
+            if known and colon:
+                found[known] = value.strip().decode("utf-8", "replace")
+            elif line:
+                found |= Client._parse_header_lines(line)  # noqa: SLF001 - of its own class
+        return found
+
+
 async def connect(settings: HubSettings, attempt: int, tls: ClientTls | None = None) -> Client:
     """Make one attempt to connect to one of the servers.
 
@@ -109,7 +152,7 @@ async def connect(settings: HubSettings, attempt: int, tls: ClientTls | None = N
         # A later error also ends the call that it concerns, which reports it.
         heard[:] = [error]
 
-    client = Client()
+    client = HubConnection()
     try:
         await client.connect(
             server,
@@ -197,6 +240,9 @@ def _streams(limits: StreamLimits) -> tuple[api.StreamConfig, ...]:
         discard=api.DiscardPolicy.NEW,
         subject_transform=api.SubjectTransform(src=PUBLISHED_EVENTS, dest=STORED_EVENTS),
         allow_atomic=True,
+        republish=api.RePublish(
+            src="property.v1.part.>", dest=f"{NOTICES}.part.>", headers_only=True
+        ),
     )
     notes = (
         replace(

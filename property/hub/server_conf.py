@@ -23,6 +23,7 @@ from property.hub.subjects import (
     EDITIONS,
     EVENTS,
     FEEDS,
+    NOTICES,
     checkpoint_subject,
     edition_subject,
     event_subject,
@@ -67,6 +68,8 @@ ROLES: Final[dict[str, tuple[str, ...]]] = {
     "archive": (EVENTS, FEEDS, EDITIONS),
     "witness": (EVENTS, CHECKPOINTS),
 }
+# The subjects that the hub publishes, and a role hears.
+_HEARS: Final = {"archive": (f"{NOTICES}.>",)}
 # The subjects to which a role publishes.
 _PUBLISHES: Final = {"witness": ("property.v1.*.*.cosigned", feed_subject(*split_origin(WITNESS)))}
 # How a login may connect: as a client, or also as a controller's leaf.
@@ -240,7 +243,8 @@ accounts {{
       {{ service: "property.v1.*.*.checkpoint" }}
       {{ service: "property.v1.*.*.feed" }}
       {{ service: "{edition_subject("*", "*")}" }}
-      {{ service: "property.v1.*.*.cosigned" }}{_exported()}
+      {{ service: "property.v1.*.*.cosigned" }}
+      {{ stream: "{NOTICES}.>" }}{_exported()}
     ]
   }}
 {"".join(found["others"])}}}
@@ -266,11 +270,12 @@ def _exported() -> str:
 
 
 def _reader_account(login: HubLogin) -> str:
-    """Return a reader's account: its read requests, and the subjects to which it publishes."""
+    """Return a reader's account: its read requests, and what it publishes and hears beside them."""
     asks = [each.format(stream=stream) for stream in ROLES[login.who] for each in _READS]
     takes = [(f"{_JETSTREAM}.{each}", f"{API}.{each}") for each in asks]
     takes += [(each, each) for each in _PUBLISHES.get(login.who, ())]
-    return _account(login, takes, "max_connections: 64", _CLIENT)
+    hears = _HEARS.get(login.who, ())
+    return _account(login, takes, "max_connections: 64", _CLIENT, hears)
 
 
 def _table_account(login: HubLogin) -> str:
@@ -292,14 +297,27 @@ def _table_account(login: HubLogin) -> str:
 
 
 def _account(
-    login: HubLogin, takes: Sequence[tuple[str, str]], limits: str, kinds: Sequence[str]
-) -> str:
-    """Return a login's account; `takes` maps subjects of the property's account to its own."""
+    login: HubLogin, takes: Sequence[tuple[str, str]], limits: str, kinds: Sequence[str],
+    hears: Sequence[str] = (),
+) -> str:  # fmt: skip
+    """Return a login's account.
+
+    Args:
+        login: the login.
+        takes: subjects of the property's account that it may publish to, and its own for them.
+        limits: of the account, in the server's syntax.
+        kinds: how the login may connect.
+        hears: subjects of the property's account that it may subscribe to.
+    """
     imports = "".join(
         f'\n      {{ service: {{ account: PROPERTY, subject: "{there}" }}, to: "{here}" }}'
         for there, here in takes
     )
-    user = _user(login, [here for _, here in takes], [f"{inbox_of(login.who)}.>"], kinds)
+    imports += "".join(
+        f'\n      {{ stream: {{ account: PROPERTY, subject: "{each}" }} }}' for each in hears
+    )
+    inbox = f"{inbox_of(login.who)}.>"
+    user = _user(login, [here for _, here in takes], [inbox, *hears], kinds)
     return f"""\
   "{login.who}" {{
     limits: {{ {limits} }}

@@ -20,6 +20,7 @@ __all__ = [
     "EDITIONS",
     "EVENTS",
     "FEEDS",
+    "NOTICES",
     "PARTITIONS",
     "PUBLISHED_EVENTS",
     "STORED_EVENTS",
@@ -34,6 +35,7 @@ __all__ = [
     "held_checkpoint_subject",
     "held_event_subject",
     "named_edition",
+    "notice_filter",
     "origin_of",
     "partition_filter",
     "partition_of",
@@ -61,6 +63,10 @@ STORED_EVENTS: Final = (
     f"property.v1.part.{{{{partition({PARTITIONS},1,2)}}}}"
     ".{{wildcard(1)}}.{{wildcard(2)}}.event"
 )
+
+# The hub says for each event that it has stored it: under the stored subject, with this instead of
+# `property.v1`, without the event itself.
+NOTICES: Final = "property.stored"
 
 _SUBJECT: Final = re.compile(
     r"property\.v1\.(?:part\.[0-9]+\.)?([a-z0-9_-]+)\.([a-z0-9_-]+)"
@@ -144,6 +150,11 @@ def partition_of(site: str, table: str) -> int:
 def partition_filter(partition: int) -> str:
     """Return the subject filter of a partition."""
     return f"property.v1.part.{partition}.>"
+
+
+def notice_filter(partition: int) -> str:
+    """Return the subject filter of the notices that a partition's events are stored."""
+    return f"{NOTICES}.part.{partition}.>"
 
 
 def origin_of(subject: str) -> str:

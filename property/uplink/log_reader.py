@@ -56,6 +56,7 @@ class UplinkLogReader:
 
     def __init__(self, path: Path, origin: str, clock: Clock) -> None:
         self._path, self._origin, self._clock = Path(os.path.realpath(path)), origin, clock
+        self._files = str(self._path), str(wal_of(self._path))
         self._seen: tuple[object, ...] | None = None
         self._rereads: Iterator[int] = iter(())
         self._due: int | None = None
@@ -119,4 +120,4 @@ class UplinkLogReader:
             raise InputError(f"{self._path}: the log of {log.origin}, and not of {self._origin}")
 
     def _stamp(self) -> tuple[object, ...]:
-        return file_stamp(self._path), file_stamp(wal_of(self._path))
+        return tuple(map(file_stamp, self._files))

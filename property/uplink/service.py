@@ -39,8 +39,10 @@ from property.uplink.replication import (
 
 __all__ = ["FeedState", "UplinkFeed", "UplinkLog", "feeds_of", "run_uplink"]
 
-# Seconds between two checks of a log's files.
+# Seconds between two checks of all logs' files; and between two of the connection of a table whose
+# log does not change.
 _POLL_S: Final = 0.05
+_IDLE_S: Final = 0.5
 # Seconds between two reads of a busy table, so that several events go in one batch.
 _READ_GAP_S: Final = 0.1
 # A table that catches up pauses for this share of each batch's time: others share the hub.
@@ -54,7 +56,7 @@ _UNREADABLE_MOST: Final = 3
 # Batches in flight in this process; the server accepts fifty at a time from all tables.
 _BATCHES_MOST: Final = 16
 _CLOSE_S: Final = 1.0
-# Seconds between two checks for a changed status.
+# Seconds between two checks whether there is a status to publish.
 _STATUS_CHECK_S: Final = 0.5
 # A feed without progress for this many seconds does not report `running`.
 _STUCK_S: Final = 10.0
@@ -127,6 +129,7 @@ class UplinkFeed:
         self._fed_at = _NEVER
         self._end, self._event_at, self._ends_s = 0, "", 0
         self._held = 0
+        self._waiting: asyncio.Future[None] | None = None
         self._log = _log.bind(table=self._origin)
         self.state = FeedState(origin=self._origin)
 
@@ -180,15 +183,14 @@ class UplinkFeed:
 
     async def _tell(self, hub: HubClient) -> None:
         """Publish the status repeatedly; a feed without progress publishes nothing."""
-        loop = asyncio.get_running_loop()
-        due = 0.0
+        pause = _STATUS_CHECK_S
         while not hub.lost:
-            await asyncio.sleep(_STATUS_CHECK_S)
-            word = self._word(loop.time())
-            if word is None or loop.time() < due:
+            await asyncio.sleep(pause)
+            word = self._word(asyncio.get_running_loop().time())
+            pause = REPEATED_S if word else _STATUS_CHECK_S
+            if word is None:
                 continue
             untold = await hub.tell(word)
-            due = loop.time() + REPEATED_S
             if untold and untold != self._status_refusal:
                 self._log.warning("feed_untold", reason=untold)
             self._status_refusal = untold
@@ -237,7 +239,7 @@ class UplinkFeed:
         asked, self._refusals = loop.time(), 0
         self._up(place)
         while not hub.lost:
-            pause = _POLL_S
+            pause = 0.0
             if self._source.changed():
                 began = loop.time()
                 found = await asyncio.to_thread(self._source.read, place.head, self._note.size)
@@ -250,7 +252,21 @@ class UplinkFeed:
                 asked = loop.time()
                 self._pause.reset()
             self.state.position, self._fed_at = place.head.position, loop.time()
-            await asyncio.sleep(pause)
+            await (asyncio.sleep(pause) if pause else self._until_changed())
+
+    async def _until_changed(self) -> None:
+        """Wait until `look` finds that the log has changed, or half a second."""
+        self._waiting = asyncio.get_running_loop().create_future()
+        try:
+            await asyncio.wait((self._waiting,), timeout=_IDLE_S)
+        finally:
+            self._waiting = None
+
+    def look(self) -> None:
+        """Check the log's files, if the feed waits for a change; costs two calls of `stat`."""
+        waiting = self._waiting
+        if waiting is not None and not waiting.done() and self._source.changed():
+            waiting.set_result(None)
 
     async def _ask(self, hub: HubClient, known: HubPosition | None) -> HubPosition:
         """Ask the hub for its position, and return where to resume.
@@ -352,11 +368,20 @@ async def run_uplink(feeds: Sequence[UplinkFeed], stop: asyncio.Event) -> None:
     tasks = [asyncio.create_task(each.run(), name=each.state.origin) for each in feeds]
     for task in tasks:
         task.add_done_callback(_ended)
+    looking = asyncio.create_task(_look(feeds))
     await stop.wait()
-    await end_tasks(tasks)
+    await end_tasks([looking, *tasks])
     for task in tasks:
         if not task.cancelled():
             task.result()
+
+
+async def _look(feeds: Sequence[UplinkFeed]) -> None:
+    """Look at all logs in one task: two hundred that sleep would cost more than what they do."""
+    while True:
+        await asyncio.sleep(_POLL_S)
+        for each in feeds:
+            each.look()
 
 
 def _ended(task: "asyncio.Task[None]") -> None:

@@ -49,6 +49,8 @@ __all__ = ["Witness", "WitnessSettings", "run_witness"]
 # Most waiting checkpoints of a log; the oldest are dropped.
 _WAITING_MOST: Final = 16
 _NS: Final = 1_000_000_000
+# Seconds between two requests: nobody waits for a cosignature, and a commit for each event is dear.
+_PAUSE_S: Final = 0.25
 # Shortest time between two reads from the beginning because of a gap, seconds.
 _REREAD_S: Final = 60.0
 
@@ -285,7 +287,7 @@ async def _events(witness: Witness, book: WitnessBook, client: Client, kick: asy
     """Read events until the stream must be read from the beginning."""
     loop = asyncio.get_running_loop()
     made, cursor = await _read_cursor(reader_jetstream(client), book)
-    async with StreamReader(client, EVENTS, made, cursor + 1) as reader:
+    async with StreamReader(client, EVENTS, made, cursor + 1, pause_s=_PAUSE_S) as reader:
         while True:
             messages = await reader.next()
             if witness.give_way(loop.time()):
@@ -309,7 +311,7 @@ async def _read_cursor(js: JetStreamContext, book: WitnessBook) -> tuple[str, in
 
 
 async def _checkpoints(witness: Witness, client: Client, kick: asyncio.Event) -> None:
-    async with await StreamReader.newest(client, CHECKPOINTS) as reader:
+    async with await StreamReader.newest(client, CHECKPOINTS, _PAUSE_S) as reader:
         while True:
             for message in await reader.next():
                 witness.checkpoint(message)

@@ -21,6 +21,7 @@ from property.archive.store import StreamPosition
 from property.archive.stream_reader import (
     StreamMessage,
     StreamReader,
+    creation_time,
     reader_jetstream,
     resume_sequence,
 )
@@ -33,6 +34,7 @@ from property.hub.subjects import (
     EDITIONS,
     EVENTS,
     FEEDS,
+    NOTICES,
     checkpoint_subject,
     cosigned_subject,
     edition_subject,
@@ -40,6 +42,7 @@ from property.hub.subjects import (
     feed_subject,
     held_checkpoint_subject,
     held_event_subject,
+    notice_filter,
     partition_filter,
     partition_of,
     stored_subject,
@@ -82,6 +85,7 @@ FOREIGN: Final = (
     cosigned_subject(*OTHER),
     stored_subject(*OWN),
     stored_subject(*OTHER),
+    stored_subject(*OTHER).replace("property.v1", NOTICES),
     "property.v1.harbour.event",
     "property.v1.new.table.event",
     "property.v1.harbour.b7.event.more",
@@ -150,6 +154,7 @@ LISTENED: Final = (
     event_subject(*OTHER),
     event_subject(*OWN),
     stored_subject(*OTHER),
+    f"{NOTICES}.>",
     "_INBOX.>",
     inbox_of(B8) + ".>",
     "$JS.>",
@@ -448,7 +453,7 @@ class _Stream:
     """The stream of events: its keeper fills and replaces it, and readers of one table read it."""
 
     def __init__(self, hub: Hub, client: Client, keeper: Client) -> None:
-        self.client, self.keeper, self._hub = client, keeper, hub
+        self.client, self.keeper, self.hub = client, keeper, hub
         self.js = JetStreamContext(keeper, timeout=15)
 
     async def say(self, count: int, subject: str = SAID) -> None:
@@ -466,7 +471,7 @@ class _Stream:
         return StreamReader(self.client, EVENTS, made, start, partition_filter(partition_of(*OWN)))
 
     async def remake(self) -> None:
-        await made_streams(self._hub, anew=True)
+        await made_streams(self.hub, anew=True)
 
     async def ask(self, subject: str, body: object) -> dict[str, Any]:
         reply = await self.keeper.request(f"$JS.API.{subject}", json.dumps(body).encode(), 30)
@@ -526,6 +531,33 @@ async def _taken(reader: StreamReader) -> list[StreamMessage]:
 async def _until_replaced(reader: StreamReader) -> None:
     with pytest.raises(BusError, match="another than the one that was read"):
         await _taken(reader)
+
+
+async def test_a_reader_waits_for_notices_once_it_has_heard_one(
+    own: _Stream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A login that may not hear notices asks again and again."""
+    monkeypatch.setattr("property.archive.stream_reader._NOTICED_S", (60.0, 60.0))
+    made = await creation_time(own.client, EVENTS)
+    number = partition_of(*OWN)
+    async with signed_in(own.hub, "witness") as deaf:
+        readers = [
+            StreamReader(
+                each, EVENTS, made, 1, partition_filter(number), notices=notice_filter(number)
+            )
+            for each in (own.client, deaf)
+        ]
+        async with readers[0] as told, readers[1] as untold:
+            for count in range(1, 4):
+                taking = asyncio.create_task(_taken(told))
+                await asyncio.sleep(0.3)  # the other nodes hear who listens, some time later
+                asked = own.client.stats["out_msgs"]
+                await asyncio.sleep(0.3)
+                assert (own.client.stats["out_msgs"] == asked) == (count > 1)
+                await own.say(1)
+                (message,) = await asyncio.wait_for(taking, 30)
+                assert message.sequence == count
+            await _read(untold, 3)
 
 
 @pytest.mark.parametrize("idle", [False, True])

@@ -20,6 +20,7 @@ from property.hub.server_conf import (
     hub_conf,
     leaf_conf,
 )
+from property.hub.subjects import NOTICES
 
 TABLES = ("harbour/b7", "harbour/b8", "har-bour/b7")
 LOGINS = [HubLogin(who, "$2b$04$" + "x" * 53) for who in (*ROLES, SYSTEM, *TABLES)]
@@ -77,6 +78,7 @@ def test_no_reader_stands_beside_the_streams_or_may_have_anything_made_there() -
     account = rest.partition("\n  }\n")[0]
     assert re.findall(r'user: "([^"]+)"', account) == [KEEPER]
     streams = "EVENTS|CHECKPOINTS|FEEDS|EDITIONS"
+    assert conf.count(NOTICES) == 3  # offered to all, heard by the archive alone
     offered = re.findall(rf'service: "\$JS\.API\.([A-Z.]+)\.(?:{streams})', account)
     assert set(offered) == {"STREAM.INFO", "STREAM.MSG.GET", "DIRECT.GET"}
     assert conf.count("{ user:") == conf.count("allowed_connection_types: [")
