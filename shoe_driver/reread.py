@@ -70,6 +70,8 @@ class RawReader:
     def says(self, event: ShoeEvent) -> bool:
         """Return whether the raw bytes of a shoe event can mean its report."""
         report = event.report
+        if isinstance(report, IN_A_FRAME) and report in self._meanings(event.raw, _AROUND[0]):
+            return True
         if isinstance(report, _OF_SEVERAL):
             return True
         if isinstance(report, FrameRejected):

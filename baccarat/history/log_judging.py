@@ -4,14 +4,14 @@ Rooms below cannot see one another, so they meet here: `events.log.verify` walks
 `table_core` judges the money, and `shoe_driver` reads the shoe's bytes.
 """
 
-import sqlite3
 from collections import ChainMap
 from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import suppress
+from functools import cache
+from os import pread
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar
-
-import msgspec
+from tempfile import TemporaryFile
+from typing import IO, Any, Final, NamedTuple, TypeVar
 
 from baccarat.rulebooks.editions import editions_at_hand
 from events.errors import InputError
@@ -20,12 +20,12 @@ from events.log.verify import BadFile, Progress, VerificationResult, verify
 from events.log.verify_in_parts import PartJudge, verify_in_parts
 from events.proof.checkpoint import KeptCheckpoint
 from events.proof.note import VerifierKey
-from events.types.envelope import Envelope, decode_data, decode_envelope
+from events.types.envelope import Entry, Envelope, decode_entry, encode_envelope
 from events.types.shoe_reports import ShoeEvent
 from events.types.table import TableEvent
 from shoe_driver.profiles.profile import parse_profile
 from shoe_driver.reread import RawReader
-from table_core.evidence.judge import EvidenceFault
+from table_core.evidence.judge import EvidenceEvent, EvidenceFault
 from table_core.evidence.log_judge import JudgedCounts, LogJudge
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.rulebook_file import parse_rulebook
@@ -33,8 +33,8 @@ from table_core.rules.rulebook_file import parse_rulebook
 __all__ = ["Judging", "opening_judge", "verify_and_judge"]
 
 _T = TypeVar("_T")
-_WRITTEN_AT_ONCE: Final = 256
-"""Coups packed by a judge that are written together."""
+_SIZE_BYTES: Final = 4
+_BUFFER: Final = 1 << 18
 
 
 class Judging:
@@ -57,7 +57,7 @@ class Judging:
         part: bool = False,
         packed: MutableMapping[str, bytes] | None = None,
     ) -> None:
-        self._readers = _Parsed(editions_at_hand(log, PROFILES), _reader)
+        self._reader_of = cache(_Parsed(editions_at_hand(log, PROFILES), _reader).get)
         books = _Parsed(editions_at_hand(log, RULEBOOKS), _rulebook)
         if packed is None and whole:
             packed = _OnDisk()
@@ -68,7 +68,7 @@ class Judging:
         """What was judged so far."""
         return self._judge.counts
 
-    def take(self, position: int, envelope: Envelope, event: TableEvent) -> None:
+    def take(self, position: int, envelope: Envelope | Entry, event: TableEvent) -> None:
         """Judge the next event.
 
         Raises:
@@ -91,15 +91,16 @@ class Judging:
             raise _bad(fault) from fault
 
     def _raw_says(self, event: ShoeEvent) -> bool | None:
-        reader = self._readers.get(event.profile_hash)
+        reader = self._reader_of(event.profile_hash)
         return None if reader is None else reader.says(event)
 
 
 class _Outcome(NamedTuple):
-    """What the judge of a part has left: what it counted, its coups, and what waits."""
+    """What the judge of a part has left: counts, the file of its coups, and what waits."""
 
     counts: JudgedCounts
     store: Path
+    places: dict[str, int]
     deferred: tuple[tuple[int, bytes], ...]
 
 
@@ -114,8 +115,8 @@ class _PartJudging(Judging):
         """Return what is left for `_JobsJudging.join`."""
         self._judge.close()
         self._kept.close()
-        waits = ((r.position, msgspec.json.encode(r.envelope)) for r in self._judge.deferred)
-        return _Outcome(self.counts, self._store, tuple(waits))
+        waits = ((each.position, _encoded(each)) for each in self._judge.deferred)
+        return _Outcome(self.counts, self._store, self._kept.places, tuple(waits))
 
 
 class _JobsJudging:
@@ -142,15 +143,15 @@ class _JobsJudging:
         Raises:
             BadFile: the record does not follow from itself.
         """
-        stores = [_OnDisk(each.store) for each in outcomes]
+        stores = [_OnDisk(each.store, each.places) for each in outcomes]
         coups = ChainMap[str, bytes]({}, *stores)
         if len(coups) < sum(map(len, stores)):
             raise BadFile("a coup begins twice")
         judge = Judging(self._log, origin, packed=coups)
         for each in outcomes:
             for position, stored in each.deferred:
-                envelope = decode_envelope(stored)
-                judge.take(position, envelope, decode_data(envelope))
+                entry = decode_entry(stored)
+                judge.take(position, entry, entry.data)
         judge.finish()
         counts = (judge.counts, *(each.counts for each in outcomes))
         # Faults that are known of an old build are never judged in parts.
@@ -246,57 +247,65 @@ class _Parsed(Mapping[str, _T]):
         return len(self._sources)
 
 
+def _encoded(record: EvidenceEvent) -> bytes:
+    """Return an event as it would be stored today."""
+    said = record.envelope
+    return encode_envelope(
+        record.event,
+        index=0,
+        stream=said.stream,
+        position=said.position,
+        at=said.at,
+        actor=said.actor,
+        cause=said.cause,
+        correlation=said.correlation,
+    )
+
+
 def _bad(fault: EvidenceFault) -> BadFile:
     _, _, position = fault.part.rpartition(" ")
     return BadFile(fault.reason, int(position) if position.isdigit() else None)
 
 
 class _OnDisk(MutableMapping[str, bytes]):
-    """A mapping in a temporary file of SQLite's own, so that a long log needs little memory.
+    """A mapping whose values are in a file, so that a long log needs little memory.
 
-    The newest values are written many at a time.
+    A value that is set again is written anew; its place is remembered, and the old one left.
+
+    Args:
+        path: the file, which stays; None for a temporary one.
+        places: where each value of a file begins that was written before.
     """
 
-    def __init__(self, path: Path | str = "") -> None:
-        self._unwritten: dict[str, bytes] = {}
-        self._db = sqlite3.connect(path, isolation_level=None)
-        self._db.execute("PRAGMA journal_mode=OFF")
-        self._db.execute("PRAGMA synchronous=OFF")
-        table = "kept (name TEXT PRIMARY KEY, data BLOB) WITHOUT ROWID"
-        self._db.execute(f"CREATE TABLE IF NOT EXISTS {table}")
-        self._db.execute("BEGIN")
+    def __init__(self, path: Path | None = None, places: dict[str, int] | None = None) -> None:
+        self.places = {} if places is None else places
+        self._end = 0
+        made = TemporaryFile if path is None else path.open
+        self._file: IO[bytes] = made("wb+" if places is None else "rb", buffering=_BUFFER)
 
     def close(self) -> None:
-        """Keep what is there, where the file has a name."""
-        self._write()
-        self._db.execute("COMMIT")
-        self._db.close()
+        """Close the file."""
+        self._file.close()
 
-    def _write(self) -> None:
-        self._db.executemany("REPLACE INTO kept VALUES (?, ?)", self._unwritten.items())
-        self._unwritten.clear()
+    def __del__(self) -> None:
+        self._file.close()  # nobody closes the temporary one
 
     def __getitem__(self, name: str) -> bytes:
-        if name in self._unwritten:
-            return self._unwritten[name]
-        row = self._db.execute("SELECT data FROM kept WHERE name = ?", (name,)).fetchone()
-        if row is None:
-            raise KeyError(name)
-        return bytes(row[0])
+        begins = self.places[name]
+        self._file.flush()
+        file = self._file.fileno()
+        size = int.from_bytes(pread(file, _SIZE_BYTES, begins), "big")
+        return pread(file, size, begins + _SIZE_BYTES)
 
     def __setitem__(self, name: str, data: bytes) -> None:
-        self._unwritten[name] = data
-        if len(self._unwritten) >= _WRITTEN_AT_ONCE:
-            self._write()
+        self.places[name] = self._end
+        self._end += self._file.write(len(data).to_bytes(_SIZE_BYTES, "big") + data)
 
     def __delitem__(self, name: str) -> None:
-        self._write()
-        self._db.execute("DELETE FROM kept WHERE name = ?", (name,))
+        del self.places[name]
 
     def __iter__(self) -> Iterator[str]:
-        self._write()
-        return (str(name) for (name,) in self._db.execute("SELECT name FROM kept"))
+        return iter(self.places)
 
     def __len__(self) -> int:
-        self._write()
-        return int(self._db.execute("SELECT count(*) FROM kept").fetchone()[0])
+        return len(self.places)

@@ -45,8 +45,9 @@ from events.proof.checkpoint import (
     parse_checkpoint,
     signature_reach,
 )
+from events.proof.merkle import MerkleTree, leaf_hash
 from events.proof.note import VerifierKey, parse_verifier_key, split_notes
-from events.types.envelope import MAX_EVENT_BYTES, Envelope, decode_data, decode_envelope
+from events.types.envelope import MAX_EVENT_BYTES, Entry, Envelope, decode_entry
 from events.types.integrity import CheckpointKeyChanged
 from events.types.snapshot_anchor import BooksClosed
 from events.types.table import CoupSettled, TableEvent
@@ -196,7 +197,7 @@ def verify_pages(db: sqlite3.Connection) -> None:
 class RecordJudge(Protocol):
     """Judges the content of the events, which this module does not know."""
 
-    def take(self, position: int, envelope: Envelope, event: TableEvent) -> None:
+    def take(self, position: int, envelope: Envelope | Entry, event: TableEvent) -> None:
         """Judge the next event.
 
         Raises:
@@ -226,6 +227,10 @@ _COPIED: Final = ("stream", "position", "type", "version", "at")
 # Damaged text may even be in SQLite's messages, and Python then fails to decode them.
 _UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError)
 _PROGRESS_EVERY: Final = 10_000
+# Leaves that join the tree together, and requests that are looked up together.
+_AT_ONCE: Final = 256
+_ANY_OF: Final = f"({', '.join('?' * _AT_ONCE)})"
+_REQUESTS: Final = "SELECT transaction_id, position FROM request WHERE transaction_id IN "
 # A table signs every settlement at once, and everything else within this time by default. A kill
 # may leave so much unsigned, and no more.
 _UNSIGNED_S: Final = 300
@@ -288,17 +293,25 @@ class VerificationWalk:
         self.progress = progress
         self.judge = judge
         self.wanted: set[int] = set()
-        self.position, self.digest, self.tree = start_of_log(origin)
+        self.position, self.digest, self._tree = start_of_log(origin)
+        self._leaves: list[bytes] = []
         self.before = b""
         self.newest = ""
-        self.roots: dict[int, bytes] = {0: self.tree.root()}
+        self.roots: dict[int, bytes] = {0: self._tree.root()}
         self.keys: list[tuple[int, VerifierKey]] = []
         self.settled: list[tuple[int, str]] = []
 
     def begin_at(self, start: ChainStart) -> None:
         """Trust a file about what is before it."""
-        self.position, self.digest, self.tree = start
-        self.roots[start.position] = self.tree.root()
+        self.position, self.digest, self._tree = start
+        self.roots[start.position] = self._tree.root()
+
+    @property
+    def tree(self) -> MerkleTree:
+        """The Merkle tree of the events so far."""
+        self._tree.add_leaves(self._leaves)
+        self._leaves.clear()
+        return self._tree
 
     def result(self, reach: SignatureReach, checkpoints: int, base: int = 1) -> VerificationResult:
         """Return the result of a walk that found nothing wrong.
@@ -336,7 +349,10 @@ class VerificationWalk:
         self.position += 1
         self.newest = at
         self.before, self.digest = self.digest, digest
-        self.tree.add(stored)
+        self._leaves.append(leaf_hash(stored))
+        if len(self._leaves) >= _AT_ONCE:
+            self._tree.add_leaves(self._leaves)
+            self._leaves.clear()
         if self.position in self.wanted:
             self.roots[self.position] = self.tree.root()
         if isinstance(event, CoupSettled):
@@ -531,28 +547,35 @@ def verify_events(
     ended, progress = 0, walk.progress
     where = "" if reach is None else "WHERE position BETWEEN ? AND ?"
     sql = f"SELECT {', '.join(_COLUMNS)} FROM event {where} ORDER BY position"  # noqa: S608 - our names
-    rows, requests = db.execute(sql, reach or ()), db.cursor()
+    rows, asked = db.execute(sql, reach or ()), list[Entry]()
     seam = walk.position > 0 and bool(walk.before)
-    while True:
-        try:
-            row = rows.fetchone()
-        except _UNREADABLE as error:
-            raise BadFile(f"unreadable: {error}", walk.position + 1) from error
-        if seam:
-            _verify_seam(row, walk)
-            seam = False
-            continue
-        if progress is not None and (row is None or walk.position % _PROGRESS_EVERY == 0):
-            progress(walk.position, walk.total)
-        if row is None:
-            return ended
-        position = walk.position + 1
-        digest, envelope, event = verify_event(row, position, walk.origin, walk.digest)
-        if envelope.actor not in OWN_ACTORS:
-            ended += _ends_request(requests, envelope)
-        walk.take(digest, row[4], envelope.at, event)
-        if walk.judge is not None:
-            walk.judge.take(position, envelope, event)
+    judge = walk.judge
+    try:
+        while True:
+            try:
+                row = rows.fetchone()
+            except _UNREADABLE as error:
+                raise BadFile(f"unreadable: {error}", walk.position + 1) from error
+            if seam:
+                _verify_seam(row, walk)
+                seam = False
+                continue
+            if progress is not None and (row is None or walk.position % _PROGRESS_EVERY == 0):
+                progress(walk.position, walk.total)
+            if row is None:
+                break
+            position = walk.position + 1
+            digest, entry = verify_event(row, position, walk.origin, walk.digest)
+            if entry.actor not in OWN_ACTORS:
+                asked.append(entry)
+                if len(asked) >= _AT_ONCE:
+                    ended += _ended_requests(db, asked)
+            walk.take(digest, row[4], entry.at, entry.data)
+            if judge is not None:
+                judge.take(position, entry, entry.data)
+    finally:
+        ended += _ended_requests(db, asked)  # what is wrong with an earlier event comes first
+    return ended
 
 
 def _verify_seam(row: tuple[object, ...] | None, walk: VerificationWalk) -> None:
@@ -577,8 +600,8 @@ def _verify_seam(row: tuple[object, ...] | None, walk: VerificationWalk) -> None
 
 def verify_event(
     row: tuple[object, ...], position: int, origin: str, before: bytes
-) -> tuple[bytes, Envelope, TableEvent]:
-    """Verify the event at `position`; return the chain's hash with it, its envelope and itself."""
+) -> tuple[bytes, Entry]:
+    """Verify the event at `position`; return the chain's hash with it, and what it says."""
     found, kind, version, at, stored, digest = row
     if found != position:
         raise BadFile(f"missing; the next event stands at {found}", position)
@@ -593,26 +616,30 @@ def verify_event(
     if digest != chained:
         raise BadFile("the stored bytes are not those that were hashed", position)
     try:
-        envelope = decode_envelope(stored)
-        event = decode_data(envelope)
+        entry = decode_entry(stored)
     except UnreadableEvent as error:
         raise BadFile(str(error), position) from error
     copies = (origin, position, kind, version, at)
-    told = (envelope.stream, envelope.position, envelope.type, envelope.v, envelope.at)
+    told = (entry.stream, entry.position, entry.data.TYPE, entry.v, entry.at)
     if copies != told:
         for name, copy, said in zip(_COPIED, copies, told, strict=True):
             if copy != said:
                 raise BadFile(f"{name} is {copy!r}, but the stored bytes say {said!r}", position)
-    return chained, envelope, event
+    return chained, entry
 
 
-def _ends_request(db: sqlite3.Cursor, envelope: Envelope) -> bool:
-    """Report whether a recorded request ends with this event, which somebody asked for."""
-    sql = "SELECT position FROM request WHERE transaction_id = ?"
-    (end,) = db.execute(sql, (envelope.cause,)).fetchone() or (None,)
-    if not isinstance(end, int) or end < envelope.position:
-        raise BadFile(f"its request {envelope.cause!r} is not recorded", envelope.position)
-    return end == envelope.position
+def _ended_requests(db: sqlite3.Connection, asked: list[Entry]) -> int:
+    """Return how many requests end in these events, which somebody asked for; forget them."""
+    causes = [each.cause for each in asked] + [None] * (_AT_ONCE - len(asked))
+    recorded = dict(db.execute(_REQUESTS + _ANY_OF, causes))
+    ended = 0
+    for each in asked:
+        end = recorded.get(each.cause)
+        if not isinstance(end, int) or end < each.position:
+            raise BadFile(f"its request {each.cause!r} is not recorded", each.position)
+        ended += end == each.position
+    asked.clear()
+    return ended
 
 
 def verify_no_more_is_known(db: sqlite3.Connection, events: int, ended: int) -> None:

@@ -292,7 +292,7 @@ def _begin(walk: VerificationWalk, task: _Task, db: sqlite3.Connection) -> bool:
         return False
     walk.begin_at(start)
     if task.seam:
-        digest, _, _ = verify_event(row, task.first, task.origin, start.head)
+        digest, _ = verify_event(row, task.first, task.origin, start.head)
         walk.position, walk.digest = task.first, digest
         walk.tree.add(row[4])
         walk.roots[task.first] = walk.tree.root()

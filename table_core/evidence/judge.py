@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from events.cards import Card, Hand, Winner
 from events.types.commission import CommissionEvent
 from events.types.corrections import HandsCorrected, RulebookCorrected, WagerCorrected
-from events.types.envelope import Envelope
+from events.types.envelope import Entry, Envelope
 from events.types.irregularities import (
     CardCorrected,
     CardEntered,
@@ -42,7 +42,7 @@ from table_core.evidence.coup_commission import ToldCommission, commission_fault
 from table_core.rules.commission_owed import CommissionBook
 from table_core.rules.draw import Outcome, judge_hands
 from table_core.rules.rulebook import INITIAL_PHASE, LAST_PHASE, Rulebook
-from table_core.rules.settlement import CapApplied, Result, settle_with_caps
+from table_core.rules.settlement import CapApplied, Result, Verdicts, settle_with_caps
 from table_core.state.corrected_coup import (
     capped_event,
     first_phase_revision,
@@ -96,7 +96,7 @@ class EvidenceEvent(Struct, frozen=True, gc=False):
     """An event of the coup, with its position and its envelope."""
 
     position: int
-    envelope: Envelope
+    envelope: Envelope | Entry
     event: TableEvent
 
 
@@ -189,6 +189,7 @@ class CoupJudge:
         rulebooks: by the SHA-256 of their files.
         memory: of the coup's record so far.
         lenient: whether a rulebook may be missing; the lines of its settlements are believed then.
+        verdicts: those of each rulebook so far, by its hash, which judges of a log share.
 
     Attributes:
         id: as above.
@@ -203,7 +204,9 @@ class CoupJudge:
         memory: CoupMemory = CoupMemory(),  # noqa: B008 - frozen
         *,
         lenient: bool = False,
+        verdicts: dict[str, Verdicts] | None = None,
     ) -> None:
+        self._verdicts = {} if verdicts is None else verdicts
         self._lenient = lenient
         self._table = table
         self.id = coup
@@ -227,7 +230,8 @@ class CoupJudge:
 
     def prepare(self, records: Sequence[EvidenceEvent]) -> None:
         """Note what the events of whole commits say about one another, before they are taken."""
-        self._said, self._voiding = {}, set()
+        self._said.clear()
+        self._voiding.clear()
         if len(records) == 1:
             return  # nothing follows from a report or a void that is alone
         for record in records:
@@ -517,7 +521,12 @@ class CoupJudge:
             raise self._unfit(record, "settles a deal that is not complete")
         lines, cuts = said.lines, tuple[CapApplied, ...]()
         if rulebook is not None:
-            lines, cuts = settle_with_caps(rulebook, outcome, coup.wagers, phase=said.phase)
+            verdicts = self._verdicts.get(coup.rulebook_hash)
+            if verdicts is None:
+                verdicts = self._verdicts[coup.rulebook_hash] = Verdicts(rulebook)
+            lines, cuts = settle_with_caps(
+                rulebook, outcome, coup.wagers, phase=said.phase, verdicts=verdicts
+            )
             self._judged = said, coup.cards, coup.wagers, coup.rulebook_hash
         return next_settlement(self._table, coup, said.phase, outcome, lines), cuts
 
@@ -533,7 +542,7 @@ class CoupJudge:
 
     @staticmethod
     def _fault(record: EvidenceEvent, reason: str) -> EvidenceFault:
-        return EvidenceFault(f"event at {record.position}", f"{record.envelope.type}: {reason}")
+        return EvidenceFault(f"event at {record.position}", f"{record.event.TYPE}: {reason}")
 
     _CHECKS: ClassVar[Mapping[type[TableEvent], Callable[[Any, EvidenceEvent, Any], None]]] = {
         BettingOpened: _began,

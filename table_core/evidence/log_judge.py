@@ -19,7 +19,7 @@ import msgspec
 from events.errors import OurBug
 from events.types.commission import CommissionEvent, CommissionReversed
 from events.types.corrections import HandsCorrected, RulebookCorrected, WagerCorrected
-from events.types.envelope import Envelope
+from events.types.envelope import Entry, Envelope
 from events.types.irregularities import CardCorrected, CardMarkedUnreadable
 from events.types.shoe_reports import ShoeEvent
 from events.types.table import (
@@ -43,6 +43,7 @@ from table_core.rules.commission_owed import (
     settlement_commission,
 )
 from table_core.rules.rulebook import Rulebook
+from table_core.rules.settlement import Verdicts
 
 __all__ = ["JudgedCounts", "LogJudge", "RawSays"]
 
@@ -114,6 +115,7 @@ class LogJudge:
         self._packed: MutableMapping[str, bytes] = {} if packed is None else packed
         self._whole = whole
         self._open: dict[str, CoupJudge] = {}
+        self._verdicts: dict[str, Verdicts] = {}
         self._commit: list[EvidenceEvent] = []
         # In a log of 0.1.0 commission is balances of seats, over all coups.
         self._balances: CommissionBook | None = None
@@ -134,7 +136,7 @@ class LogJudge:
             known_faults={"commission_in_doubt": doubts} if doubts else {},
         )
 
-    def take(self, position: int, envelope: Envelope, event: TableEvent) -> None:
+    def take(self, position: int, envelope: Envelope | Entry, event: TableEvent) -> None:
         """Take the next event.
 
         Raises:
@@ -188,8 +190,8 @@ class LogJudge:
             if isinstance(record.event, CommissionEvent) and not record.event.currency:
                 raise _fault(record, "balances of seats cannot be judged in parts")
             if coup and coup not in coups:
-                known = coup in self._open or coup in self._packed
-                coups[coup] = known or isinstance(record.event, BettingOpened)
+                begins = isinstance(record.event, BettingOpened)
+                coups[coup] = begins or coup in self._open or coup in self._packed
         if all(coups.values()) and self._elsewhere.isdisjoint(coups):
             return False
         self._elsewhere.update(coups)
@@ -216,7 +218,9 @@ class LogJudge:
         return found
 
     def _judge_of(self, coup: str, memory: CoupMemory) -> CoupJudge:
-        return CoupJudge(self._table, coup, self._rulebooks, memory, lenient=True)
+        return CoupJudge(
+            self._table, coup, self._rulebooks, memory, lenient=True, verdicts=self._verdicts
+        )
 
     def _pack(self, coup: str) -> None:
         self._packed[coup] = msgspec.msgpack.encode(self._open.pop(coup).memory)
@@ -314,5 +318,6 @@ class LogJudge:
 
 
 def _fault(record: EvidenceEvent, reason: str) -> EvidenceFault:
-    told = reason.removeprefix(f"{record.envelope.type}: ")
-    return EvidenceFault(f"event at {record.position}", f"{record.envelope.type}: {told}")
+    kind = record.event.TYPE
+    told = reason.removeprefix(f"{kind}: ")
+    return EvidenceFault(f"event at {record.position}", f"{kind}: {told}")
