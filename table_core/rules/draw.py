@@ -268,19 +268,13 @@ def deal_cards(cards: Sequence[Card]) -> Outcome | DealError:
         return "incomplete_coup" if len(cards) < _FOUR else "excess_card"
     # The first four alternate between the hands: `table_core.rules.draw.INITIAL`.
     first, second, third, fourth, *more = cards
-    points = [card.points for card in more]
-    deal = _deal_of(_of_two(first, third), _of_two(second, fourth), *points)
-    if isinstance(deal, str):
+    two = first.points + third.points, second.points + fourth.points
+    deal = _deal_of(*two, *[card.points for card in more])
+    if not isinstance(deal, _Deal):
         return deal
-    player: tuple[Card, ...] = (first, third)
-    if deal.player_draws:
-        player = (first, third, more[0])
-    banker: tuple[Card, ...] = (second, fourth)
-    if deal.banker_draws:
-        banker = (second, fourth, more[-1])
     return Outcome(
-        player=player,
-        banker=banker,
+        player=(first, third, more[0]) if deal.player_draws else (first, third),
+        banker=(second, fourth, more[-1]) if deal.banker_draws else (second, fourth),
         player_total=deal.player_total,
         banker_total=deal.banker_total,
         winner=deal.winner,
@@ -300,10 +294,11 @@ class _Deal(Struct, frozen=True, gc=False):
     natural: bool
 
 
-# Cached: 100 pairs of totals with up to 110 ways to go on, most of which are no coup.
+# Cached: 361 pairs of sums with up to 110 ways to go on, most of which are no coup.
 @cache
 def _deal_of(player: int, banker: int, *more: int) -> _Deal | DealError:
-    """Return the deal of two totals of two cards each, and the points of the cards after them."""
+    """Return the deal of two sums of two cards each, and the points of the cards after them."""
+    player, banker = player % 10, banker % 10
     rules = _players_rules(player, banker)
     player_draws = rules[-1].draws
     third = more[0] if player_draws and more else None
