@@ -127,11 +127,11 @@ def hand_due(player: Sequence[Card], banker: Sequence[Card]) -> Due:
     third: int | None = None
     if rules[-1].draws:
         if len(player) == _TWO:
-            return Hand.PLAYER, rules
+            return _P, rules
         third = player[_TWO].points
     rules = _all_rules(*totals, third)
     if rules[-1].draws and len(banker) == _TWO:
-        return Hand.BANKER, rules
+        return _B, rules
     return None, rules
 
 
@@ -152,12 +152,12 @@ def hands_possibly_due(
     for mine, other in product(_totals(player), _totals(banker)):
         players_third = _players_rules(mine, other)[-1].draws
         if came == (0, 0) and players_third:
-            due.add(Hand.PLAYER)
+            due.add(_P)
         elif came in {(0, 0), (1, 0)} and players_third is bool(came[0]):
             thirds = _points_of(player[_TWO]) if players_third else _STOOD
             if any(_all_rules(mine, other, third)[-1].draws for third in thirds):
-                due.add(Hand.BANKER)
-    return tuple(hand for hand in (Hand.PLAYER, Hand.BANKER) if hand in due)
+                due.add(_B)
+    return tuple(hand for hand in (_P, _B) if hand in due)
 
 
 def _totals(hand: Sequence[Card | None]) -> frozenset[int]:
@@ -176,12 +176,12 @@ def _of_two(first: Card, second: Card) -> int:
 # Cached: the table has about a thousand situations, and each is searched once.
 @cache
 def _players_rules(player: int, banker: int) -> tuple[DrawRule, ...]:
-    return (*INITIAL, _rule(Hand.PLAYER, player, banker, None))
+    return (*INITIAL, _rule(_P, player, banker, None))
 
 
 @cache
 def _all_rules(player: int, banker: int, third: int | None) -> tuple[DrawRule, ...]:
-    return (*_players_rules(player, banker), _rule(Hand.BANKER, player, banker, third))
+    return (*_players_rules(player, banker), _rule(_B, player, banker, third))
 
 
 def _rule(hand: Hand, player: int, banker: int, third: int | None) -> DrawRule:
@@ -253,7 +253,7 @@ def cards_due(due: Due) -> tuple[int, int]:
         due: what `hand_due` returns for it. The card that it names has not come.
     """
     hand, rules = due
-    players_third = hand is not Hand.PLAYER and rules[_FOUR].draws
+    players_third = hand is not _P and rules[_FOUR].draws
     bankers_third = hand is None and rules[-1].draws
     return _TWO + players_third, _TWO + bankers_third
 
