@@ -67,6 +67,10 @@ class Rounding(Enum):
     NEAREST = "nearest"
 
 
+# Until Python 3.12 a member looked up in its class costs more than the whole of `scale`.
+_UP, _DOWN = Rounding.UP, Rounding.DOWN
+
+
 class Odds(Struct, frozen=True, gc=False, forbid_unknown_fields=True):
     """Odds of `num` to `den`: 8 to 1 is (8, 1), 27 to 50 is (27, 50), 5 per cent is (1, 20)."""
 
@@ -99,8 +103,8 @@ def scale(amount: int, odds: Odds, *, unit: int = 1, rounding: Rounding) -> int:
         rounding: the direction between two multiples of the unit; NEAREST rounds halves up.
     """
     numerator, step = amount * odds.num, odds.den * unit
-    if rounding is Rounding.UP:
+    if rounding is _UP:
         return -(-numerator // step) * unit
-    if rounding is Rounding.DOWN:
+    if rounding is _DOWN:
         return numerator // step * unit
     return (2 * numerator + step) // (2 * step) * unit

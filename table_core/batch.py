@@ -9,19 +9,19 @@ can say which case it was meant to be. Unknown fields of the case itself are ign
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import UNSET, Raw, Struct, UnsetType
 
 from events.cards import Card, Winner, parse_card
 from events.errors import InputError
 from events.json_form import UNDECODABLE
-from events.types.table import SettlementLine, Wager
+from events.types.table import Wager
 from table_core.rules.draw import DealError, Outcome, deal_cards
 from table_core.rules.rulebook import Rulebook
-from table_core.rules.settlement import Verdicts, settle
+from table_core.rules.settlement import Verdicts, pay_wagers
 from table_core.rules.wager_checks import check_wagers
 from table_core.rules.wager_screen import WagerScreen
 
@@ -57,6 +57,11 @@ class CaseError(Struct, frozen=True, gc=False, kw_only=True):
     text: str
 
 
+_UNKNOWN_RULEBOOK: Final = CaseError(
+    code="unknown_rulebook", text="`rules` names no shipped rulebook"
+)
+
+
 class SettledWager(Struct, frozen=True, gc=False, kw_only=True):
     """The settlement of an accepted wager, amounts in minor units."""
 
@@ -80,8 +85,12 @@ class RefusedWager(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Judgement(Struct, frozen=True, gc=False, kw_only=True):
-    """The judged coup: both hands, and one entry for each wager in the order of the case."""
+    """The judged coup: both hands, and one entry for each wager in the order of the case.
 
+    In a batch the name of the case comes first, as it was written.
+    """
+
+    case: Raw | UnsetType = UNSET
     player: tuple[Card, ...]
     banker: tuple[Card, ...]
     player_total: int
@@ -124,6 +133,16 @@ class _StrictCase(Struct, frozen=True, kw_only=True):
     wagers: tuple[Wager, ...] = ()
 
 
+class _NoCase(Struct, frozen=True):
+    """A line of another shape: its name, and why it is no case."""
+
+    case: Raw
+    error: CaseError
+
+
+_Case = _StrictCase | _LooseCase | _NoCase
+
+
 class _CaseName(Struct, frozen=True):
     """The name of a line that is no case; nothing else of the line is read."""
 
@@ -158,8 +177,10 @@ class CaseJudge:
         self._screen = WagerScreen(rulebook)
         self._verdicts = Verdicts(rulebook)
 
-    def judge(self, cards: Sequence[Card], wagers: Sequence[Wager]) -> Judgement | CaseError:
-        """Judge one coup, as `judge_case` does."""
+    def judge(
+        self, cards: Sequence[Card], wagers: Sequence[Wager], case: Raw | UnsetType = UNSET
+    ) -> Judgement | CaseError:
+        """Judge one coup, as `judge_case` does, and name it."""
         # First, before the deal: cards of which the shoe holds fewer copies are not from this
         # shoe, and that is the answer even where the row is too long as well.
         decks = self._rulebook.decks
@@ -169,46 +190,47 @@ class CaseJudge:
                 text = f"{card} comes {copies} times; {decks} decks hold {decks}"
                 return CaseError(code="too_many_copies", text=text)
         outcome = deal_cards(cards)
-        if isinstance(outcome, str):
+        if not isinstance(outcome, Outcome):
             return CaseError(code=outcome, text=f"{len(cards)} cards: {_DEAL_TEXT[outcome]}")
+        plain = self._screen.passes(wagers)
         return Judgement(
+            case=case,
             player=outcome.player,
             banker=outcome.banker,
             player_total=outcome.player_total,
             banker_total=outcome.banker_total,
             winner=outcome.winner,
-            settlements=self._settle(outcome, wagers),
+            settlements=tuple((self._settled if plain else self._checked)(outcome, wagers)),
         )
 
-    def _settle(
+    def _checked(
         self, outcome: Outcome, wagers: Sequence[Wager]
-    ) -> tuple[SettledWager | RefusedWager, ...]:
-        """Return one entry for each wager, in their order."""
-        if self._screen.passes(wagers):
-            lines = settle(self._rulebook, outcome, wagers, verdicts=self._verdicts)
-            return tuple([_settled(line) for line in lines])
+    ) -> Iterator[SettledWager | RefusedWager]:
+        """Yield one entry for each wager, in their order."""
         refusals = check_wagers(self._rulebook, (), wagers)
         stand = [wager for wager, no in zip(wagers, refusals, strict=True) if no is None]
-        lines_left = iter(settle(self._rulebook, outcome, stand, verdicts=self._verdicts))
-        return tuple(
-            _settled(next(lines_left))
-            if no is None
-            else RefusedWager(id=wager.id, bet=wager.bet or None, code=no.code)
-            for wager, no in zip(wagers, refusals, strict=True)
-        )
+        settled = iter(self._settled(outcome, stand))
+        for wager, no in zip(wagers, refusals, strict=True):
+            if no is None:
+                yield next(settled)
+            else:
+                yield RefusedWager(id=wager.id, bet=wager.bet or None, code=no.code)
 
-
-def _settled(line: SettlementLine) -> SettledWager:
-    return SettledWager(
-        id=line.wager,
-        bet=line.bet,
-        result=line.result,
-        category=line.category,
-        stake=line.stake,
-        winnings=line.winnings,
-        commission=line.commission,
-        paid=line.paid,
-    )
+    def _settled(self, outcome: Outcome, wagers: Sequence[Wager]) -> list[SettledWager]:
+        payments, _ = pay_wagers(self._rulebook, outcome, wagers, self._verdicts)
+        return [
+            SettledWager(
+                id=wager.id,
+                bet=wager.bet,
+                result=verdict.result,
+                category=verdict.category,
+                stake=wager.stake,
+                winnings=winnings,
+                commission=commission,
+                paid=paid,
+            )
+            for wager, (verdict, winnings, commission, paid) in zip(wagers, payments, strict=True)
+        ]
 
 
 def answer_line(line: bytes, judge_by: Callable[[str], CaseJudge | None]) -> bytes:
@@ -229,15 +251,14 @@ def answer_line(line: bytes, judge_by: Callable[[str], CaseJudge | None]) -> byt
         case = _case(text)
     except UNDECODABLE as error:
         raise InputError(f"not a case in JSON: {error}") from error
-    if isinstance(case, CaseError):
-        return _encoder.encode({"case": _name(text), "error": case})
     answer = _answer(case, judge_by)
-    if isinstance(answer, CaseError):
-        return _encoder.encode({"case": case.case, "error": answer})
-    return b'{"case":%b,%b' % (bytes(case.case), _encoder.encode(answer)[1:])
+    # To ask for the class that nearly all have is fast; to ask for another is not.
+    if isinstance(answer, Judgement):
+        return _encoder.encode(answer)
+    return _encoder.encode({"case": case.case, "error": answer})
 
 
-def _case(text: str) -> _StrictCase | _LooseCase | CaseError:
+def _case(text: str) -> _Case:
     # The wagers of a case have no kind: to name one is to name an unknown field. Its name may be
     # written with escapes as well.
     if "kind" not in text and "\\" not in text:
@@ -250,7 +271,8 @@ def _case(text: str) -> _StrictCase | _LooseCase | CaseError:
     except msgspec.ValidationError as error:
         # Another shape, as far as the decoder read: the rest of the line must be JSON too.
         _anything.decode(text)
-        return CaseError(code="invalid_case", text=f"not a case: {error}")
+        why = CaseError(code="invalid_case", text=f"not a case: {error}")
+        return _NoCase(_name(text), why)
 
 
 def _name(text: str) -> Raw:
@@ -261,18 +283,19 @@ def _name(text: str) -> Raw:
         return Raw(b"null")
 
 
-def _answer(
-    case: _StrictCase | _LooseCase, judge_by: Callable[[str], CaseJudge | None]
-) -> Judgement | CaseError:
+def _answer(case: _Case, judge_by: Callable[[str], CaseJudge | None]) -> Judgement | CaseError:
+    if isinstance(case, _StrictCase):
+        judge = judge_by(case.rules)
+        return judge.judge(case.cards, case.wagers, case.case) if judge else _UNKNOWN_RULEBOOK
+    if isinstance(case, _NoCase):
+        return case.error
     judge = judge_by(case.rules) if isinstance(case.rules, str) else None
     if judge is None:
-        return CaseError(code="unknown_rulebook", text="`rules` names no shipped rulebook")
-    if isinstance(case, _StrictCase):
-        return judge.judge(case.cards, case.wagers)
+        return _UNKNOWN_RULEBOOK
     cards = _cards(case.cards)
     if isinstance(cards, CaseError):
         return cards
-    return judge.judge(cards, [asked.wager() for asked in case.wagers])
+    return judge.judge(cards, [asked.wager() for asked in case.wagers], case.case)
 
 
 def _cards(texts: object) -> list[Card] | CaseError:

@@ -106,7 +106,7 @@ def answer_batch(source: BufferedIOBase, sink: BinaryIO) -> None:
             raise InputError(f"line {number + len(answers) + 1}: {error}") from error
         finally:
             number += len(answers)
-            sink.write(b"".join([answer + b"\n" for answer in answers]))
+            sink.write(b"\n".join([*answers, b""]))
             sink.flush()
 
 

@@ -23,7 +23,13 @@ from table_core.rules.wager_checks import (
     unsupported_side_bets,
     withdrawal_refusal,
 )
-from table_core.rules.wager_totals import WagerTotals, add_wagers, bounds_refusal, remove_wagers
+from table_core.rules.wager_totals import (
+    WagerTotals,
+    add_wagers,
+    bounds_refusal,
+    places_of,
+    remove_wagers,
+)
 from table_core.rules.wagers import BET_KINDS, patron_of
 from table_core.state.coup import Phase, allows
 from table_core.state.table import Coup, TableState
@@ -107,15 +113,15 @@ def withdraw_wager(state: TableState, command: WithdrawWager, context: DecisionC
             "unknown_wager", f"no such wager stands: {', '.join(unknown) or 'none named'}"
         )
     rulebook = apply_limits(context.rulebook, state.limits)
-    withdrawn = [wager for wager in coup.wagers if wager.id in named]
+    withdrawn = [coup.wagers[place] for place in places_of(coup.wagers, named)]
     left = remove_wagers(standing, withdrawn)
     # Withdrawing a main wager withdraws the side bets that need it, but not a side bet that
     # still waits for its own main wager.
-    theirs = _side_bets_of(rulebook, coup.wagers, withdrawn)
+    theirs = _side_bets_of(rulebook, coup, standing, withdrawn)
     waiting = _lonely(rulebook, theirs, standing)
     more = _lonely(rulebook, theirs, left) - waiting - named
     if more:
-        withdrawn = [wager for wager in coup.wagers if wager.id in named or wager.id in more]
+        withdrawn = [coup.wagers[place] for place in places_of(coup.wagers, named | more)]
         left = remove_wagers(standing, withdrawn)
     return (
         _closed_refusal(coup, withdrawn)
@@ -135,14 +141,14 @@ def _closed_refusal(coup: Coup, wagers: Sequence[Wager]) -> Refusal | None:
 
 
 def _side_bets_of(
-    rulebook: Rulebook, wagers: Sequence[Wager], withdrawn: Sequence[Wager]
+    rulebook: Rulebook, coup: Coup, standing: WagerTotals, withdrawn: Sequence[Wager]
 ) -> list[Wager]:
     """Return the side bets of the patrons who withdraw a main wager."""
-    patrons = {patron_of(wager) for wager in withdrawn if wager.bet in MAIN}
-    if not patrons:
-        return []
     side = {name for name, bet in rulebook.bets.items() if mains_for(rulebook, bet)}
-    return [wager for wager in wagers if wager.bet in side and patron_of(wager) in patrons]
+    patrons = {patron_of(wager) for wager in withdrawn if wager.bet in MAIN}
+    if all(side.isdisjoint(standing.spots(patron)) for patron in patrons):
+        return []  # as nearly always, and without a look at the wagers of others
+    return [wager for wager in coup.wagers if wager.bet in side and patron_of(wager) in patrons]
 
 
 def _lonely(rulebook: Rulebook, wagers: Sequence[Wager], standing: WagerTotals) -> set[str]:

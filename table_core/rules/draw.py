@@ -127,11 +127,11 @@ def hand_due(player: Sequence[Card], banker: Sequence[Card]) -> Due:
     third: int | None = None
     if rules[-1].draws:
         if len(player) == _TWO:
-            return Hand.PLAYER, rules
+            return _P, rules
         third = player[_TWO].points
     rules = _all_rules(*totals, third)
     if rules[-1].draws and len(banker) == _TWO:
-        return Hand.BANKER, rules
+        return _B, rules
     return None, rules
 
 
@@ -152,12 +152,12 @@ def hands_possibly_due(
     for mine, other in product(_totals(player), _totals(banker)):
         players_third = _players_rules(mine, other)[-1].draws
         if came == (0, 0) and players_third:
-            due.add(Hand.PLAYER)
+            due.add(_P)
         elif came in {(0, 0), (1, 0)} and players_third is bool(came[0]):
             thirds = _points_of(player[_TWO]) if players_third else _STOOD
             if any(_all_rules(mine, other, third)[-1].draws for third in thirds):
-                due.add(Hand.BANKER)
-    return tuple(hand for hand in (Hand.PLAYER, Hand.BANKER) if hand in due)
+                due.add(_B)
+    return tuple(hand for hand in (_P, _B) if hand in due)
 
 
 def _totals(hand: Sequence[Card | None]) -> frozenset[int]:
@@ -176,12 +176,12 @@ def _of_two(first: Card, second: Card) -> int:
 # Cached: the table has about a thousand situations, and each is searched once.
 @cache
 def _players_rules(player: int, banker: int) -> tuple[DrawRule, ...]:
-    return (*INITIAL, _rule(Hand.PLAYER, player, banker, None))
+    return (*INITIAL, _rule(_P, player, banker, None))
 
 
 @cache
 def _all_rules(player: int, banker: int, third: int | None) -> tuple[DrawRule, ...]:
-    return (*_players_rules(player, banker), _rule(Hand.BANKER, player, banker, third))
+    return (*_players_rules(player, banker), _rule(_B, player, banker, third))
 
 
 def _rule(hand: Hand, player: int, banker: int, third: int | None) -> DrawRule:
@@ -253,7 +253,7 @@ def cards_due(due: Due) -> tuple[int, int]:
         due: what `hand_due` returns for it. The card that it names has not come.
     """
     hand, rules = due
-    players_third = hand is not Hand.PLAYER and rules[_FOUR].draws
+    players_third = hand is not _P and rules[_FOUR].draws
     bankers_third = hand is None and rules[-1].draws
     return _TWO + players_third, _TWO + bankers_third
 
@@ -268,19 +268,13 @@ def deal_cards(cards: Sequence[Card]) -> Outcome | DealError:
         return "incomplete_coup" if len(cards) < _FOUR else "excess_card"
     # The first four alternate between the hands: `table_core.rules.draw.INITIAL`.
     first, second, third, fourth, *more = cards
-    points = [card.points for card in more]
-    deal = _deal_of(_of_two(first, third), _of_two(second, fourth), *points)
-    if isinstance(deal, str):
+    two = first.points + third.points, second.points + fourth.points
+    deal = _deal_of(*two, *[card.points for card in more])
+    if not isinstance(deal, _Deal):
         return deal
-    player: tuple[Card, ...] = (first, third)
-    if deal.player_draws:
-        player = (first, third, more[0])
-    banker: tuple[Card, ...] = (second, fourth)
-    if deal.banker_draws:
-        banker = (second, fourth, more[-1])
     return Outcome(
-        player=player,
-        banker=banker,
+        player=(first, third, more[0]) if deal.player_draws else (first, third),
+        banker=(second, fourth, more[-1]) if deal.banker_draws else (second, fourth),
         player_total=deal.player_total,
         banker_total=deal.banker_total,
         winner=deal.winner,
@@ -300,10 +294,11 @@ class _Deal(Struct, frozen=True, gc=False):
     natural: bool
 
 
-# Cached: 100 pairs of totals with up to 110 ways to go on, most of which are no coup.
+# Cached: 361 pairs of sums with up to 110 ways to go on, most of which are no coup.
 @cache
 def _deal_of(player: int, banker: int, *more: int) -> _Deal | DealError:
-    """Return the deal of two totals of two cards each, and the points of the cards after them."""
+    """Return the deal of two sums of two cards each, and the points of the cards after them."""
+    player, banker = player % 10, banker % 10
     rules = _players_rules(player, banker)
     player_draws = rules[-1].draws
     third = more[0] if player_draws and more else None

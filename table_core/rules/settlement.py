@@ -6,7 +6,7 @@ winnings; and paid = stake returned + winnings - commission. A push returns the 
 a void returns it because the wager is invalid (its bet is not in the rulebook).
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Final
 
@@ -19,14 +19,16 @@ from events.types.table import SettlementLine, Wager
 from table_core.rules.commission_owed import commission_of
 from table_core.rules.draw import Outcome
 from table_core.rules.rulebook import INITIAL_PHASE, PUSH, Bet, Cap, Rulebook
-from table_core.rules.wagers import BET_KINDS, Judge, patron_of
+from table_core.rules.wagers import Judge, Totals, patron_of, plain_totals
 
 __all__ = [
     "CapApplied",
+    "Payment",
     "Result",
     "Verdicts",
     "capped_winnings",
     "categories_of",
+    "pay_wagers",
     "settle",
     "settle_with_caps",
 ]
@@ -59,46 +61,49 @@ class _BetResult(Struct, frozen=True):
     commission: bool = False
 
 
-_LOSE: Final = Result.LOSE.value
-_LOSES: Final = _BetResult(_LOSE, "lose")
+Payment = tuple[_BetResult, int, int, int]
+"""The result of a wager's bet, its winnings, the commission on them, and what is paid."""
+_LOSES: Final = _BetResult(Result.LOSE.value, "lose")
+_LOST: Final[Payment] = (_LOSES, 0, 0, 0)
 _IS_VOID: Final = _BetResult(Result.VOID.value, "void")
+
+
+class _Results(dict[str, _BetResult]):
+    """The result of each bet for one outcome, found when it is first asked for."""
+
+    def __init__(self, rulebook: Rulebook, outcome: Outcome) -> None:
+        super().__init__()
+        self._bets, self._outcome = rulebook.bets, outcome
+
+    def __missing__(self, name: str) -> _BetResult:
+        result = self[name] = _bet_result(self._bets.get(name), self._outcome)
+        return result
 
 
 class Verdicts:
     """The results of a rulebook's bets, each found once for all deals that are alike to its judge.
 
-    A judge that looks at totals says the same of all deals with the same totals and numbers of
-    cards. Whoever settles many coups by one rulebook keeps them from coup to coup.
+    Whoever settles many coups by one rulebook keeps them from coup to coup. Only deals without
+    pairs and suited hands are kept, of which there are some two hundred kinds (`plain_totals`).
     """
 
     def __init__(self, rulebook: Rulebook) -> None:
-        self._bets = rulebook.bets
-        self._known: dict[tuple[int, int, int, int], dict[str, _BetResult]] = {}
+        self._rulebook = rulebook
+        self._known: dict[Totals, _Results] = {}
 
-    def of(self, outcome: Outcome, bets: Collection[str]) -> Mapping[str, _BetResult]:
-        """Return the result of each of these bets."""
-        totals = outcome.player_total, outcome.banker_total
-        alike = *totals, len(outcome.player), len(outcome.banker)
-        known = self._known.setdefault(alike, {})
-        results = {}
-        for name in bets:
-            result = known.get(name)
-            if result is None:
-                bet = self._bets.get(name)
-                result = _bet_result(bet, outcome)
-                if bet is not None and BET_KINDS[name].looks == "totals":
-                    known[name] = result
-            results[name] = result
+    def of(self, outcome: Outcome) -> Mapping[str, _BetResult]:
+        """Return the result of each bet, by its name."""
+        alike = plain_totals(outcome)
+        results = self._known.get(alike) if alike else None
+        if results is None:
+            results = _Results(self._rulebook, outcome)
+            if alike:
+                self._known[alike] = results
         return results
 
 
 def settle(
-    rulebook: Rulebook,
-    outcome: Outcome,
-    wagers: Sequence[Wager],
-    *,
-    phase: int | None = None,
-    verdicts: Verdicts | None = None,
+    rulebook: Rulebook, outcome: Outcome, wagers: Sequence[Wager], *, phase: int | None = None
 ) -> tuple[SettlementLine, ...]:
     """Settle a coup's wagers.
 
@@ -107,7 +112,6 @@ def settle(
         outcome: of the cards.
         wagers: in the order they were placed.
         phase: only the wagers of this settlement phase; None for all.
-        verdicts: those of the rulebook so far; None finds all anew.
 
     Returns:
         One line for each wager of the phase, in the order they were placed.
@@ -115,7 +119,7 @@ def settle(
     Raises:
         OurBug: the deal is not complete, and the caller asked for more than the first phase.
     """
-    return settle_with_caps(rulebook, outcome, wagers, phase=phase, verdicts=verdicts)[0]
+    return settle_with_caps(rulebook, outcome, wagers, phase=phase)[0]
 
 
 class CapApplied(Struct, frozen=True):
@@ -131,12 +135,7 @@ class CapApplied(Struct, frozen=True):
 
 
 def settle_with_caps(
-    rulebook: Rulebook,
-    outcome: Outcome,
-    wagers: Sequence[Wager],
-    *,
-    phase: int | None = None,
-    verdicts: Verdicts | None = None,
+    rulebook: Rulebook, outcome: Outcome, wagers: Sequence[Wager], *, phase: int | None = None
 ) -> tuple[tuple[SettlementLine, ...], tuple[CapApplied, ...]]:
     """Settle as `settle` does, and return the aggregate maxima that reduced winnings as well."""
     if not outcome.complete and phase != INITIAL_PHASE:
@@ -144,27 +143,66 @@ def settle_with_caps(
     asked = wagers
     if phase is not None:
         asked = [wager for wager in wagers if rulebook.phase_of(wager.bet) == phase]
-    results = (verdicts or Verdicts(rulebook)).of(outcome, {wager.bet for wager in asked})
-    unit, payout = rulebook.unit, rulebook.rounding.payout
-    won = [
-        scale(wager.stake, odds, unit=unit, rounding=payout)
-        if (odds := results[wager.bet].odds)
-        else 0
-        for wager in asked
+    payments, cuts = pay_wagers(rulebook, outcome, asked, Verdicts(rulebook))
+    lines = [
+        SettlementLine(
+            wager=wager.id,
+            seat=wager.seat,
+            bet=wager.bet,
+            patron=wager.patron,
+            kind=wager.kind,
+            result=verdict.result,
+            category=verdict.category,
+            odds=verdict.says,
+            stake=wager.stake,
+            winnings=winnings,
+            commission=commission,
+            paid=paid,
+        )
+        for wager, (verdict, winnings, commission, paid) in zip(asked, payments, strict=True)
     ]
-    cuts = []
+    return tuple(lines), cuts
+
+
+def pay_wagers(
+    rulebook: Rulebook, outcome: Outcome, wagers: Sequence[Wager], verdicts: Verdicts
+) -> tuple[list[Payment], tuple[CapApplied, ...]]:
+    """Return what each wager of one settlement is paid, and the maxima that reduced winnings.
+
+    Args:
+        rulebook: the one that the coup pins.
+        outcome: of the cards.
+        wagers: in the order they were placed.
+        verdicts: those of the rulebook so far.
+    """
+    results = verdicts.of(outcome)
+    payments: list[Payment] = []
+    cuts: list[CapApplied] = []
+    for wager in wagers:
+        result = results[wager.bet]
+        payments.append(_LOST if result is _LOSES else _payment(rulebook, wager, result))
     for cap in rulebook.caps:
         shares = []
-        for index, winnings in capped_winnings(cap, asked, won, unit):
-            shares.append((asked[index].id, won[index], winnings))
-            won[index] = winnings
+        won = [winnings for _, winnings, _, _ in payments]
+        for index, winnings in capped_winnings(cap, wagers, won, rulebook.unit):
+            shares.append((wagers[index].id, won[index], winnings))
+            payments[index] = _payment(rulebook, wagers[index], payments[index][0], winnings)
         if shares:
             cuts.append(CapApplied(cap, tuple(shares)))
-    lines = [
-        _line(rulebook, wager, results[wager.bet], winnings)
-        for wager, winnings in zip(asked, won, strict=True)
-    ]
-    return tuple(lines), tuple(cuts)
+    return payments, tuple(cuts)
+
+
+def _payment(
+    rulebook: Rulebook, wager: Wager, result: _BetResult, winnings: int | None = None
+) -> Payment:
+    """Return what a wager is paid. `winnings` are what a maximum left; None for all of them."""
+    if winnings is None:
+        rounding, odds = rulebook.rounding.payout, result.odds
+        winnings = scale(wager.stake, odds, unit=rulebook.unit, rounding=rounding) if odds else 0
+    commission = commission_of(rulebook, winnings) if result.commission else 0
+    # A token is never returned as chips: the house pays what it wins, and nothing else.
+    returned = 0 if wager.kind == "promo" else wager.stake
+    return result, winnings, commission, returned + winnings - commission
 
 
 def categories_of(judge: Judge, outcome: Outcome) -> tuple[str, ...]:
@@ -184,27 +222,6 @@ def _bet_result(bet: Bet | None, outcome: Outcome) -> _BetResult:
                 return _BetResult(Result.PUSH.value, category, commission=bet.commission)
             return _BetResult(Result.WIN.value, category, odds, str(odds), bet.commission)
     return _LOSES
-
-
-def _line(rulebook: Rulebook, wager: Wager, verdict: _BetResult, winnings: int) -> SettlementLine:
-    commission = commission_of(rulebook, winnings) if verdict.commission else 0
-    # A token is never returned as chips: the house pays what it wins, and nothing else.
-    gone = verdict.result == _LOSE or wager.kind == "promo"
-    returned = 0 if gone else wager.stake
-    return SettlementLine(
-        wager=wager.id,
-        seat=wager.seat,
-        bet=wager.bet,
-        patron=wager.patron,
-        kind=wager.kind,
-        result=verdict.result,
-        category=verdict.category,
-        odds=verdict.says,
-        stake=wager.stake,
-        winnings=winnings,
-        commission=commission,
-        paid=returned + winnings - commission,
-    )
 
 
 def capped_winnings(

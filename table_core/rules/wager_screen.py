@@ -48,7 +48,12 @@ class WagerScreen:
         """
         if self._max_options is not None and len(wagers) > self._max_options:
             return False
-        staked, side_of, in_need = 0, dict[int | str, str](), set[_Box]()
+        # Declared, not subscripted: `set[str]()` takes four times as long as `set()`.
+        ids: set[str] = set()
+        side_of: dict[int | str, str] = {}
+        with_side: set[_Box] = set()
+        in_need: set[_Box] = set()
+        staked = 0
         for wager in wagers:
             bet, seat, stake = wager.bet, wager.seat, wager.stake
             terms = self._terms.get(bet)
@@ -58,20 +63,12 @@ class WagerScreen:
             if stake < minimum or stake % step or not MIN_SEAT <= seat <= MAX_SEAT:
                 return False
             staked += stake
-            if is_side and not self._allow_opposite:
-                if side_of.setdefault(_patron(wager), bet) != bet:
+            ids.add(wager.id)
+            patron = seat if wager.patron is None else wager.patron
+            if is_side:
+                if side_of.setdefault(patron, bet) != bet and not self._allow_opposite:
                     return False
+                with_side.add((patron, seat))
             elif needs_main:
-                in_need.add((_patron(wager), seat))
-        if staked > self._least_maximum or len({wager.id for wager in wagers}) < len(wagers):
-            return False
-        return not in_need or in_need <= _boxes_of_sides(wagers)
-
-
-def _boxes_of_sides(wagers: Sequence[Wager]) -> set[_Box]:
-    return {(_patron(wager), wager.seat) for wager in wagers if wager.bet in SIDES}
-
-
-def _patron(wager: Wager) -> int | str:
-    """Return the owner, as `patron_of` tells them apart."""
-    return wager.seat if wager.patron is None else wager.patron
+                in_need.add((patron, seat))
+        return staked <= self._least_maximum and len(ids) == len(wagers) and in_need <= with_side

@@ -34,6 +34,7 @@ __all__ = [
     "add_wagers",
     "advance_totals",
     "bounds_refusal",
+    "places_of",
     "remove_wagers",
     "totals_without",
 ]
@@ -186,15 +187,19 @@ class WagerTotalsBuilder:
             those[patron] = bets
             if not bets:
                 del those[patron]
+            if not those:
+                del patrons[number]
         if self._gone:
             for name in self._gone:
                 number = _bucket(name)
-                buckets[number] = buckets.get(number, _NO_IDS) - {name}
-            buckets = {number: names for number, names in buckets.items() if names}
-            patrons = {number: those for number, those in patrons.items() if those}
+                names = buckets.pop(number, _NO_IDS) - {name}
+                if names:
+                    buckets[number] = names
             by_bet = {bet: stake for bet, stake in by_bet.items() if stake}
-            left = {seat: {b: n for b, n in box.items() if n} for seat, box in boxes.items()}
-            boxes = {seat: box for seat, box in left.items() if box}
+            for seat in self._own_boxes:
+                box = {bet: stake for bet, stake in boxes.pop(seat).items() if stake}
+                if box:
+                    boxes[seat] = box
         return WagerTotals(
             count=self.count,
             buckets=buckets,
@@ -249,10 +254,25 @@ def totals_without(
         gone: the ids of those taken out.
         left: the others, in their order.
     """
-    out = [wager for wager in before if wager.id in gone and summed.holds(wager.id)]
+    out = [before[place] for place in places_of(before, gone) if place < summed.count]
     whole = len(left) - len(left) % UNSUMMED
     out += left[whole : summed.count - len(out)]
     return advance_totals(remove_wagers(summed, out), left)
+
+
+def places_of(wagers: Sequence[Wager], names: set[str] | frozenset[str]) -> list[int]:
+    """Return the places of the wagers with these ids, in their order.
+
+    The search begins at the newest wager, since people take back what they have just laid. It looks
+    at each wager that is newer than the oldest of them once.
+    """
+    places: list[int] = []
+    for place in range(len(wagers) - 1, -1, -1):
+        if len(places) == len(names):
+            break
+        if wagers[place].id in names:
+            places.append(place)
+    return places[::-1]
 
 
 def remove_wagers(standing: WagerTotals, wagers: Iterable[Wager]) -> WagerTotals:

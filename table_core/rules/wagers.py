@@ -22,12 +22,24 @@ from events.cards import Card, Hand, Winner
 from events.types.table import Wager
 from table_core.rules.draw import NATURAL, Outcome
 
-__all__ = ["BET_KINDS", "HOUSE", "BetKind", "Judge", "JudgeScope", "Patron", "patron_of"]
+__all__ = [
+    "BET_KINDS",
+    "HOUSE",
+    "BetKind",
+    "Judge",
+    "JudgeScope",
+    "Patron",
+    "Totals",
+    "patron_of",
+    "plain_totals",
+]
 
 Judge = Callable[[Outcome], tuple[str, ...]]
 JudgeScope = Literal["totals", "pairs", "suits"]
 Patron = str
 """The owner of a wager, as `patron_of` returns it."""
+Totals = tuple[int, int, int, int]
+"""Player's and Banker's points, and how many cards each has."""
 
 HOUSE: Final = "the rulebook file alone"
 """The source of a wager that is in none of the documents: a house's own."""
@@ -69,6 +81,17 @@ class BetKind(Struct, frozen=True, kw_only=True):
 def patron_of(wager: Wager) -> Patron:
     """Return the wager's owner: the opaque reference where one is given, else the seat."""
     return f"seat {wager.seat}" if wager.patron is None else f"patron {wager.patron}"
+
+
+def plain_totals(outcome: Outcome) -> Totals | None:
+    """Return the totals and numbers of cards; None where a judge may look at more than these.
+
+    That is the case where the first two cards of a hand are a pair, or three are of one suit.
+    """
+    player, banker = outcome.player, outcome.banker
+    if _is_pair(player) or _is_pair(banker) or _suited(player) or _suited(banker):
+        return None
+    return outcome.player_total, outcome.banker_total, len(player), len(banker)
 
 
 # ---- Player, Banker, tie ----
@@ -198,7 +221,7 @@ def _small(outcome: Outcome) -> tuple[str, ...]:
 
 
 def _suited(hand: Sequence[Card]) -> bool:
-    return len(hand) == _THREE_CARDS and len({card.suit for card in hand}) == 1
+    return len(hand) == _THREE_CARDS and hand[0].suit == hand[1].suit == hand[2].suit
 
 
 def _each_hand(own: Sequence[Card], other: Sequence[Card]) -> bool:

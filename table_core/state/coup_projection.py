@@ -34,6 +34,7 @@ from events.types.table import (
     WagersWithdrawn,
 )
 from events.types.wagers import WagersVoided
+from table_core.rules.wager_totals import places_of
 from table_core.state.coup import OVER, Phase, advance
 from table_core.state.dealing import due_places
 from table_core.state.table import Coup, DealtCard
@@ -151,7 +152,11 @@ def with_wager(coup: Coup, was: Wager | None, wager: Wager | None) -> Coup:
 
 
 def _without(coup: Coup, gone: set[str]) -> Coup:
-    return replace(coup, wagers=tuple([wager for wager in coup.wagers if wager.id not in gone]))
+    left, start = list[Wager](), 0
+    for place in places_of(coup.wagers, gone):
+        left += coup.wagers[start:place]
+        start = place + 1
+    return replace(coup, wagers=(*left, *coup.wagers[start:]))
 
 
 def _settled(coup: Coup, event: CoupSettled) -> Coup:

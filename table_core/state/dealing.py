@@ -42,6 +42,8 @@ class CardPlace(Struct, frozen=True, gc=False):
         return f"{self.hand.value} {self.number}"
 
 
+# Until Python 3.12 to look a member up in its class costs as much as a call.
+_PLAYER: Final = Hand.PLAYER
 _INITIAL: Final = tuple(
     CardPlace(hand, number, "initial") for number in (1, 2) for hand in (Hand.PLAYER, Hand.BANKER)
 )
@@ -132,5 +134,5 @@ def _faces(coup: Coup) -> tuple[tuple[Card, ...], tuple[Card, ...]] | None:
     for dealt in coup.cards:
         if dealt.card is None:
             return None
-        (player if dealt.hand is Hand.PLAYER else banker).append(dealt.card)
+        (player if dealt.hand is _PLAYER else banker).append(dealt.card)
     return tuple(player), tuple(banker)

@@ -87,16 +87,28 @@ def test_placing_a_wager_looks_at_no_other() -> None:
     stays(measure)
 
 
-@pytest.mark.parametrize("share", [None, 2])
-def test_withdrawing_looks_at_each_wager_a_few_times(share: int | None) -> None:
-    # Of one wager, and of every second in one command: a wager withdrawn costs a constant then.
+def withdrawing(mine: slice) -> Callable[[int], int]:
+    """The steps of a command that withdraws these of so many wagers."""
+
     def measure(count: int) -> int:
         world = placed(count)
         assert world.state.coup is not None
-        mine = tuple(each.id for each in world.state.coup.wagers[:: share or count])
-        return steps_of(lambda: world.must(WithdrawWager(transaction="x", wagers=mine)))
+        names = tuple(each.id for each in world.state.coup.wagers[mine])
+        return steps_of(lambda: world.must(WithdrawWager(transaction="x", wagers=names)))
 
-    grows_in_proportion(measure)
+    return measure
+
+
+def test_withdrawing_the_newest_wager_looks_at_no_older() -> None:
+    # Where it closes a block of wagers, and where it begins one.
+    for sizes in (SIZES, tuple(size // 32 * 32 + 1 for size in SIZES)):
+        stays(withdrawing(slice(-1, None)), sizes)
+
+
+@pytest.mark.parametrize("mine", [slice(1), slice(None, None, 2)])
+def test_withdrawing_looks_at_each_wager_a_few_times(mine: slice) -> None:
+    # The oldest, and every second in one command: a wager withdrawn costs a constant then.
+    grows_in_proportion(withdrawing(mine))
 
 
 @pytest.mark.parametrize(

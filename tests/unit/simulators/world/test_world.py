@@ -173,10 +173,12 @@ def test_another_seed_is_another_world(tmp_path: Path) -> None:
 def test_what_is_broken_is_told_with_its_step_and_breaks_there_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    # A unit too much for every winner: the smallest thing that must never be.
-    line = settlement._line
+    # A unit too much for every winner of even money: the smallest thing that must never be.
+    pay = settlement._payment
     monkeypatch.setattr(
-        settlement, "_line", lambda book, wager, verdict, won: line(book, wager, verdict, won + 1)
+        settlement,
+        "_payment",
+        lambda book, wager, result, *_: pay(book, wager, result, wager.stake + 1),
     )
     first, again = (play(3, tmp_path, (), 20) for _ in range(2))
     assert first == again
