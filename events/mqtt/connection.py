@@ -104,8 +104,9 @@ class BusConnection(aiomqtt.Client):
             password=password,
             tls_context=tls,
             will=will,
-            # A silent logger: aiomqtt and paho log every socket error and every pending call. All
-            # of it ends in `end` or in a future, and the bus reports it once.
+            # A silent logger: aiomqtt logs every socket error and every pending call, and paho, to
+            # which it gives the logger, each packet. All errors end in `end` or in a future, and
+            # the bus reports them once.
             logger=logging.Logger("mqtt", logging.CRITICAL),  # noqa: LOG001 - nobody else's to set
             protocol=aiomqtt.ProtocolVersion.V311,
             clean_session=True,
@@ -118,6 +119,7 @@ class BusConnection(aiomqtt.Client):
             # acknowledgements.
             socket_options=[(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)],
         )
+        self._client.disable_logger()
         self._client.connect_timeout = CONNECT_SECONDS
         self._received, self._on_read = received, read
         self._lost = lost

@@ -184,23 +184,30 @@ class _Run(Generic[_T]):
         if signal is None:
             self._timer = self._loop.call_later(effect.seconds or 0, self._take_on, _no)
         elif not signal.is_set:
-            self._signal, signal.on_set = signal, partial(self._woken, effect)
+            woken = partial(self._performer.alone, partial(self._woken, effect))
+            self._signal, signal.on_set = signal, woken
             if effect.seconds is not None:
-                self._timer = self._loop.call_later(effect.seconds, signal.on_set)
+                self._timer = self._loop.call_later(effect.seconds, woken)
         elif effect.gather_s:
-            self._woken(effect)
+            self._gather(effect, signal)
         else:
             return _yes
         return None
 
     def _woken(self, effect: Wait) -> None:
         """Go on now, or once what follows the signal soon has been gathered."""
+        signal = self._signal
+        if signal is None:  # it was set twice
+            return
         self._stop_waiting()
-        is_set = partial(getattr, effect.signal, "is_set")
-        if effect.gather_s and is_set():
-            self._timer = self._loop.call_later(effect.gather_s, self._take_on, is_set)
+        if effect.gather_s and signal.is_set:
+            self._gather(effect, signal)
         else:
-            self._take_on(is_set)
+            self._go_on(lambda: signal.is_set)
+
+    def _gather(self, effect: Wait, signal: Signal) -> None:
+        end = self._loop.call_later(effect.gather_s, self._take_on, lambda: signal.is_set)
+        self._timer = end
 
     def _take_on(self, outcome: Callable[[], object]) -> None:
         self._performer.alone(partial(self._go_on, outcome))

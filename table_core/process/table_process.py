@@ -211,10 +211,10 @@ class TableProcess:
             yield from LogLine("error", "shoe_event.contradicted", at)
             self._state.kick()
             return
-        self._acks.kick()
         if heard is ShoeEventResult.APPENDED:
             yield from self._health.accept()
             self._changed()
+        self._acks.kick()
 
     def _on_link(self, message: Message) -> Steps[None]:
         proved_before = self._guard.has_proved_driver

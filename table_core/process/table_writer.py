@@ -68,6 +68,7 @@ from table_core.process.startup_rulebook import startup_rulebook
 from table_core.refusals import Decision, refuse
 from table_core.rulebook_check.check import check_rulebook
 from table_core.rules.rulebook import Rulebook
+from table_core.rules.settlement import Verdicts
 from table_core.state.table import Coup, TableState
 
 FIRST_START: Final = "first_start"
@@ -162,6 +163,7 @@ class TableWriter:
             result_required=self._result_required,
             library=self.library,
             property_scale=self._property_scale,
+            verdicts=Verdicts(self.rulebook),
         )
         position = self.state.position
         newest = (yield from ReadLog(position, 1)) if position else ()
