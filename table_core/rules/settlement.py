@@ -23,6 +23,7 @@ from table_core.rules.wagers import BET_KINDS, Judge, patron_of
 
 __all__ = [
     "CapApplied",
+    "KeptSettlement",
     "Result",
     "Verdicts",
     "capped_winnings",
@@ -165,6 +166,33 @@ def settle_with_caps(
         for wager, winnings in zip(asked, won, strict=True)
     ]
     return tuple(lines), tuple(cuts)
+
+
+class KeptSettlement:
+    """Settles by one rulebook, and keeps the newest answer for whoever asks the same again.
+
+    Args:
+        rulebook: the rulebook.
+    """
+
+    def __init__(self, rulebook: Rulebook) -> None:
+        self.rulebook = rulebook
+        self._verdicts = Verdicts(rulebook)
+        self._asked: tuple[Outcome, Sequence[Wager], int] | None = None
+        self._answer: tuple[tuple[SettlementLine, ...], tuple[CapApplied, ...]] = ((), ())
+
+    def settle(
+        self, outcome: Outcome, wagers: tuple[Wager, ...], phase: int
+    ) -> tuple[tuple[SettlementLine, ...], tuple[CapApplied, ...]]:
+        """Settle one phase as `settle_with_caps` does."""
+        asked = self._asked
+        # A coup's wagers stay one object until they change; to compare them takes as long.
+        if asked is None or asked[1] is not wagers or (asked[0], asked[2]) != (outcome, phase):
+            self._answer = settle_with_caps(
+                self.rulebook, outcome, wagers, phase=phase, verdicts=self._verdicts
+            )
+            self._asked = outcome, wagers, phase
+        return self._answer
 
 
 def categories_of(judge: Judge, outcome: Outcome) -> tuple[str, ...]:

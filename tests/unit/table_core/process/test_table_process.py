@@ -51,7 +51,17 @@ class Bench:
         self.process = TableProcess(self.writer, presence, **process)
         self.perform(self.writer.start())
         self.perform(self.process.start())
-        names = ("settlement", "event", "state", "wagers", "acks", "beat", "watch", "inspect")
+        names = [
+            "settlement",
+            "event",
+            "state",
+            "wagers",
+            "acks",
+            "beat",
+            "watch",
+            "ahead",
+            "inspect",
+        ]
         self.running = {
             name: StepsByHand(steps, self.log.performers)
             for name, steps in zip(names, self.process.running(), strict=True)
@@ -126,6 +136,7 @@ def test_every_timer_is_armed_and_the_log_is_inspected_from_the_start_on(bench: 
         "acks": 5,
         "beat": 1,
         "watch": 1,
+        "ahead": None,  # until a deal is complete
         "inspect": InspectLog(),
     }
 
