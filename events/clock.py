@@ -40,7 +40,8 @@ class SystemClock:
 def rfc3339(utc_ns: int) -> str:
     """Format a time as RFC 3339 in UTC with nine decimals: `2026-11-27T21:40:07.123456789Z`."""
     seconds, fraction = divmod(utc_ns, _NANOSECONDS)
-    return f"{_to_the_second(seconds)}.{fraction:09d}Z"
+    minutes, second = divmod(seconds, 60)
+    return f"{_to_the_minute(minutes)}:{second:02d}.{fraction:09d}Z"
 
 
 def seconds_between(earlier: str, later: str) -> float:
@@ -54,6 +55,6 @@ def seconds_between(earlier: str, later: str) -> float:
     return (second - first).total_seconds()
 
 
-@lru_cache(maxsize=16)  # a coup appends many events within a second
-def _to_the_second(seconds: int) -> str:
-    return f"{datetime.fromtimestamp(seconds, tz=UTC):%Y-%m-%dT%H:%M:%S}"
+@lru_cache(maxsize=16)  # a coup's events come within a minute, and each card in another second
+def _to_the_minute(minutes: int) -> str:
+    return f"{datetime.fromtimestamp(minutes * 60, tz=UTC):%Y-%m-%dT%H:%M}"

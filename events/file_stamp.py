@@ -14,7 +14,7 @@ class FileWatch:
     """
 
     def __init__(self, *paths: Path) -> None:
-        self._paths = paths
+        self._paths = tuple(map(str, paths))  # each message asks: a Path would cost half the time
         self._seen = self._look()
 
     def changed(self) -> bool:

@@ -42,6 +42,7 @@ _FULL_S: Final = 0.001
 # A machine whose disk is busy takes a fifth of the frames that a quiet one takes in it.
 _FLOOD_MOST_S: Final = 60.0
 _POLL_S: Final = 0.2
+_PAUSE_S: Final = 0.01  # an event is out and acknowledged by then
 _IDLE_S: Final = 10.0
 _REPORTS_A_BLOCK: Final = 128
 _DATAGRAM: Final = 65_536
@@ -148,7 +149,7 @@ class _Run:
                 while (stamp := await self._stamps.get()) < said:
                     pass  # of the link's opening, or of an earlier byte
             found.append((stamp - said) / _NS_PER_MS)
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(_PAUSE_S)
         return found
 
     def _frame(self) -> bytes:

@@ -78,7 +78,8 @@ _HUNG_UP: Final = "Unspecified error"  # what paho says of a server that is gone
 _TLS_SAYS_S: Final = 1.0  # after the handshake, a refusal of our certificate comes at once
 
 
-Handler = Callable[[Message], Awaitable[None]]
+Handler = Callable[[Message], Awaitable[None] | None]
+"""Handles a message; returns what waits for its end, or None where it has ended already."""
 
 
 class BusSettings(Struct, frozen=True):
@@ -171,8 +172,15 @@ class Bus:
         Raises:
             OurBug: the payload is larger than any broker here carries.
         """
+        return await self.offer(topic, payload, retain=retain)
+
+    def offer(self, topic: str, payload: bytes, *, retain: bool = False) -> asyncio.Future[bool]:
+        """Publish as `publish` does; return what becomes its result."""
         acknowledged = self._send(topic, payload, retain=retain)
-        return acknowledged is not None and await acknowledged
+        if acknowledged is None:
+            acknowledged = asyncio.get_running_loop().create_future()
+            acknowledged.set_result(False)
+        return acknowledged
 
     def post(self, topic: str, payload: bytes, *, retain: bool = False) -> bool:
         """Publish without waiting: on return the socket has the message, if it can take it.
@@ -205,7 +213,7 @@ class Bus:
 
     async def _live_once(self) -> float:
         """Run one connection from the attempt to its end; return for how many seconds it served."""
-        inbox = _Inbox()
+        inbox = _Inbox(self._handle)
         connection = await self._new_connection(inbox)
         try:
             if not await self._reach(connection):
@@ -245,6 +253,7 @@ class Bus:
             tls=tls,
             will=self._will,
             received=received,
+            read=inbox.hand_over,
             lost=inbox.end,
         )
 
@@ -288,10 +297,8 @@ class Bus:
             if self._on_connect is not None:
                 await self._on_connect()
             while (message := await inbox.take()) is not None:
-                for name, handler in self._subscriptions:
-                    if matches(name, message.topic):
-                        await handler(message)
-                        break
+                if (rest := self._handle(message)) is not None:
+                    await rest
                 # A backlog must not keep the loop from its timers and sockets.
                 await asyncio.sleep(0)
             self._log.warning("bus_lost", reason=connection.end)
@@ -300,6 +307,12 @@ class Bus:
             if self._on_disconnect is not None:
                 self._on_disconnect()
 
+    def _handle(self, message: Message) -> Awaitable[None] | None:
+        for name, handler in self._subscriptions:
+            if matches(name, message.topic):
+                return handler(message)
+        return None
+
 
 def matches(name: str, topic: str) -> bool:
     """Return whether a subscription matches; equal names skip the costly pattern match."""
@@ -307,11 +320,16 @@ def matches(name: str, topic: str) -> bool:
 
 
 class _Inbox:
-    """One connection's messages that await a handler: bounded, and closed with the connection."""
+    """One connection's messages that await a handler: bounded, and closed with the connection.
 
-    def __init__(self) -> None:
+    Args:
+        handle: handles a message right after the socket's read, where no other waits before it.
+    """
+
+    def __init__(self, handle: Handler) -> None:
+        self._handle = handle
         self._queue: deque[Message | None] = deque()  # bounded by `put`
-        self._awaited: asyncio.Future[None] | None = None
+        self._awaited: asyncio.Future[Awaitable[None] | None] | None = None
         self._bytes = 0
         self._overflowing = False
 
@@ -321,7 +339,7 @@ class _Inbox:
         if len(self._queue) >= INBOX_MESSAGES or self._bytes + size > INBOX_BYTES:
             return False
         self._bytes += size
-        self._add(message)
+        self._queue.append(message)
         return True
 
     def overflowed_now(self) -> bool:
@@ -331,19 +349,39 @@ class _Inbox:
 
     def end(self) -> None:
         """Close the inbox: after the remaining messages `take` returns None."""
-        self._add(None)
+        self._queue.append(None)
+        self.hand_over()
 
-    def _add(self, message: Message | None) -> None:
-        self._queue.append(message)
-        if self._awaited is not None and not self._awaited.done():
-            self._awaited.set_result(None)
+    def hand_over(self) -> None:
+        """Handle what has come, if `take` waits for it; let `take` wait for what is left to do."""
+        awaited = self._awaited
+        if awaited is None or awaited.done():
+            return
+        while self._queue and not awaited.done():
+            message = self._next()
+            if message is None:
+                self._queue.append(None)
+                awaited.set_result(None)
+                return
+            try:
+                rest = self._handle(message)
+            except Exception as error:  # noqa: BLE001 - `take` raises it
+                awaited.set_exception(error)
+                return
+            if rest is not None:
+                awaited.set_result(rest)
 
     async def take(self) -> Message | None:
         """Return the oldest message, waiting for one; None at the end."""
-        if not self._queue:
+        while not self._queue:
             self._overflowing = False
             self._awaited = asyncio.get_running_loop().create_future()
-            await self._awaited
+            rest = await self._awaited
+            if rest is not None:
+                await rest
+        return self._next()
+
+    def _next(self) -> Message | None:
         message = self._queue.popleft()
         if message is not None:
             self._bytes -= len(message.payload)

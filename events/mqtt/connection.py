@@ -77,6 +77,8 @@ class BusConnection(aiomqtt.Client):
         will: the message that the broker publishes when the connection ends.
         received: called with topic, payload and retained flag of each message, in the order of
             arrival, from before CONNACK on. It must neither wait nor raise.
+        read: called after each read of the opened connection; it may send, which `received` may
+            not.
         lost: called once, when an opened connection has ended.
     """
 
@@ -91,6 +93,7 @@ class BusConnection(aiomqtt.Client):
         tls: ssl.SSLContext | None = None,
         will: aiomqtt.Will | None,
         received: Callable[[str, bytes, bool], None],
+        read: Callable[[], None],
         lost: Callable[[], None],
     ) -> None:
         super().__init__(
@@ -101,8 +104,9 @@ class BusConnection(aiomqtt.Client):
             password=password,
             tls_context=tls,
             will=will,
-            # A silent logger: aiomqtt and paho log every socket error and every pending call. All
-            # of it ends in `end` or in a future, and the bus reports it once.
+            # A silent logger: aiomqtt logs every socket error and every pending call, and paho, to
+            # which it gives the logger, each packet. All errors end in `end` or in a future, and
+            # the bus reports them once.
             logger=logging.Logger("mqtt", logging.CRITICAL),  # noqa: LOG001 - nobody else's to set
             protocol=aiomqtt.ProtocolVersion.V311,
             clean_session=True,
@@ -115,8 +119,9 @@ class BusConnection(aiomqtt.Client):
             # acknowledgements.
             socket_options=[(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)],
         )
+        self._client.disable_logger()
         self._client.connect_timeout = CONNECT_SECONDS
-        self._received = received
+        self._received, self._on_read = received, read
         self._lost = lost
         self._unacknowledged: dict[int, _Sent] = {}
         self._unacknowledged_bytes = 0
@@ -157,6 +162,9 @@ class BusConnection(aiomqtt.Client):
         self._client.on_socket_unregister_write = self._written
         self._disconnected.add_done_callback(self._ended)
         self._opened = True
+        sock = self._client.socket()
+        if sock is not None and not self._disconnected.done():
+            self._loop.add_reader(sock.fileno(), self._read)
 
     async def subscribe_all(self, filters: Sequence[str]) -> None:
         """Subscribe to all of `filters` in one packet.
@@ -275,6 +283,18 @@ class BusConnection(aiomqtt.Client):
             self._disconnected.set_exception(
                 aiomqtt.MqttError(f"no acknowledgement within {ACK_SECONDS:g} s")
             )
+
+    def _read(self) -> None:
+        """Read as aiomqtt does, and let what has come be handled before the loop's next turn."""
+        client = self._client
+        try:
+            client.loop_read()
+            while isinstance(sock := client.socket(), ssl.SSLSocket) and sock.pending():
+                client.loop_read()
+        except Exception as error:  # noqa: BLE001 - a broken line
+            if not self._disconnected.done():
+                self._disconnected.set_exception(error)
+        self._on_read()
 
     def _write_soon(self, client: mqtt.Client, _: Any, __: "mqtt.SocketLike") -> None:
         """Write two turns of the loop later, unless `send` has written by then.

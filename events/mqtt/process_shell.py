@@ -2,9 +2,11 @@
 
 import asyncio
 import random
+from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
-from typing import Any, Final, TypeAlias, TypeVar
+from functools import partial
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from events.clock import Clock
 from events.errors import OurBug
@@ -21,6 +23,7 @@ from events.mqtt.process import (
     Process,
     Publish,
     PublishAll,
+    Signal,
     Steps,
     Wait,
     no_probe,
@@ -44,6 +47,8 @@ Waiting: TypeAlias = Mapping[type[Effect[Any]], Callable[[Any], Awaitable[object
 
 # Seconds for a service's last messages on a broker that does not answer.
 _ENDING_S: Final = 1.0
+# How many steps take one another on before the loop looks at its timers and sockets again.
+_IN_ONE_TURN: Final = 16
 
 _T = TypeVar("_T")
 _log: Final = structlog.get_logger()
@@ -91,6 +96,131 @@ def _probed(
     return result
 
 
+class _Run(Generic[_T]):
+    """Steps that have begun. What ends their wait takes them on, without a turn of the loop.
+
+    Args:
+        steps: they begin at once.
+        performer: performs their effects.
+
+    Attributes:
+        done: their result, or the error that ended them.
+    """
+
+    def __init__(self, steps: Steps[_T], performer: "Performer") -> None:
+        self._steps, self._performer = steps, performer
+        self._loop = asyncio.get_running_loop()
+        self._effect: Effect[Any] | None = None
+        self._awaited: asyncio.Future[object] | None = None
+        self._signal: Signal | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self.done: asyncio.Future[_T] = self._loop.create_future()
+        performer.alone(partial(self._go_on, _nothing))
+
+    async def end(self) -> _T:
+        """Return their result; a cancellation closes them where they wait."""
+        try:
+            return await self.done
+        finally:
+            if self.done.cancelled():
+                await self._close()
+
+    async def _close(self) -> None:
+        self._stop_waiting()
+        awaited = self._awaited
+        if awaited is not None and awaited.cancel() and isinstance(awaited, asyncio.Task):
+            await asyncio.wait({awaited})
+        self._steps.close()
+
+    def _go_on(self, outcome: Callable[[], object]) -> None:
+        """Perform effects until one waits; `outcome` returns what the last one brought."""
+        if self.done.done():  # cancelled
+            return
+        steps = self._steps
+        try:
+            while True:
+                try:
+                    result = outcome()
+                    if self._effect is not None and self._effect.step:
+                        self._performer.probe(f"{self._effect.step}.after")
+                except Exception as error:  # noqa: BLE001 - the process decides what it means
+                    effect = steps.throw(error)
+                else:
+                    effect = steps.send(result)
+                self._effect = effect
+                begun = self._begun(effect)
+                if begun is None:
+                    return
+                outcome = begun
+        except StopIteration as ended:
+            self.done.set_result(ended.value)
+        except asyncio.CancelledError:
+            self.done.cancel()
+        except BaseException as error:  # noqa: BLE001 - it is raised to whoever awaits the end
+            self.done.set_exception(error)
+
+    def _begun(self, effect: Effect[Any]) -> Callable[[], object] | None:
+        """Begin an effect; return what returns its result, or None where it waits."""
+        performer = self._performer
+        try:
+            if effect.step:
+                performer.probe(f"{effect.step}.before")
+            at_once = performer.at_once.get(type(effect))
+            if at_once is not None:
+                return partial(at_once, effect)
+            if isinstance(effect, Wait):
+                return self._wait(effect)
+            awaited = asyncio.ensure_future(performer.waiting[type(effect)](effect))
+        except Exception as error:  # noqa: BLE001 - the same
+            return partial(_refuse, error)
+        if awaited.done():
+            return awaited.result
+        self._awaited = awaited
+        awaited.add_done_callback(lambda it: self._take_on(it.result))
+        return None
+
+    def _wait(self, effect: Wait) -> Callable[[], bool] | None:
+        signal = effect.signal
+        if signal is None:
+            self._timer = self._loop.call_later(effect.seconds or 0, self._take_on, _no)
+        elif not signal.is_set:
+            woken = partial(self._performer.alone, partial(self._woken, effect))
+            self._signal, signal.on_set = signal, woken
+            if effect.seconds is not None:
+                self._timer = self._loop.call_later(effect.seconds, woken)
+        elif effect.gather_s:
+            self._gather(effect, signal)
+        else:
+            return _yes
+        return None
+
+    def _woken(self, effect: Wait) -> None:
+        """Go on now, or once what follows the signal soon has been gathered."""
+        signal = self._signal
+        if signal is None:  # it was set twice
+            return
+        self._stop_waiting()
+        if effect.gather_s and signal.is_set:
+            self._gather(effect, signal)
+        else:
+            self._go_on(lambda: signal.is_set)
+
+    def _gather(self, effect: Wait, signal: Signal) -> None:
+        end = self._loop.call_later(effect.gather_s, self._take_on, lambda: signal.is_set)
+        self._timer = end
+
+    def _take_on(self, outcome: Callable[[], object]) -> None:
+        self._performer.alone(partial(self._go_on, outcome))
+
+    def _stop_waiting(self) -> None:
+        if self._signal is not None:
+            self._signal.on_set = None
+            self._signal = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
 class Performer:
     """Performs the effects of steps on asyncio.
 
@@ -113,52 +243,63 @@ class Performer:
         begin: Callable[[Steps[None]], object] | None = None,
         probe: Callable[[str], None] = no_probe,
     ) -> None:
-        self._probe = probe
-        self._at_once: dict[type[Effect[Any]], Callable[[Any], object]] = {
+        self.probe = probe
+        self.at_once: dict[type[Effect[Any]], Callable[[Any], object]] = {
             **clock_and_log_lines(clock),
             IsConnected: lambda _: bus.connected,
             Post: lambda post: bus.post(post.topic, post.payload, retain=post.retain),
             **(at_once or {}),
         }
         if begin is not None:
-            self._at_once[Begin] = lambda effect: begin(effect.steps)
-        self._waiting: Waiting = {
-            Publish: lambda it: bus.publish(it.topic, it.payload, retain=it.retain),
+            self.at_once[Begin] = lambda effect: begin(effect.steps)
+        self.waiting: Waiting = {
+            Publish: lambda it: bus.offer(it.topic, it.payload, retain=it.retain),
             PublishAll: lambda it: _publish_all(bus, it),
-            Wait: _wait,
             **(waiting or {}),
         }
+        self._due: deque[Callable[[], None]] = deque()
+        self._busy = False
 
     async def perform(self, steps: Steps[_T]) -> _T:
         """Perform each effect and send its result back; raise its error where it was yielded."""
-        try:
-            effect = next(steps)
-            while True:
-                refused: Exception | None = None
-                result: object = None
-                try:
-                    result = await self._perform(effect)
-                except Exception as error:  # noqa: BLE001 - the process decides what it means
-                    refused = error
-                effect = steps.throw(refused) if refused else steps.send(result)
-        except StopIteration as ended:
-            value: _T = ended.value
-            return value
-        finally:
-            steps.close()
+        return await _Run(steps, self).end()
+
+    def begin(self, steps: Steps[None]) -> Awaitable[None] | None:
+        """Perform steps until they wait; return what waits for their end, None if they ended."""
+        run = _Run(steps, self)
+        if not run.done.done():
+            return run.end()
+        run.done.result()  # raises what ended them
+        return None
 
     def perform_at_once(self, steps: Steps[_T]) -> _T:
         """Run steps of which no effect waits, and return their result."""
-        return perform_at_once(steps, self._at_once, self._probe)
+        busy, self._busy = self._busy, True
+        try:
+            return perform_at_once(steps, self.at_once, self.probe)
+        finally:
+            self._busy = busy
+            if self._due:
+                asyncio.get_running_loop().call_soon(self._work)
 
-    async def _perform(self, effect: Effect[Any]) -> object:
-        if effect.step:
-            self._probe(f"{effect.step}.before")
-        at_once = self._at_once.get(type(effect))
-        result = at_once(effect) if at_once else await self._waiting[type(effect)](effect)
-        if effect.step:
-            self._probe(f"{effect.step}.after")
-        return result
+    def alone(self, act: Callable[[], None]) -> None:
+        """Do something while no other steps go on; those that it wakes go on right after it."""
+        self._due.append(act)
+        if not self._busy:
+            self._work()
+
+    def _work(self) -> None:
+        if self._busy:
+            return
+        self._busy = True
+        try:
+            for _ in range(_IN_ONE_TURN):
+                if not self._due:
+                    return
+                self._due.popleft()()
+        finally:
+            self._busy = False
+        asyncio.get_running_loop().call_soon(self._work)
 
 
 class ProcessShell:
@@ -230,10 +371,23 @@ class ProcessShell:
         task.add_done_callback(self._running.discard)
 
     def _handler(self, handle: Callable[[Message], Steps[None]]) -> Handler:
-        async def handler(message: Message) -> None:
-            await self.performer.perform(handle(message))
+        return lambda message: self.performer.begin(handle(message))
 
-        return handler
+
+def _nothing() -> None:
+    """Return what the first step is sent."""
+
+
+def _yes() -> bool:
+    return True
+
+
+def _no() -> bool:
+    return False
+
+
+def _refuse(error: Exception) -> None:
+    raise error
 
 
 def _log_line(line: LogLine) -> None:
@@ -244,29 +398,3 @@ async def _publish_all(bus: Bus, effect: PublishAll) -> bool:
     # Each is written to the socket in turn, so they arrive in order.
     sent = await asyncio.gather(*(bus.publish(effect.topic, each) for each in effect.payloads))
     return all(sent)
-
-
-async def _wait(effect: Wait) -> bool:
-    signal = effect.signal
-    if signal is None:
-        await asyncio.sleep(effect.seconds or 0)
-        return False
-    if not signal.is_set:
-        loop = asyncio.get_running_loop()
-        woken: asyncio.Future[None] = loop.create_future()
-
-        def wake() -> None:
-            if not woken.done():
-                woken.set_result(None)
-
-        signal.on_set = wake
-        late = None if effect.seconds is None else loop.call_later(effect.seconds, wake)
-        try:
-            await woken
-        finally:
-            signal.on_set = None
-            if late is not None:
-                late.cancel()
-    if signal.is_set and effect.gather_s:
-        await asyncio.sleep(effect.gather_s)
-    return signal.is_set

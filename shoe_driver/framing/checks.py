@@ -1,7 +1,7 @@
 """The checks of the grammar as functions, and what a frame's parts are once it is found."""
 
 from collections.abc import Callable, Mapping
-from functools import cache, reduce
+from functools import cache, lru_cache, reduce
 from operator import xor
 from typing import Final
 
@@ -16,10 +16,11 @@ from shoe_driver.framing.grammar import (
     WireForm,
 )
 
-__all__ = ["FrameLayout", "check_function", "number_digits", "number_in"]
+__all__ = ["check_function", "layout_of", "number_digits", "number_in"]
 
 _CheckFunction = Callable[[bytes], int]
 _REMEMBERED: Final = 4096  # frames whose parts are cached; a shoe repeats some hundred
+_LAYOUTS: Final = 64  # a driver has one, a log few
 _LETTERS: Final = DECIMAL + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -61,7 +62,7 @@ def number_digits(spec: NumberSpec) -> str:
     return spec.digits or _LETTERS[: spec.base]
 
 
-class FrameLayout:
+class _FrameLayout:
     """Takes frames apart, and checks them.
 
     Args:
@@ -117,6 +118,12 @@ class FrameLayout:
         if self._check.hex:
             return frame[at:end] == self._format % value
         return int.from_bytes(frame[at:end], self._check.order) == value
+
+
+@lru_cache(_LAYOUTS)
+def layout_of(form: WireForm, lead: int, trail: int) -> _FrameLayout:
+    """Return what takes a wire form's frames apart; the arguments are the class's."""
+    return _FrameLayout(form, lead, trail)
 
 
 def number_in(content: bytes, spec: NumberSpec) -> str | None:

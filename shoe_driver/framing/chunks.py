@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from cobs import cobs  # type: ignore[import-untyped] # it has no types
 
-from shoe_driver.framing.checks import FrameLayout
+from shoe_driver.framing.checks import layout_of
 from shoe_driver.framing.frames import BufferingFramer, Frame, Piece, Rejected
 from shoe_driver.framing.grammar import FramerSpec, WireForm
 
@@ -82,7 +82,7 @@ class ChunkFramer(BufferingFramer):
         self._stuffing = STUFFINGS[form.framer.kind]
         self._framer = form.framer
         self._limit = self._stuffing.stuffed(form.framer.most)
-        self._layout = FrameLayout(form, 0, 0)
+        self._layout = layout_of(form, 0, 0)
         self._least = max(
             self._layout.least, form.framer.at + form.framer.width if form.framer.adds else 0
         )

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
-from shoe_driver.framing.checks import FrameLayout
+from shoe_driver.framing.checks import layout_of
 from shoe_driver.framing.frames import BufferingFramer, Frame, Piece, Rejected, half_start
 from shoe_driver.framing.grammar import WireForm
 
@@ -41,7 +41,7 @@ class DelimitedFramer(BufferingFramer):
         self._start = start
         self._longest = form.framer.most
         trail = len(bytes.fromhex(form.framer.end))
-        self._layout = FrameLayout(form, len(start), trail)
+        self._layout = layout_of(form, len(start), trail)
 
     def feed(self, data: bytes) -> list[Piece]:
         """See `Framer.feed`."""

@@ -15,7 +15,7 @@ check    a line whose check fails is rejected like the others (`bad_check`). Wit
 import re
 from typing import Final
 
-from shoe_driver.framing.checks import FrameLayout
+from shoe_driver.framing.checks import layout_of
 from shoe_driver.framing.frames import BufferingFramer, Frame, Piece
 from shoe_driver.framing.grammar import WireForm
 
@@ -38,7 +38,7 @@ class LineFramer(BufferingFramer):
         self._limit = form.framer.most
         self._prefix = form.framer.prefix.encode()
         self._suffix = form.framer.suffix.encode()
-        self._layout = FrameLayout(form, len(self._prefix), len(self._suffix))
+        self._layout = layout_of(form, len(self._prefix), len(self._suffix))
         self._skip = ""  # why the rest of this line is rejected
 
     def feed(self, data: bytes) -> list[Piece]:

@@ -12,7 +12,7 @@ search is a guess, and the profile's loss detection says so.
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from shoe_driver.framing.checks import FrameLayout
+from shoe_driver.framing.checks import layout_of
 from shoe_driver.framing.frames import BufferingFramer, Frame, Piece, half_start
 from shoe_driver.framing.grammar import WireForm
 
@@ -37,7 +37,7 @@ class LooseFramer(BufferingFramer):
         self._form = framer
         self._start = bytes.fromhex(framer.start)
         self._end = bytes.fromhex(framer.end) if framer.kind == "delimited" else b""
-        self._layout = FrameLayout(form, len(self._start), len(self._end))
+        self._layout = layout_of(form, len(self._start), len(self._end))
         self._tail = form.check_bytes if form.check.after_end else 0
         self._length_at = len(self._start) + framer.at
         self._body_at = self._length_at + framer.width

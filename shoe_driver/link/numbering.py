@@ -1,9 +1,14 @@
 """Which number follows which, in a device's own writing."""
 
+from functools import lru_cache
+from typing import Final
+
 from shoe_driver.framing.checks import number_digits
 from shoe_driver.framing.grammar import BINARY, NumberSpec
 
-__all__ = ["Numbering"]
+__all__ = ["Numbering", "numbering_of"]
+
+_REMEMBERED: Final = 64  # a driver has one, a log few
 
 
 class Numbering:
@@ -49,3 +54,9 @@ class Numbering:
             value, digit = divmod(value, self._spec.base)
             text = digits[digit] + text
         return text if self._spec.field is not None else text.rjust(self._spec.width, digits[0])
+
+
+@lru_cache(_REMEMBERED)
+def numbering_of(spec: NumberSpec) -> Numbering:
+    """Return the numbering of a profile, which holds no state."""
+    return Numbering(spec)

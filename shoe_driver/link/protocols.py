@@ -26,7 +26,7 @@ from shoe_driver.framing.checks import check_function
 from shoe_driver.framing.chunks import cobs_encode
 from shoe_driver.framing.frames import Frame, Rejected
 from shoe_driver.link.duplicate_filter import DuplicateFilter
-from shoe_driver.link.numbering import Numbering
+from shoe_driver.link.numbering import numbering_of
 from shoe_driver.link.resend_window import VERSION, ResendWindow, SequencedFrame, parse_frame_header
 from shoe_driver.profiles.profile import Profile, RepeatPolicy
 
@@ -240,7 +240,7 @@ class _NumberedProtocol(_FramesProtocol):
             copies=1 + acknowledge.resends, window_ms=acknowledge.window_ms
         )
         self._counted = profile.repeat is not None
-        self._numbering = Numbering(profile.wire.number)
+        self._numbering = numbering_of(profile.wire.number)
         self._repeat = DuplicateFilter(profile.repeat or resent or once, self._numbering)
 
     @property

@@ -20,6 +20,7 @@ from table_core.decide.decision import DecisionBuilder, DecisionContext
 from table_core.rules.rulebook import INITIAL_PHASE, LAST_PHASE
 from table_core.state.coup import Phase, allows
 from table_core.state.dealing import INITIAL_CARDS, completion, contradiction, due_places
+from table_core.state.table import TableState
 
 __all__ = [
     "EXCESS_MISMATCH",
@@ -28,6 +29,7 @@ __all__ = [
     "misalign",
     "raise_alarm",
     "raise_excess_alarm",
+    "settle_ahead",
     "settle_first_phase",
     "settle_or_hold",
 ]
@@ -84,6 +86,13 @@ def settle_or_hold(draft: DecisionBuilder, context: DecisionContext) -> None:
         )
         return
     draft.emit(ResultConfirmed(coup=coup.id, by="device"))
+    draft.settle(context, LAST_PHASE)
+
+
+def settle_ahead(state: TableState, context: DecisionContext) -> None:
+    """Settle a complete coup as if its result had come, and keep only what caches keep of it."""
+    draft = DecisionBuilder(state)
+    draft.emit(ResultConfirmed(coup=draft.coup.id, by="device"))
     draft.settle(context, LAST_PHASE)
 
 

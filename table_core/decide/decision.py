@@ -29,7 +29,7 @@ from table_core.refusals import Decision
 from table_core.rules.commission_owed import prepaid_commission, settlement_commission
 from table_core.rules.pay_scale import pay_scale
 from table_core.rules.rulebook import LAST_PHASE, Rulebook
-from table_core.rules.settlement import CapApplied, settle_with_caps
+from table_core.rules.settlement import CapApplied, KeptSettlement
 from table_core.rules.table_limits import apply_limits
 from table_core.rules.wager_checks import (
     any_needs_main,
@@ -70,6 +70,7 @@ class DecisionContext(Struct, frozen=True, kw_only=True):
         fault: the fault of a log that cannot be trusted, in one line; None where it has none.
         property_scale: the property's pay scale; None where nobody has said one.
         dealers: the accounts that may deal; None where a dealer is any reference.
+        kept: what the rulebook in force said of the coup before; None settles each anew.
     """
 
     table: str
@@ -82,6 +83,7 @@ class DecisionContext(Struct, frozen=True, kw_only=True):
     fault: str | None = None
     property_scale: str | None = None
     dealers: frozenset[str] | None = None
+    kept: KeptSettlement | None = None
 
     @property
     def pay_scale(self) -> str | None:
@@ -194,7 +196,10 @@ class DecisionBuilder:
         else:
             known = known_faces(coup, Hand.PLAYER), known_faces(coup, Hand.BANKER)
             outcome = phase_outcome(phase, *(hands or known))
-        lines, cuts = settle_with_caps(rulebook, outcome, coup.wagers, phase=phase)
+        kept = context.kept
+        if kept is None or kept.rulebook is not rulebook:
+            kept = KeptSettlement(rulebook)
+        lines, cuts = kept.settle(outcome, coup.wagers, phase)
         if is_settled_so(coup, phase, outcome, lines):
             return
         settlement = next_settlement(context.table, coup, phase, outcome, lines)

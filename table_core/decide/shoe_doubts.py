@@ -1,6 +1,7 @@
 """Doubts about a shoe: its order, its cards, its count; alarms and the next shoe's hold. Pure."""
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Final
 
 from events.cards import Card
@@ -21,6 +22,8 @@ _ALARMS: Final = {
     "earlier": "order_of_earlier_shoe",
     "itself": "order_repeats",
 }
+# A settlement that was computed ahead finds what its shoe shows.
+_examined: Final = lru_cache(4)(examine)
 # In play the order is examined each time that so many more cards have left the shoe.
 _CARDS_BETWEEN: Final = 26
 # A settlement waits for the examination in play: it has the newest earlier shoes only.
@@ -49,7 +52,7 @@ def question_order(state: TableState, *, at_end: bool) -> Iterator[TableEvent]:
     order = order_of(dealt_faces(state, shoe.id))
     recorded = dict(shoe.questioned)
     earlier = state.orders if at_end else state.orders[-_EARLIER_IN_PLAY:]
-    for found in examine(order, shoe.decks, earlier):
+    for found in _examined(order, shoe.decks, earlier):
         worth = recorded.get(found.kind, -1)
         if worth < 0 or (at_end and found.exponent > worth):
             cards = tuple(dealt_cards(state, shoe.id))

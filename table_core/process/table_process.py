@@ -13,7 +13,18 @@ from events.errors import LogUnwritable, MalformedJson
 from events.json_form import decode_json
 from events.mqtt.messages import Message
 from events.mqtt.presence import PresencePublisher, read_status
-from events.mqtt.process import Effect, Instant, IsConnected, LogLine, Now, Post, Steps, Wait
+from events.mqtt.process import (
+    FOREVER_S,
+    Effect,
+    Instant,
+    IsConnected,
+    LogLine,
+    Now,
+    Post,
+    Signal,
+    Steps,
+    Wait,
+)
 from events.types.shoe_reports import LinkStatus, ShoeEvent
 from events.types.table import CoupSettled
 from table_core.process.alarm_publisher import AlarmPublisher
@@ -43,6 +54,8 @@ _DRIVER: Final = "shoe"
 # The house's limit for the device's own result after the deal is complete (docs/shoe/connect.md).
 RESULT_OVERDUE_S: Final = 30
 _WATCH_EVERY_S: Final = 1.0
+# After the last card: its state is out by then, and the fastest shoe's result is not there yet.
+_AHEAD_S: Final = 0.015
 # A driver's largest event holds some hundred bytes of the wire; a longer message is no driver's.
 _SHOE_EVENT_BYTES: Final = 64 * 1024
 _MICROSECONDS: Final = 1_000_000
@@ -82,6 +95,7 @@ class TableProcess:
         self._driver = KnownDriver()
         self._guard = BusGuard(topics, writer.set_roles, watched=guarded)
         self._complete_since: int | None = None
+        self._completed = Signal()
         self._shown_caught_up = False
         self.will = presence.will
         self.subscriptions: Mapping[str, Callable[[Message], Steps[None]]] = {
@@ -130,6 +144,7 @@ class TableProcess:
         yield self._acks.run()
         yield self._presence.beat()
         yield self._watch()
+        yield self._look_ahead()
         yield self._inspect()
         if self._checkpoints:
             yield self._checkpoints.run()
@@ -211,10 +226,10 @@ class TableProcess:
             yield from LogLine("error", "shoe_event.contradicted", at)
             self._state.kick()
             return
-        self._acks.kick()
         if heard is ShoeEventResult.APPENDED:
             yield from self._health.accept()
             self._changed()
+        self._acks.kick()
 
     def _on_link(self, message: Message) -> Steps[None]:
         proved_before = self._guard.has_proved_driver
@@ -277,8 +292,17 @@ class TableProcess:
         self._events.kick()
         self._state.kick()
         self._pages.kick()
+        if self._writer.state.phase is Phase.COMPLETE:
+            self._completed.set()
         if self._checkpoints and not appended.isdisjoint(LANDMARKS):
             self._checkpoints.kick()
+
+    def _look_ahead(self) -> Steps[None]:
+        """Compute a settlement while the shoe has yet to send its result, after the last card."""
+        while True:
+            yield from Wait(FOREVER_S, self._completed, _AHEAD_S)
+            self._completed.clear()
+            self._writer.look_ahead()
 
     def _render(self) -> Steps[bytes]:
         self._shown_caught_up = yield from self._caught_up()

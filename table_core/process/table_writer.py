@@ -38,6 +38,7 @@ from events.types.stored import Pending
 from events.types.table import ShoeEnded, TableEvent
 from events.types.wagers import LimitsSet
 from table_core.decide.authority import authorise
+from table_core.decide.coup_resolution import settle_ahead
 from table_core.decide.decision import DecisionContext
 from table_core.decide.dispatch import adopt_rulebook, decide, result_overdue
 from table_core.decide.shoe_reports import decide_on_report
@@ -68,6 +69,8 @@ from table_core.process.startup_rulebook import startup_rulebook
 from table_core.refusals import Decision, refuse
 from table_core.rulebook_check.check import check_rulebook
 from table_core.rules.rulebook import Rulebook
+from table_core.rules.settlement import KeptSettlement
+from table_core.state.coup import Phase
 from table_core.state.table import Coup, TableState
 
 FIRST_START: Final = "first_start"
@@ -162,6 +165,7 @@ class TableWriter:
             result_required=self._result_required,
             library=self.library,
             property_scale=self._property_scale,
+            kept=KeptSettlement(self.rulebook),
         )
         position = self.state.position
         newest = (yield from ReadLog(position, 1)) if position else ()
@@ -199,6 +203,14 @@ class TableWriter:
         events = decide_on_report(self.state, event, self._context)
         yield from self._append(events, actor="shoe", cause=f"{event.journal}/{event.seq}")
         return ShoeEventResult.APPENDED
+
+    def look_ahead(self) -> None:
+        """Compute what the settlement of a complete coup takes, before the shoe's result is there.
+
+        The caches of `settle` and of the examination of the shoe keep it.
+        """
+        if self.state.phase is Phase.COMPLETE:
+            settle_ahead(self.state, self._context)
 
     @property
     def shoe_ack(self) -> ShoeAck:

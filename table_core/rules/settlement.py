@@ -23,6 +23,7 @@ from table_core.rules.wagers import Judge, Totals, patron_of, plain_totals
 
 __all__ = [
     "CapApplied",
+    "KeptSettlement",
     "Payment",
     "Result",
     "Verdicts",
@@ -135,15 +136,23 @@ class CapApplied(Struct, frozen=True):
 
 
 def settle_with_caps(
-    rulebook: Rulebook, outcome: Outcome, wagers: Sequence[Wager], *, phase: int | None = None
+    rulebook: Rulebook,
+    outcome: Outcome,
+    wagers: Sequence[Wager],
+    *,
+    phase: int | None = None,
+    verdicts: Verdicts | None = None,
 ) -> tuple[tuple[SettlementLine, ...], tuple[CapApplied, ...]]:
-    """Settle as `settle` does, and return the aggregate maxima that reduced winnings as well."""
+    """Settle as `settle` does, and return the aggregate maxima that reduced winnings as well.
+
+    `verdicts` are those of the rulebook so far, where they are kept.
+    """
     if not outcome.complete and phase != INITIAL_PHASE:
         raise OurBug("settlement of an incomplete deal")
     asked = wagers
     if phase is not None:
         asked = [wager for wager in wagers if rulebook.phase_of(wager.bet) == phase]
-    payments, cuts = pay_wagers(rulebook, outcome, asked, Verdicts(rulebook))
+    payments, cuts = pay_wagers(rulebook, outcome, asked, verdicts or Verdicts(rulebook))
     lines = [
         SettlementLine(
             wager=wager.id,
@@ -203,6 +212,33 @@ def _payment(
     # A token is never returned as chips: the house pays what it wins, and nothing else.
     returned = 0 if wager.kind == "promo" else wager.stake
     return result, winnings, commission, returned + winnings - commission
+
+
+class KeptSettlement:
+    """Settles by one rulebook, and keeps the newest answer for whoever asks the same again.
+
+    Args:
+        rulebook: the rulebook.
+    """
+
+    def __init__(self, rulebook: Rulebook) -> None:
+        self.rulebook = rulebook
+        self._verdicts = Verdicts(rulebook)
+        self._asked: tuple[Outcome, Sequence[Wager], int] | None = None
+        self._answer: tuple[tuple[SettlementLine, ...], tuple[CapApplied, ...]] = ((), ())
+
+    def settle(
+        self, outcome: Outcome, wagers: tuple[Wager, ...], phase: int
+    ) -> tuple[tuple[SettlementLine, ...], tuple[CapApplied, ...]]:
+        """Settle one phase as `settle_with_caps` does."""
+        asked = self._asked
+        # A coup's wagers stay one object until they change; to compare them takes as long.
+        if asked is None or asked[1] is not wagers or (asked[0], asked[2]) != (outcome, phase):
+            self._answer = settle_with_caps(
+                self.rulebook, outcome, wagers, phase=phase, verdicts=self._verdicts
+            )
+            self._asked = outcome, wagers, phase
+        return self._answer
 
 
 def categories_of(judge: Judge, outcome: Outcome) -> tuple[str, ...]:

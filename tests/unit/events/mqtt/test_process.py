@@ -210,3 +210,69 @@ async def test_on_asyncio_a_wait_ends_by_its_signal_or_its_time() -> None:
     assert await performer.perform(wait(None)) is True  # it is set, until it is cleared
     signal.clear()
     assert await performer.perform(wait(0.001)) is False
+
+
+async def test_on_asyncio_what_steps_wake_goes_on_right_after_them_and_in_order() -> None:
+    performer = Performer(Bus(BusSettings("127.0.0.1", 1, "x"), subscriptions={}), WorldClock())
+    first, second, gathered, done = Signal(), Signal(), Signal(), list[str]()
+
+    def waits(signal: Signal, name: str, gather_s: float = 0) -> Steps[None]:
+        yield from Wait(None, signal, gather_s)
+        done.append(name)
+
+    def wakes() -> Steps[None]:
+        for signal in (gathered, second, first, first):
+            signal.set()
+        yield from Now()
+        done.append("wakes")
+
+    waiting = [
+        performer.begin(waits(first, "first")),
+        performer.begin(waits(second, "second")),
+        performer.begin(waits(gathered, "gathered", 0.001)),
+    ]
+    assert performer.begin(wakes()) is None
+    assert done == ["wakes", "second", "first"]
+    await asyncio.gather(*filter(None, waiting))
+    assert done[-1] == "gathered"
+
+
+async def test_on_asyncio_a_cancellation_closes_steps_where_they_wait() -> None:
+    performer = Performer(Bus(BusSettings("127.0.0.1", 1, "x"), subscriptions={}), WorldClock())
+    signal, ends = Signal(), list[str]()
+
+    async def forever(_: Store) -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ends.append("effect")
+
+    def waits(effect: Effect[Any]) -> Steps[None]:
+        try:
+            yield from effect
+        finally:
+            ends.append("steps")
+
+    performer.waiting = {**performer.waiting, Store: forever}
+    for effect in (Wait(None, signal), Store("x")):
+        task = asyncio.create_task(performer.perform(waits(effect)))
+        await asyncio.sleep(0.001)
+        task.cancel()
+        signal.set()  # too late
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    assert ends == ["steps", "effect", "steps"]
+
+
+async def test_on_asyncio_an_error_of_steps_is_raised_to_whoever_awaits_them() -> None:
+    performer = Performer(Bus(BusSettings("127.0.0.1", 1, "x"), subscriptions={}), WorldClock())
+
+    def fails(*before: Effect[Any]) -> Steps[None]:
+        for effect in before:
+            yield from effect
+        raise LogUnwritable("full")
+
+    with pytest.raises(LogUnwritable):
+        performer.begin(fails(Now()))
+    with pytest.raises(LogUnwritable):
+        await performer.perform(fails(Wait(0.001)))

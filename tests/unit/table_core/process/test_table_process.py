@@ -20,6 +20,7 @@ from events.mqtt.process_shell import perform_at_once
 from events.mqtt.topics import Topics
 from events.types.shoe_reports import (
     AnyReport,
+    DeviceResult,
     ErrorCleared,
     ErrorRaised,
     LinkOpen,
@@ -32,6 +33,7 @@ from table_core.process.history_client import AskHistory
 from table_core.process.table_process import RESULT_OVERDUE_S, InspectLog, TableProcess
 from table_core.process.table_writer import TableWriter
 from table_core.rulebooks.shipped import load_rulebook
+from table_core.rules import settlement
 from tests.support.service.memory_log import START_NS, MemoryLog
 from tests.support.service.steps_by_hand import StepsByHand
 from tests.support.shoe.link_words import link_up
@@ -51,7 +53,17 @@ class Bench:
         self.process = TableProcess(self.writer, presence, **process)
         self.perform(self.writer.start())
         self.perform(self.process.start())
-        names = ("settlement", "event", "state", "wagers", "acks", "beat", "watch", "inspect")
+        names = [
+            "settlement",
+            "event",
+            "state",
+            "wagers",
+            "acks",
+            "beat",
+            "watch",
+            "ahead",
+            "inspect",
+        ]
         self.running = {
             name: StepsByHand(steps, self.log.performers)
             for name, steps in zip(names, self.process.running(), strict=True)
@@ -126,6 +138,7 @@ def test_every_timer_is_armed_and_the_log_is_inspected_from_the_start_on(bench: 
         "acks": 5,
         "beat": 1,
         "watch": 1,
+        "ahead": None,  # until a deal is complete
         "inspect": InspectLog(),
     }
 
@@ -295,7 +308,8 @@ def test_the_answer_follows_the_append(bench: Bench) -> None:
     assert bench.ask(OpenBetting(transaction="o")).result == "refused"
 
 
-def test_a_result_that_does_not_come_is_reported_when_it_is_overdue(bench: Bench) -> None:
+def complete_deal(bench: Bench) -> None:
+    """A deal is complete, and its result has not come."""
     for event in reports():
         bench.say(event)
     bench.links(2)
@@ -304,6 +318,23 @@ def test_a_result_that_does_not_come_is_reported_when_it_is_overdue(bench: Bench
     cards = [drawn(*place, face) for place, face in zip(ORDER, NATURAL_NINE, strict=True)]
     for event in islice(reports(*cards), 2, None):
         bench.say(event)
+
+
+def test_what_was_settled_ahead_is_not_settled_again(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    complete_deal(bench)
+    settled = len(bench.log.stored)
+    assert bench.due("ahead")
+    bench.running["ahead"].answer(result=True)
+    assert (len(bench.log.stored), bench.due("ahead")) == (settled, False)  # nothing came of it
+    monkeypatch.setattr(settlement, "settle_with_caps", None)
+    bench.say(shoe_event(7, DeviceResult(winner="player")))
+    assert "coup_settled" in {stored.type for stored in bench.log.stored[settled:]}
+
+
+def test_a_result_that_does_not_come_is_reported_when_it_is_overdue(bench: Bench) -> None:
+    complete_deal(bench)
     for _ in range(RESULT_OVERDUE_S):
         bench.running["watch"].answer(result=False)
         bench.log.now_us += 1_000_000

@@ -16,7 +16,13 @@ from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.rules.commission_owed import commission_on
 from table_core.rules.draw import judge_hands
 from table_core.rules.rulebook import Rulebook
-from table_core.rules.settlement import Verdicts, pay_wagers, settle, settle_with_caps
+from table_core.rules.settlement import (
+    KeptSettlement,
+    Verdicts,
+    pay_wagers,
+    settle,
+    settle_with_caps,
+)
 from tests.support.cage.books import book
 from tests.support.table.deals import cards, coups, outcome, wager, wagers
 
@@ -235,6 +241,7 @@ def test_money_is_conserved_in_every_line(
 
 
 KEPT = {name: Verdicts(load_rulebook(name)) for name in shipped_ids()}  # from coup to coup
+NEWEST = {name: KeptSettlement(load_rulebook(name)) for name in shipped_ids()}
 
 
 @given(placed_wagers(), coups)
@@ -249,6 +256,11 @@ def test_the_phases_together_are_the_whole(
     payments, _ = pay_wagers(rulebook, judged, asked, KEPT[rulebook.id])
     assert [paid for *_, paid in payments] == [line.paid for line in whole]
     assert [result.category for result, *_ in payments] == [line.category for line in whole]
+    kept, one = NEWEST[rulebook.id], tuple(asked)
+    for some, phase in ((one, 1), (one, 1), (one, 2), (one[1:], 2), (one, 2)):
+        assert kept.settle(judged, some, phase) == settle_with_caps(
+            rulebook, judged, some, phase=phase
+        )
 
 
 @given(placed_wagers(), coups)
