@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
 from tests.support.service.console_table import ConsoleTable, Placed, console_table
-from tests.support.service.entry import Way, enter_full_table
+from tests.support.service.entry import enter_full_table
 from tests.support.service.screens import Screen, screen
 
 CHIP_KEYS = {500: "Shift+Digit2", 2500: "Shift+Digit3"}  # of au-commission: 1, 5, 25, 100...
@@ -96,11 +96,9 @@ def test_what_is_pressed_is_in_the_log_in_order_on_its_own_seat(
     assert len({body["coup"] for body in sent}) == 1
 
 
-@pytest.mark.parametrize("way", ["keys", "taps", "mixed"])
-def test_a_full_table_is_entered_at_a_dealers_pace(
-    dealer: Screen, table: ConsoleTable, way: Way
-) -> None:
-    enter_full_table(dealer, table, "both", way)
+# By keys or by taps alone it is entered in `tests/soak/test_entry.py`.
+def test_a_full_table_is_entered_at_a_dealers_pace(dealer: Screen, table: ConsoleTable) -> None:
+    enter_full_table(dealer, table, "both", "mixed")
 
 
 def test_a_refused_wager_stays_in_sight_and_its_chips_do_not_travel(

@@ -35,8 +35,8 @@ def test_drawn_screens_fit(browser: Browser) -> None:
     for shown in every_screen():
         screens.setdefault(shown[:3], []).append(shown)
     drawn: list[Shown] = []
-    for page in PAGES:
-        for size in SIZES:
+    for at, page in enumerate(PAGES):
+        for size in [*SIZES][at % 2 :: 2]:  # a page of a size takes longer than what it shows
             of_size = [each for key, each in screens.items() if key[:2] == (page, size)]
             drawn += drawing.sample(drawing.choice(of_size), EACH)
     assert list(faults(browser, drawn)) == []

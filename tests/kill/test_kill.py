@@ -7,13 +7,13 @@ cards and the same lines; one that did not was misaligned, for a stated reason, 
 import asyncio
 from collections import Counter
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 import pytest
 
 from events.types.table import SettlementLine
 from tests.kill.game import Coup, Game, Kill, Record
-from tests.support.brokers.brokers import Broker, running
+from tests.support.brokers.brokers import BROKERS, Broker, running
 
 # A coup makes some fifteen appends: counted from one kill to the next, these numbers walk the
 # point of death over all of them.
@@ -97,18 +97,18 @@ async def test_a_core_killed_at_any_step_loses_no_card_and_settles_nothing_twice
     _hold(record, undisturbed)
 
 
-# A driver's death is the same to both brokers: each has one mode here, and `make soak` the others.
-_HERE = [("nats", "immediate"), ("mosquitto", "deferred")]
-_IN_SOAK = [("nats", "deferred"), ("mosquitto", "immediate")]
+# A driver's death is the same to both brokers. Here broker and mode go from one step to the next;
+# `make soak` kills at every step in all four.
+_ALL: Final = [(each, mode) for each in BROKERS for mode in ("immediate", "deferred")]
+_DRIVERS: Final = [
+    pytest.param(step, *each, marks=[] if (at + turn) % len(_ALL) == 0 else pytest.mark.soak)
+    for at, step in enumerate(SHOE_STEPS)
+    for turn, each in enumerate(_ALL)
+]
 
 
 @pytest.mark.timeout(400)
-@pytest.mark.parametrize(
-    ("broker", "disclosure"),
-    [*_HERE, *(pytest.param(*each, marks=pytest.mark.soak) for each in _IN_SOAK)],
-    indirect=["broker"],
-)
-@pytest.mark.parametrize("step", SHOE_STEPS)
+@pytest.mark.parametrize(("step", "broker", "disclosure"), _DRIVERS, indirect=["broker"])
 async def test_a_driver_killed_at_any_step_loses_no_card_or_the_coup_says_why(
     step: str,
     disclosure: Literal["immediate", "deferred"],

@@ -69,7 +69,7 @@ def beside_floors(*lines: dict[str, Any]) -> None:
 
 def test_the_figures_come_as_lines_with_their_floors(tmp_path: Path) -> None:
     rows = ("settlement", "framing")
-    lines = lines_of(*rows, "--samples", "3", "--events", "50000", "--data", tmp_path)
+    lines = lines_of(*rows, "--samples", "2", "--events", "5000", "--data", tmp_path)
     *others, first, last = [(line["name"], line["unit"]) for line in lines]
     assert (first, last) == (("latency", "ms"), ("memory", "MB"))
     assert [name for name, _ in others] == FRAMINGS
@@ -80,7 +80,7 @@ def test_the_figures_come_as_lines_with_their_floors(tmp_path: Path) -> None:
         beside_floors(line)
         assert line["ratio_p50"] == pytest.approx(line["p50"] / line["floor_p50"], rel=0.02)
     *_, seconds, megabytes = lines
-    assert seconds["samples"] == 3
+    assert seconds["samples"] == 2
     # Three interpreters and a broker; less would mean that a process was not counted.
     assert {"broker", "shoe", "table", "pss_p50"} == set(megabytes["detail"])
     assert all(size > 5 for size in megabytes["detail"].values())
@@ -88,7 +88,7 @@ def test_the_figures_come_as_lines_with_their_floors(tmp_path: Path) -> None:
 
 
 def test_every_framer_has_its_figure() -> None:
-    figures = framing_row(BenchOptions(samples=2, events=50_000))
+    figures = framing_row(BenchOptions(samples=2, events=5_000))
     assert [figure.name for figure in figures] == FRAMINGS
     for figure in figures:
         assert 0 < figure.p50 <= figure.p99
@@ -206,22 +206,22 @@ def test_openings_are_measured_when_they_are_named(tmp_path: Path) -> None:
 
 
 def test_the_drivers_figures_come_as_lines_with_their_floors(tmp_path: Path) -> None:
-    options = ("--samples", "3", "--events", "6000", "--data", tmp_path)
+    options = ("--samples", "2", "--events", "3000", "--data", tmp_path)
     arrival, used, idle = lines_of("driver", *options)
-    assert (arrival["name"], arrival["unit"], arrival["samples"]) == ("driver", "ms", 3)
+    assert (arrival["name"], arrival["unit"], arrival["samples"]) == ("driver", "ms", 2)
     beside_floors(arrival, used, idle)
     added = arrival["detail"]["added_p99"]
     assert added == round(added, 3)
     # The two that are no matter of the machine's mood.
-    assert used["detail"]["frames"] == 6000
+    assert used["detail"]["frames"] == 3000
     assert (used["p99"] < 60, used["met"]) == (True, True)
     assert (idle["p50"] < 2, idle["met"]) == (True, True)
     assert not list(tmp_path.iterdir()), "it leaves something behind"
 
 
 def test_the_screens_figures_come_as_lines_with_their_floors(tmp_path: Path) -> None:
-    pixels, costs = lines_of("screens", "--samples", "3", "--data", tmp_path)
-    assert (pixels["name"], pixels["unit"], pixels["samples"]) == ("screens", "ms", 3)
+    pixels, costs = lines_of("screens", "--samples", "2", "--data", tmp_path)
+    assert (pixels["name"], pixels["unit"], pixels["samples"]) == ("screens", "ms", 2)
     assert pixels["detail"]["screens"] == 50
     beside_floors(pixels, costs)
     # Clocks of one machine, told to half of a question's way there and back.

@@ -46,6 +46,7 @@ PACKED: Final = ".xz"
 _CORPUS: Final = Path(__file__).parents[2] / "corpus"
 _ANEW: Final = "anew.sqlite"
 _BOOKED: Final = frozenset({"reconcile", "statement"})  # what tells every posting
+_MAKES: Final = frozenset({"backup", "-o"})  # whose files are asked about
 _SHOWN: Final = 300  # characters of a difference
 _BEFORE: Final = 40  # ... of which so many are alike
 
@@ -102,14 +103,26 @@ def answer_to(folder: Path, argv: Sequence[str], stdin: str | None = None) -> Do
         return here(*argv, stdin=given)
 
 
-def differences(folder: Path) -> list[str]:
-    """What this build says otherwise of an unpacked story."""
+def differences(folder: Path, turn: int = 0, *, every: int = 1) -> list[str]:
+    """What this build says otherwise of an unpacked story.
+
+    Args:
+        folder: where it lies.
+        turn: of the commands, which are asked: those `every` so many from this one on, and all
+            whose files others read.
+        every: 1 for all.
+    """
     found: list[str] = []
-    for said in said_of(folder):
+    asked = [
+        said
+        for at, said in enumerate(said_of(folder))
+        if at % every == turn % every or _MAKES & {*said.argv}
+    ]
+    for said in asked:
         found += _difference(folder, said, said.argv)
     if (folder / LEDGER).exists():
         book_log(str(folder / _ANEW), folder / LOG)  # by this build, and asked the same
-        for said in said_of(folder):
+        for said in asked:
             if LEDGER in said.argv and said.argv[1] in _BOOKED:
                 argv = tuple(_ANEW if word == LEDGER else word for word in said.argv)
                 found += _difference(folder, said, argv)

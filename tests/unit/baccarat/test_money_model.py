@@ -38,6 +38,7 @@ def test_a_random_history_comes_out_as_the_model_says(game: str, seed: int) -> N
         raise shortest(found, game) from None
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("game", GAMES)
 def test_what_is_read_from_a_log_comes_out_as_the_model_says(game: str, tmp_path: Path) -> None:
     lines = play(HISTORIES, game, LOGGED_LINES).steps.lines

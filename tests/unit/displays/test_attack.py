@@ -296,6 +296,7 @@ async def test_a_language_that_is_none_is_none(site: Site, query: str) -> None:
     assert 'lang="en"' in answer.text
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     "name",
     ["<script>alert(1)</script>", "sam\r\nset-cookie: session=x", "\0", "s" * 5_000, "\uff53am"],

@@ -42,6 +42,7 @@ def users(tmp_path: Path) -> UserAccounts:
     return UserAccounts(path)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("auth", "status"),
     [

@@ -84,12 +84,14 @@ def test_faces_of_a_deal_that_is_known(number: int) -> None:
     assert faces_learned(f"deal {number}", noise=0.0) == (True, [])
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("seed", ["d 5", "d 14", "d 32", "e 31"])
 def test_noise_makes_a_face_unknown_and_never_another(seed: str) -> None:
     """Codes that look like other cards, a second report of cards' kind, no check at all."""
     assert faces_learned(seed)[1] == []
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("seed", "face"), [("fresh 1 35", "2H"), ("fresh 2 8", "9D"), ("fresh 2 28", "5D")]
 )
@@ -123,6 +125,7 @@ def faces_learned_twice(seed: str) -> tuple[int, int]:
     return right, len(FACES) - right - read.count(None)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("seed", ["fresh 3 3", "shoes 116", "shoes 200"])
 def test_faces_that_stay_unknown_are_dealt_again(seed: str) -> None:
     """One that damage hid, one that never came, and two of which the second deal loses frames."""
@@ -220,6 +223,7 @@ def test_parity_is_told_from_the_eighth_bit() -> None:
     assert guess_serial(random.Random(1).randbytes(500)).parity == "N"
 
 
+@pytest.mark.sweep
 def test_nothing_is_sure_of_noise() -> None:
     for seed in range(2):
         assert not any(each.sure for each in learn(random.Random(seed).randbytes(1_500)))

@@ -80,6 +80,7 @@ def test_the_command_prints_the_document(
     assert (out, err) == ((TREE / "docs/reference/schema" / file).read_text(encoding="utf-8"), "")
 
 
+@pytest.mark.sweep
 def test_a_file_for_each_message_needs_no_other(tmp_path: Path) -> None:
     assert main(["schema", "json", "--dir", str(tmp_path)]) == 0
     assert {path.name for path in tmp_path.iterdir()} == {

@@ -157,6 +157,7 @@ def _changes() -> list[tuple[str, bool, int | None, str]]:
     return [(sql, False, None if at == "none" else int(at), why) for at, why, sql in rows]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("statements", "chain", "first_bad", "reason"), FORGERIES + _changes())
 def test_a_forgery_is_found_where_it_is(
     path: Path, statements: str, chain: bool, first_bad: int | None, reason: str

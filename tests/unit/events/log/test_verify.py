@@ -270,6 +270,7 @@ def _forgeries() -> list[tuple[str, list[str], int]]:
     return [forgery for forgery in made if forgery[2] <= 6]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("forged", "first_bad"),
     [forgery[1:] for forgery in _forgeries()],

@@ -61,6 +61,7 @@ def test_the_auditor_knows_every_rulebook_that_is_shipped_and_every_bet_of_it() 
     assert {name: set(bets) for name, bets in RULEBOOKS.items()} == books
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", shipped_ids())
 def test_the_auditor_pays_every_bet_as_the_table_does(name: str) -> None:
     rulebook, rng = load_rulebook(name), Random(name)

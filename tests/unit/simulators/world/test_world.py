@@ -130,6 +130,7 @@ def test_nothing_goes_wrong_where_nothing_may(tmp_path: Path) -> None:
     assert (report.violations, report.faults, report.coups) == ((), {}, COUPS)
 
 
+@pytest.mark.sweep
 def test_chips_are_carried_to_the_tray_and_what_was_not_carried_is_noticed(tmp_path: Path) -> None:
     done: Counter[str] = Counter()
     for seed in range(4):

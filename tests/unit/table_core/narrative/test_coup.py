@@ -255,6 +255,7 @@ def test_an_event_without_words_is_told_field_by_field() -> None:
     assert told.details == ("coup: x/1", "seat: 7")
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", BOOKS)
 def test_random_games_are_told_whole_and_each_event_once(name: str) -> None:
     rng = random.Random(f"story {name}")

@@ -128,6 +128,7 @@ def test_wagers_of_other_houses_cost_what_they_are_known_to(
     assert abs(edge * 100 - Fraction(percent)) <= Fraction(1, 2000)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("book", "decks"), [*((book, 8) for book in BOOKS), ("mini-lucky8", 4), ("mini-lucky8", 6)]
 )

@@ -208,6 +208,7 @@ def test_an_older_state_stays_as_it_was() -> None:
     assert project_roads(before) == shown
 
 
+@pytest.mark.sweep
 def test_states_of_one_history_are_equal_and_a_very_long_one_is_no_trouble() -> None:
     seed = 20261127
     text = "".join(random.Random(seed).choices("PBT", k=20_000))

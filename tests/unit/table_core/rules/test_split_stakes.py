@@ -10,6 +10,7 @@ from tests.support.table.split_stakes import play_splittings
 SPLITTINGS = 200  # of each rulebook; `make soak` plays 100,000 in all
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("book", shipped_ids())
 def test_limits_hold_however_stakes_are_split(book: str) -> None:
     seed = f"split/{book}"
