@@ -50,6 +50,9 @@ _SILENT_S: Final = 4.0
 _IDLE_S: Final = (0.01, 0.1)
 # The same where the hub gives notice of messages: a request that only makes up for a lost notice.
 _NOTICED_S: Final = (0.2, 1.0)
+# Where so many messages come at once, and so many seconds after it, a reader does without notices.
+_MANY: Final = 50
+_MANY_S: Final = 1.0
 # Seconds between two checks that the stream is still the same.
 _LOOK_S: Final = 5.0
 _ALL: Final = "property.v1.>"
@@ -110,9 +113,8 @@ def reader_jetstream(client: Client) -> JetStreamContext:
 class _Notices:
     """Waits for the hub's notice that it has stored a message.
 
-    One notice is asked for at a time, before the request that reads what was stored until then. So
-    a table that catches up causes one notice a request, and not one a message. A hub that gives no
-    notices, as one with the files of an earlier build, is waited for in vain.
+    One notice is asked for at a time, before the request that reads what was stored until then. A
+    hub that gives no notices, as one with the files of an earlier build, is waited for in vain.
 
     Attributes:
         heard: whether there was a notice yet.
@@ -144,10 +146,11 @@ class _Notices:
         return asked is not None
 
     async def end(self) -> None:
-        """Ask for no notice any more."""
-        if self._subscription is not None:
+        """Ask for no notice any more, until `wait` asks again."""
+        standing, self._subscription, self._notice = self._subscription, None, None
+        if standing is not None:
             with suppress(*HUB_ERRORS):
-                await self._subscription.unsubscribe()
+                await standing.unsubscribe()
 
 
 class StreamReader:
@@ -182,10 +185,11 @@ class StreamReader:
         self._stamp = ""
         self._held: list[StreamMessage] = []
         self._ahead: asyncio.Task[_Reply] | None = None
-        self._pauses = tuple(max(pause_s, each) for each in _IDLE_S)
+        self._pauses = max(pause_s, _IDLE_S[0]), max(pause_s, _IDLE_S[1])
         self._idle_s = 0.0
         self._quiet = self._told = False
         self._notices = _Notices(client, notices) if notices else None
+        self._many_until = 0.0
         self._next_check = asyncio.get_running_loop().time() + _LOOK_S
 
     @classmethod
@@ -257,8 +261,7 @@ class StreamReader:
         self._ahead = None
         self._moved(answer)
         self._quiet = not answer.last
-        noticed = self._notices is not None and self._notices.heard
-        first, longest = _NOTICED_S if noticed else self._pauses
+        first, longest = await self._use_notices(len(answer.messages))
         if self._quiet:
             # After a notice, a copy of the stream that is behind has answered: ask again at once.
             first = self._pauses[0] if self._told else max(2 * self._idle_s, self._pauses[0])
@@ -267,9 +270,23 @@ class StreamReader:
             self._ahead = asyncio.create_task(self._ask())
         return answer.messages
 
+    async def _use_notices(self, count: int) -> tuple[float, float]:
+        """Return the pauses after so many messages; where they are many, end the notices.
+
+        A table that catches up would have the hub give notice of thousands a second.
+        """
+        now = asyncio.get_running_loop().time()
+        if self._notices is None:
+            return self._pauses
+        if count >= _MANY:
+            self._many_until = now + _MANY_S
+            await self._notices.end()
+        return _NOTICED_S if self._notices.heard and now >= self._many_until else self._pauses
+
     async def _rest(self) -> None:
         """Wait a moment, or until there is notice of a message."""
-        if self._notices is None:
+        if self._notices is None or asyncio.get_running_loop().time() < self._many_until:
+            self._told = False
             await asyncio.sleep(self._idle_s)
         else:
             self._told = await self._notices.wait(self._idle_s)
