@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from sqlalchemy import text
 
 from benchmarks.instruments.postgres import Postgres
-from cage.ledger.database import create_ledger_engine, parse_ledger_url
+from cage import migrations
+from cage.ledger.database import create_ledger_engine, parse_ledger_url, schema_fault
 from cage.ledger.entries import Posting
 from cage.ledger.reading import Filter, open_ledger
 from cage.ledger.received_event import LedgerEvent
@@ -21,6 +22,7 @@ from cage.ledger.sql_tables import METADATA
 from cage.ledger.store import LedgerStore
 from events.errors import InputError, LedgerError, LedgerUnavailable
 from events.proof.chain import next_hash
+from events.sql_migrations import Migrations
 from events.types.table import WagersPlaced
 from tests.support.cage.ledgers import (
     STREAM,
@@ -36,6 +38,7 @@ from tests.support.money_model.driver import play
 from tests.support.money_model.records import check_records, logged
 
 SEED = 20261127
+FOLDER = Path(migrations.__file__).parent
 
 
 @contextmanager
@@ -203,6 +206,14 @@ def test_the_migrations_make_what_the_code_reads(ledger: str) -> None:
         pass
     with create_ledger_engine(parse_ledger_url(ledger), create=True).connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), METADATA) == []
+
+
+@pytest.mark.parametrize("step", sorted(FOLDER.glob("versions/v*.py")), ids=lambda step: step.stem)
+def test_a_versions_statements_make_what_its_steps_make(step: Path, tmp_path: Path) -> None:
+    url = parse_ledger_url(str(tmp_path / "ledger.sqlite"))
+    with create_ledger_engine(url, create=True).begin() as connection:
+        Migrations(FOLDER, "ledger", "", LedgerError).upgrade(connection, step.stem[1:5])
+        assert schema_fault(connection) is None
 
 
 def test_a_ledger_of_a_newer_build_is_left_alone(ledger: str) -> None:
