@@ -184,11 +184,11 @@ class CaseJudge:
         # First, before the deal: cards of which the shoe holds fewer copies are not from this
         # shoe, and that is the answer even where the row is too long as well.
         decks = self._rulebook.decks
-        copies_of = Counter(cards) if len(cards) > decks else {}
-        for card, copies in copies_of.items():
-            if copies > decks:
-                text = f"{card} comes {copies} times; {decks} decks hold {decks}"
-                return CaseError(code="too_many_copies", text=text)
+        if len(cards) > decks:
+            for card, copies in Counter(cards).items():
+                if copies > decks:
+                    text = f"{card} comes {copies} times; {decks} decks hold {decks}"
+                    return CaseError(code="too_many_copies", text=text)
         outcome = deal_cards(cards)
         if not isinstance(outcome, Outcome):
             return CaseError(code=outcome, text=f"{len(cards)} cards: {_DEAL_TEXT[outcome]}")

@@ -1,8 +1,8 @@
 """Measure how a step grows with what is there already: no curve may bend.
 
 Each curve is measured at 100 and at 10,000: a closed file found among so many, a wager placed among
-so many, and one given back. The figure is how many times as long the step takes at 10,000. The
-second figure is the snapshot of a shoe of 60 coups with 2,000 wagers each.
+so many, and the newest and the oldest given back. The figure is how many times as long the step
+takes at 10,000. The second figure is the snapshot of a shoe of 60 coups with 2,000 wagers each.
 """
 
 import os
@@ -37,6 +37,7 @@ _WAGERS: Final = 2_000
 _OF_COMMAND: Final = 500
 _STEPS: Final = 20
 _SHOE: Final = "20261128-01"
+_OF_WAGERS: Final = ("place_a_wager", "withdraw_the_newest", "withdraw_the_oldest")
 
 
 def measure(options: BenchOptions) -> list[Figure]:
@@ -45,7 +46,7 @@ def measure(options: BenchOptions) -> list[Figure]:
     with options.folder() as folder, options.progress("coups", coups) as advance:
         curves = {"find_a_file": _ratio(lambda count: _find(folder / str(count), count))}
         steps = {count: _wagers(folder / f"{count}.sqlite", count) for count in (_FEW, _MANY)}
-        for index, name in enumerate(("place_a_wager", "withdraw_a_wager")):
+        for index, name in enumerate(_OF_WAGERS):
             curves[name] = steps[_MANY][index] / steps[_FEW][index]
         size = _snapshot(folder / "table.sqlite", coups, advance) / 1_000_000
     worst, load = max(curves.values()), round(os.getloadavg()[0], 2)
@@ -83,27 +84,31 @@ def _find(folder: Path, count: int) -> float:
     return _timed(lambda: find_segments(folder, "bench/t1", count * 10 + 1)) / count
 
 
-def _wagers(path: Path, count: int) -> tuple[float, float]:
-    """Return the times to place a wager among so many, and to give one back."""
+def _wagers(path: Path, count: int) -> list[float]:
+    """Return the times to place a wager among so many, and to give back the newest and oldest."""
     with EventLog.open(path, "bench/t1") as log:
         table = _betting(log)
-        placed = 0
+        oldest = placed = 0
 
         def place() -> None:
             nonlocal placed
             _place(table, placed, 1)
             placed += 1
 
-        def withdraw() -> None:
+        def withdraw_newest() -> None:
             nonlocal placed
             placed -= 1
-            mine = f"all/w-{placed}/0"
-            table.ask(WithdrawWager(transaction=table.transaction(), wagers=(mine,)))
+            _withdraw(table, placed)
+
+        def withdraw_oldest() -> None:
+            nonlocal oldest
+            _withdraw(table, oldest)
+            oldest += 1
 
         while placed < count:
             place()
-        placing = min(_timed(place) for _ in range(_STEPS))
-        return placing, min(_timed(withdraw) for _ in range(_STEPS))
+        acts = (place, withdraw_newest, withdraw_oldest)
+        return [min(_timed(act) for _ in range(_STEPS)) for act in acts]
 
 
 def _snapshot(path: Path, coups: int, advance: Callable[[int], object]) -> int:
@@ -135,6 +140,12 @@ def _place(table: BenchTable, first: int, count: int) -> None:
         for number in range(first, first + count)
     )
     table.ask(PlaceWager(transaction=f"w-{first}", wagers=wagers))
+
+
+def _withdraw(table: BenchTable, number: int) -> None:
+    """Give back the wager that was placed as this one."""
+    mine = f"all/w-{number}/0"
+    table.ask(WithdrawWager(transaction=table.transaction(), wagers=(mine,)))
 
 
 def _timed(what: Callable[[], object]) -> float:

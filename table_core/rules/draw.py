@@ -269,7 +269,7 @@ def deal_cards(cards: Sequence[Card]) -> Outcome | DealError:
     # The first four alternate between the hands: `table_core.rules.draw.INITIAL`.
     first, second, third, fourth, *more = cards
     two = first.points + third.points, second.points + fourth.points
-    deal = _deal_of(*two, *[card.points for card in more])
+    deal = _deal_of(*two, *[card.points for card in more]) if more else _deal_of(*two)
     if not isinstance(deal, _Deal):
         return deal
     return Outcome(
