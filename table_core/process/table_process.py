@@ -55,7 +55,7 @@ _DRIVER: Final = "shoe"
 RESULT_OVERDUE_S: Final = 30
 _WATCH_EVERY_S: Final = 1.0
 # After the last card: its state is out by then, and the fastest shoe's result is not there yet.
-_AHEAD_S: Final = 0.015
+_AFTER_LAST_CARD_S: Final = 0.015
 # A driver's largest event holds some hundred bytes of the wire; a longer message is no driver's.
 _SHOE_EVENT_BYTES: Final = 64 * 1024
 _MICROSECONDS: Final = 1_000_000
@@ -300,7 +300,7 @@ class TableProcess:
     def _look_ahead(self) -> Steps[None]:
         """Compute a settlement while the shoe has yet to send its result, after the last card."""
         while True:
-            yield from Wait(FOREVER_S, self._completed, _AHEAD_S)
+            yield from Wait(FOREVER_S, self._completed, _AFTER_LAST_CARD_S)
             self._completed.clear()
             self._writer.look_ahead()
 
