@@ -21,7 +21,7 @@ from cage.ledger.sql_tables import METADATA
 from cage.ledger.store import LedgerStore
 from events.errors import InputError, LedgerError, LedgerUnavailable
 from events.proof.chain import next_hash
-from events.types.table import WagersPlaced
+from events.types import WagersPlaced
 from tests.support.cage.ledgers import (
     STREAM,
     MemoryLedger,

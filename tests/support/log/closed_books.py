@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 from structlog.testing import capture_logs
 
-from events.commands.shoe import EndShoe
+from events.commands import EndShoe
 from events.log.segments import Segment, archive_folder, segments_in
 from events.log.store import EventLog
 from events.mqtt.process import no_probe
 from events.mqtt.topics import Topics
-from events.types.snapshot_anchor import BooksClosed
+from events.types import BooksClosed
 from table_core.process.log_effects import OpenedTable
 from table_core.rules.rulebook import Rulebook
 from table_core.service.snapshots import restore_state

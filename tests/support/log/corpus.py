@@ -16,11 +16,9 @@ import msgspec
 from msgspec import Struct
 
 from events.log.store import EventLog
+from events.types import Report, ShoeReported, TableEvent, decode_data, decode_envelope
 from events.types.earlier import UPCASTS
-from events.types.envelope import decode_data, decode_envelope
 from events.types.registry import KINDS
-from events.types.shoe_reports import Report
-from events.types.table import ShoeReported, TableEvent
 from table_core.fold.dispatch import FOLD_VERSION, fold_all
 from table_core.fold.snapshot import encode_state
 from table_core.state.table import TableState

@@ -16,7 +16,7 @@ from events.log.reader import reading
 from events.log.store import EventLog
 from events.proof.checkpoint import Checkpoint, signed_checkpoint
 from events.proof.note import SigningKey
-from events.types.table import AlarmRaised, TableEvent
+from events.types import AlarmRaised, TableEvent
 from property.hub.connection import HubSettings, connect
 from property.hub.subjects import EVENTS, split_origin, stored_subject
 from property.uplink.replication import FeedStopped

@@ -26,7 +26,7 @@ from baccarat.processes.children import Child
 from benchmarks.instruments.postgres import Postgres
 from events.errors import InputError
 from events.proof.keys import load_signing_key, make_signing_key
-from events.types.table import AlarmRaised, BettingClosed
+from events.types import AlarmRaised, BettingClosed
 from property.hub.connection import connect
 from property.hub.replicated_event import HASH, POSITION
 from property.hub.subjects import event_subject

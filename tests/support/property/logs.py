@@ -12,8 +12,7 @@ import psycopg
 from events.clock import rfc3339
 from events.log.reader import reading
 from events.log.store import EventLog
-from events.types.envelope import Entry, decode_entry
-from events.types.table import TableEvent
+from events.types import Entry, TableEvent, decode_entry
 from property.archive.database import connect_archive, migrate
 from property.archive.rows import read_events
 from property.archive.store import Archive

@@ -18,8 +18,7 @@ import psycopg
 from events.clock import SystemClock
 from events.proof.chain import next_hash
 from events.proof.note import SigningKey
-from events.types.integrity import CheckpointKeyChanged
-from events.types.table import AlarmRaised
+from events.types import AlarmRaised, CheckpointKeyChanged
 from property.hub.replicated_event import HASH, POSITION, ReplicatedEvent
 from property.hub.subjects import event_subject, split_origin
 from property.witness.service import WitnessSettings, run_witness

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from events.cards import Card
-from events.types.shoe_reports import AnyReport, BurnCard, CardDrawn, CardRevealed, FirstCard
+from events.types import AnyReport, BurnCard, CardDrawn, CardRevealed, FirstCard
 from shoe_driver.decode import Decoder
 from shoe_driver.journal.records import Record, RecordKind
 from shoe_driver.profiles.catalogue import load_profile

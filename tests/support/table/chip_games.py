@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import msgspec
 
-from events.commands.base import Command, Refusal
+from events.commands import Command, Refusal
 from events.commands.registry import COMMANDS
-from events.types.chips import Pieces
+from events.types import Pieces
 from tests.support.table.coups import World
 
 __all__ = ["SIGNED", "chip_command", "played"]

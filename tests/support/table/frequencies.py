@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Final, NamedTuple, Self
 
-from events.commands.wagers import WagerRequest
-from events.types.shoe_life import ShoeAudited
-from events.types.table import CoupSettled, SettlementLine
+from events.commands import WagerRequest
+from events.types import CoupSettled, SettlementLine, ShoeAudited
 from simulators.device.deck import shuffled
 from simulators.shoe.dealing import next_shoe_id
 from simulators.world.auditor.rules import Hands, settle_wager

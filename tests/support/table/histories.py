@@ -38,12 +38,10 @@ import msgspec
 import pytest
 from msgspec.structs import fields, replace
 
-from events.commands.base import Command, Refusal
+from events.commands import Command, Refusal
 from events.commands.registry import COMMANDS
+from events.types import AnyReport, CoupSettled, DeviceResult, ShoeAudited, TableEvent
 from events.types.registry import TABLE_EVENTS
-from events.types.shoe_life import ShoeAudited
-from events.types.shoe_reports import AnyReport, DeviceResult
-from events.types.table import CoupSettled, TableEvent
 from table_core.decide.decision import DecisionContext
 from table_core.persistent_list import PersistentList
 from table_core.projections.table_document import StateView, active_alarms, project_table

@@ -8,12 +8,22 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from events.cards import Card
-from events.commands.base import Command, Refusal
-from events.commands.cards import CorrectCard
-from events.commands.commission import CollectCommission, MarkUncollected, RecoverCommission
-from events.commands.coup import CloseBetting, ConfirmResult, OpenBetting, VoidCoup
-from events.commands.wagers import PlaceWager, WagerRequest, WithdrawWager
-from events.types.shoe_reports import DeviceResult, ReportLost
+from events.commands import (
+    CloseBetting,
+    CollectCommission,
+    Command,
+    ConfirmResult,
+    CorrectCard,
+    MarkUncollected,
+    OpenBetting,
+    PlaceWager,
+    RecoverCommission,
+    Refusal,
+    VoidCoup,
+    WagerRequest,
+    WithdrawWager,
+)
+from events.types import DeviceResult, ReportLost
 from simulators.device.deck import shuffled
 from simulators.shoe.dealing import next_shoe_id
 from table_core.decide.decision import DecisionContext

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from baccarat.cli.rulebook import rulebook_document
-from events.types.table import DealCompleted, Settlement, SettlementLine, Wager
+from events.types import DealCompleted, Settlement, SettlementLine, Wager
 from table_core.odds.deals import classes_by_pairs, classes_by_suits
 from table_core.odds.house_edge import house_edges
 from table_core.projections.table_document import project_table

@@ -5,7 +5,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from events.cards import Card, Winner
-from events.types.table import Settlement
+from events.types import Settlement
 
 __all__ = ["SHOE", "settlement"]
 
