@@ -118,16 +118,6 @@ class SecondLook:
         )
 
 
-__all__ = [
-    "CageGame",
-    "SilentCage",
-    "acknowledged",
-    "newest_settlement",
-    "play_beside_a_silent_cage",
-    "play_cage_game",
-    "proved",
-]
-
 _USERS = """\
 [users]
 dealer = ["dealer"]

@@ -20,19 +20,6 @@ from events.types import TableEvent, event_id
 from table_core.process.publishers import public_bytes
 from tests.support.property.logs import played, write_log
 
-__all__ = [
-    "STREAM",
-    "MemoryLedger",
-    "accounts_of",
-    "agrees",
-    "book_log",
-    "bring_up",
-    "facts_of",
-    "held_against",
-    "messages_of",
-    "play_log",
-]
-
 STREAM: Final = "site/t1"
 
 

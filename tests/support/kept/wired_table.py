@@ -179,8 +179,6 @@ _WORDS: Final[dict[type[Report], Callable[[EnqBccDevice, Any], Copies]]] = {
 }
 
 
-__all__ = ["Stage", "WiredGame", "WiredShoe", "WiredTable", "who_may"]
-
 _CHECKPOINT_S: Final = 300
 _USERS: Final = {role: frozenset({role}) for role in ROLES}
 _FIRST: Final = ("wagers", "dealer", "supervisor", "cage")

@@ -24,22 +24,6 @@ from tests.support.clock import FakeClock
 from tests.support.log.logs import NAME, event_of, events_in, keep
 from tests.support.table.money_game import Game, random_coup
 
-__all__ = [
-    "ORIGIN",
-    "TOPICS",
-    "Chain",
-    "Closed",
-    "base_of",
-    "books_of",
-    "chain",
-    "closed",
-    "events_of",
-    "newest_books",
-    "opened",
-    "table_on",
-    "writable",
-]
-
 ORIGIN = "site/t1"
 TOPICS = Topics("site", "t1")
 ROLES: Mapping[str, frozenset[str]] = {

@@ -24,21 +24,6 @@ from table_core.fold.snapshot import encode_state
 from table_core.state.table import TableState
 from tests.support.log.corpus_game import ORIGIN, play
 
-__all__ = [
-    "CORPUS",
-    "CorpusError",
-    "Expected",
-    "expected_of",
-    "folders",
-    "missing_types",
-    "present_version",
-    "read_log",
-    "record",
-    "refresh",
-    "shape_faults",
-    "shapes_of",
-]
-
 ROOT: Final = Path(__file__).parents[3]
 CORPUS: Final = ROOT / "tests" / "corpus"
 

@@ -25,8 +25,6 @@ from tests.support.clock import ticking_clock
 from tests.support.table.coups import World, shoe_event
 from tests.support.table.histories import perform
 
-__all__ = ["KEY", "MARKED", "ORIGIN", "CorpusGame", "play", "play_scenes"]
-
 ORIGIN: Final = "harbour/b7"
 
 KEY: Final = SigningKey(ORIGIN, bytes(32))

@@ -28,8 +28,6 @@ from tests.support.cage.ledgers import MemoryLedger
 from tests.support.money_model.model import Model, ModelCoup, ModelSettlement
 from tests.support.money_model.steps import Steps, coup_id
 
-__all__ = ["Comparison", "Difference"]
-
 _ACCOUNTS: Final = (
     *("seat", "tokes", "pool", "win", "commission"),
     *("outstanding", "collected", "uncollected", "recovered"),

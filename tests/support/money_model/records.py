@@ -32,8 +32,6 @@ from tests.support.money_model.steps import Steps, coup_id, shoe_id
 from tests.support.table.coups import shoe_event
 from tests.support.table.evidence import KEY, ORIGIN
 
-__all__ = ["LoggedTable", "check_records", "logged"]
-
 USER: Final = "dealer"
 _ROLES: Final = {USER: frozenset().union(*(row.roles for row in ROWS))}
 _SIGNED_AFTER_S: Final = 300

@@ -74,8 +74,6 @@ from tests.support.money_model.rulebook import ModelRulebook, Stake
 from tests.support.money_model.rules import points, winner_of
 from tests.support.table.coups import World
 
-__all__ = ["NOBODY", "PureTable", "Steps", "Table", "coup_id", "shoe_id"]
-
 _DAY: Final = "20261127-"
 _HANDS: Final = {"P": Hand.PLAYER, "B": Hand.BANKER}
 _PLACES: Final = ("P1", "B1", "P2", "B2", "P3", "B3")

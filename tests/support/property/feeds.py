@@ -26,20 +26,6 @@ from tests.support.machine.tasks import serving
 from tests.support.machine.waiting import until
 from tests.support.property.nats_hub import HUB_ERRORS, Hub, signed_in
 
-__all__ = [
-    "Rows",
-    "TableLogs",
-    "fed",
-    "feeding",
-    "held_rows",
-    "hub_state",
-    "keeper",
-    "log_rows",
-    "until_held",
-    "until_stopped",
-    "watching",
-]
-
 Rows = list[tuple[int, bytes, bytes]]
 _FETCH: Final = 500
 

@@ -40,8 +40,6 @@ from tests.support.property.feeds import TableLogs
 from tests.support.property.logs import carried_in
 from tests.support.property.stories import forged_after
 
-__all__ = ["PropertyLife", "living"]
-
 _DEPLOY: Final = ROOT / "deploy/property"
 _OFFICE: Final = "office"
 _PROGRAMS: Final[dict[str, list[str | Path]]] = {

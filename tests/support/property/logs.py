@@ -20,21 +20,6 @@ from property.hub.replicated_event import Head, ReplicatedEvent
 from tests.support.log.logs import stored_bytes, to_append
 from tests.support.table.money_game import BOOKS, Game, Played, random_coup
 
-__all__ = [
-    "BEGIN_S",
-    "archived",
-    "carried_in",
-    "dealt",
-    "differences",
-    "disk_reported",
-    "entries_in",
-    "into_archive",
-    "played",
-    "played_logs",
-    "well_for_an_hour",
-    "write_log",
-]
-
 BEGIN_S: Final = 1_795_822_745  # some evening
 _COMMIT: Final = 500
 _WELL: Final = """

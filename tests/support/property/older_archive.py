@@ -10,8 +10,6 @@ from property.archive.database import MIGRATIONS
 from property.hub.subjects import split_origin
 from tests.support.property.logs import carried_in
 
-__all__ = ["make_older_archive", "migrate_to"]
-
 _EVENT = """
 INSERT INTO property.event
     (site, "table", position, type, version, at, actor, bytes, data, hash, month)

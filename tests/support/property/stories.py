@@ -31,8 +31,6 @@ from tests.support.property.logs import archived, carried_in
 from tests.support.property.nats_hub import Hub, made_streams, running_hub
 from tests.support.property.site import PropertySite
 
-__all__ = ["STORIES", "Stage", "forged_after", "running_stage"]
-
 _PATIENCE_S: Final = 60.0
 
 

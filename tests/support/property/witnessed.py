@@ -13,8 +13,6 @@ from property.hub.replicated_event import MESSAGE_ID, ReplicatedEvent, replicati
 from property.hub.subjects import checkpoint_subject, event_subject, split_origin
 from tests.support.log.logs import stored_bytes
 
-__all__ = ["SignedLog"]
-
 
 class SignedLog:
     """A log in memory, with its own key.

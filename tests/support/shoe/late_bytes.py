@@ -21,8 +21,6 @@ from simulators.device.ref_link import RefLink
 from simulators.device.reports import Disclosure
 from simulators.shoe.dealing import DealingShoe, Happening, ReportStep
 
-__all__ = ["SECOND", "STAGES", "Played", "play"]
-
 SECOND: Final = 1_000_000
 STAGES: Final = ("byte", "piece", "sending", "copies", "reader")
 """What is held back: each byte, each piece of some, each sending, all sendings of a report but the

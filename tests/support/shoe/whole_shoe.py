@@ -32,8 +32,6 @@ from simulators.device.printed_rules import PrintedOutcome, PrintedPlace, next_p
 from table_core.decide.decision import DecisionContext
 from tests.support.table.coups import World
 
-__all__ = ["CardTable", "device_result"]
-
 
 class CardTable:
     """A table of the core alone, and the deck that lies in its shoe.

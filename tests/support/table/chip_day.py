@@ -20,8 +20,6 @@ from events.types import TableEvent
 from tests.support.table.coups import World
 from tests.support.table.histories import perform
 
-__all__ = ["FLOAT", "chip_day"]
-
 FLOAT: Final = "20261127-01"
 _SIGNED: Final = "signed=s-1,d-4"
 _BANKER_WINS: Final = "close\ndeal KS 9D 2H TC\nresult banker"  # a natural nine against two

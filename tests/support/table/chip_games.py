@@ -13,8 +13,6 @@ from events.commands.registry import COMMANDS
 from events.types import Pieces
 from tests.support.table.coups import World
 
-__all__ = ["SIGNED", "chip_command", "played"]
-
 SIGNED: Final = ("s-1", "d-4")
 """Who signs, unless somebody else is named."""
 

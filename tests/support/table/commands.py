@@ -10,8 +10,6 @@ from baccarat.contract.schemas import definitions
 from events.commands import Command
 from events.commands.registry import ROWS, Row
 
-__all__ = ["BESIDE_PLAY", "DECIDED", "example"]
-
 _SAMPLES: Final = samples(definitions())
 _DECIDE: Final = "table_core.decide."
 

@@ -27,8 +27,6 @@ from table_core.state.shoe import times_seen
 from table_core.state.table import Coup, TableState
 from tests.support.table.coups import World
 
-__all__ = ["check_past", "correct_at_random", "dealt_hands", "random_hands"]
-
 _TWO: Final = 2
 
 

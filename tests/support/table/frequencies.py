@@ -18,8 +18,6 @@ from table_core.rules.rulebook import Requirement, Rulebook
 from table_core.rules.rulebook_file import full_shoe
 from tests.support.shoe.whole_shoe import CardTable
 
-__all__ = ["STAKE", "Tally", "every_bet", "implausible", "odds_of", "play_shoes"]
-
 STAKE: Final = 100
 """At these odds and this commission it is paid to the cent, so that payments are exact."""
 _FIRST_SHOE: Final = "20261127-01"

@@ -64,8 +64,6 @@ from tests.support.table.coups import (
 )
 from tests.support.table.settled_coups import B, P, played, recalled
 
-__all__ = ["FUNCTIONS", "Functions", "each_history", "histories", "perform", "play_history"]
-
 Functions: TypeAlias = dict[str, Callable[[Any, str], object]]
 
 _PLACES: Final = {f"{hand.value[0].upper()}{n}": (hand, n) for hand in (P, B) for n in (1, 2, 3)}

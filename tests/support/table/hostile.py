@@ -19,8 +19,6 @@ from tests.support.log.logs import json_bytes, stored_bytes, to_append
 from tests.support.property.logs import BEGIN_S
 from tests.support.table.chip_day import chip_day
 
-__all__ = ["ACCEPTED", "REFUSED", "places", "rewrite_hostile", "spoilt_body", "write_hostile_log"]
-
 REFUSED: Final = {
     "line ends": "a\r\n\tb\n",
     "an escape": "\x1b[2J\x1b[1A\x07\x9b2K",

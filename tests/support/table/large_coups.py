@@ -4,8 +4,6 @@ from events.commands import OpenBetting, PlaceWager, WagerRequest
 from table_core.state.coup import Phase
 from tests.support.table.coups import World, world_in
 
-__all__ = ["place", "placed"]
-
 
 def placed(count: int) -> World:
     """A table with so many wagers on the layout."""

@@ -37,8 +37,6 @@ from tests.support.table.corrections import check_past, correct_at_random
 from tests.support.table.coups import SHOE, World
 from tests.support.table.settled_coups import recalled
 
-__all__ = ["BOOKS", "ENDS", "LIBRARY", "Asked", "Game", "Played", "random_coup"]
-
 # The shipped rulebooks, and what a site may make of them: other timings, coarse chips, pairs paid
 # after the initial deal, a maximum that is often reached, a void that takes the first phase back.
 BOOKS: Final[dict[str, Callable[[], Rulebook]]] = {

@@ -101,8 +101,6 @@ class OddTelling:
         return {"transaction": transaction, "hand": place.hand, "number": place.number}
 
 
-__all__ = ["OddShoes", "OddTelling"]
-
 WAYS = ("open", "squeeze", "squeeze", "unread", "misread", "lost", "booted", "void")
 ENOUGH = 90  # coups; shoes that replace one another could go on for ever
 

@@ -28,8 +28,6 @@ from table_core.state.table import Coup, TableState
 from table_core.texts.calls import calls
 from table_core.texts.help import category_meaning, limit_line, play_lines, winning_line
 
-__all__ = ["Dependency", "Mutant", "changed_outputs", "dependency_of", "mutants", "together"]
-
 # Rulebook and form, and key; the outputs that an accepted change of it changes, with a question
 # mark where that depends on the value; and where else than at the key a refusal may tell it.
 # `shown`, what `rulebook show` prints of every key, is in no row. Numbers in texts are `#number`.

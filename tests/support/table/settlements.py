@@ -7,8 +7,6 @@ from msgspec.structs import replace
 from events.cards import Card, Winner
 from events.types import Settlement
 
-__all__ = ["SHOE", "settlement"]
-
 SHOE: Final = "20261127-01"
 
 

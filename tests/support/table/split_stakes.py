@@ -20,8 +20,6 @@ from table_core.state.coup import Phase
 from tests.support.cage.books import source
 from tests.support.table.coups import USER, World, world_in
 
-__all__ = ["Splitting", "play_splittings"]
-
 _LARGE: Final = 10**15
 _WITHDRAWS: Final = 0.3
 _SAME_LIMITS: Final = 10  # splittings in a row

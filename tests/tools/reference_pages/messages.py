@@ -20,8 +20,6 @@ from events.types.registry import KINDS
 from table_core.process.publishers import SEALED
 from tests.tools.reference_pages.markdown import fields_table, payload, structs_in, table
 
-__all__ = ["command_index", "commands", "event_index", "events", "lengths", "roles", "topics"]
-
 _SHARED: Final = frozenset(field.name for field in fields(Command))
 _TEXTS: Final = {
     "by": "mary",
