@@ -19,9 +19,7 @@ from events.mqtt.bus import Bus, BusSettings
 from events.mqtt.messages import Message
 from events.mqtt.topics import Topics
 from events.proof.keys import read_verifier_key
-from events.types.envelope import Entry, PublishedEnvelope, decode_entry
-from events.types.shoe_reports import ShoeEvent
-from events.types.table import Wager
+from events.types import Entry, PublishedEnvelope, ShoeEvent, Wager, decode_entry
 from shoe_driver.decode import Decoder
 from shoe_driver.profiles.catalogue import load_profile
 from table_core.batch import judge_case

@@ -24,14 +24,15 @@ from cage.ledger.database import parse_ledger_url
 from cage.ledger.received_event import decode_published_event
 from cage.ledger.store import LedgerStore
 from events.proof.chain import next_hash, origin_hash
-from events.types.envelope import encode_envelope, with_hash
-from events.types.table import (
+from events.types import (
     BettingOpened,
     CoupSettled,
     Settlement,
     SettlementLine,
     Wager,
     WagersPlaced,
+    encode_envelope,
+    with_hash,
 )
 
 __all__ = ["PASSES", "SETTLEMENTS", "ledger_figures", "measure", "settled_coup"]

@@ -31,7 +31,7 @@ from benchmarks.instruments.figures import Figure, percentiles, side_by_side
 from benchmarks.instruments.measure import BLOCK, Play
 from benchmarks.instruments.processes import processor_s, resident_mb
 from benchmarks.instruments.watch import NotSeenInTime, SightingReceiver
-from events.types.envelope import Envelope
+from events.types import Envelope
 
 __all__ = ["SCREENS", "screens_figures"]
 

@@ -17,8 +17,7 @@ from msgspec import Struct
 
 from cage.ledger.received_event import LedgerEvent, decode_published_event
 from cage.reorder_buffer import READY_MOST, ReorderBuffer
-from events.commands.base import ANSWER_REFUSED, Answer
-from events.commands.consumers import Ack, Replay
+from events.commands import ANSWER_REFUSED, Ack, Answer, Replay
 from events.errors import BusError, LedgerError, LedgerUnavailable, MalformedJson, UnreadableEvent
 from events.json_form import decode_json
 from events.mqtt.messages import Message
@@ -27,7 +26,7 @@ from events.mqtt.presence import PresencePublisher
 from events.mqtt.process import FOREVER_S, Effect, LogLine, Now, Signal, Steps, Wait
 from events.mqtt.request_client import RequestClient, Retry
 from events.mqtt.topics import Topics
-from events.types.table import BettingOpened, ShoeLoaded, WagersPlaced, WagersWithdrawn
+from events.types import BettingOpened, ShoeLoaded, WagersPlaced, WagersWithdrawn
 
 __all__ = ["Book", "CageCounters", "CageProcess", "CloseLedger", "OpenLedger"]
 

@@ -1,7 +1,7 @@
 """Refusals: helpers that build one from a stable code and a line for a person."""
 
-from events.commands.base import Refusal
-from events.types.table import TableEvent
+from events.commands import Refusal
+from events.types import TableEvent
 
 __all__ = ["Decision", "first_refusal", "refuse", "refuse_another_coup"]
 

@@ -20,7 +20,7 @@ from baccarat.rulebooks.library import named_rulebook
 from events.cards import Card, parse_card
 from events.errors import InputError
 from events.free_text import show_lines
-from events.types.table import Wager
+from events.types import Wager
 from table_core.batch import (
     CaseError,
     CaseJudge,

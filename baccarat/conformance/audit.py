@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from baccarat.conformance.rules import REJECTS, STEPS
 from events.cards import Card, Hand, Winner
-from events.types.shoe_reports import (
+from events.types import (
     BurnCard,
     CardCarriedOver,
     CardDrawn,

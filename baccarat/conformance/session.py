@@ -12,7 +12,7 @@ from msgspec import Struct
 from baccarat.conformance.audit import Fault, ShoeAudit
 from baccarat.conformance.rules import RULES, STEPS
 from events.cards import Card
-from events.types.shoe_reports import ShoeEvent
+from events.types import ShoeEvent
 from shoe_driver.codes.bracket import BracketTable
 from shoe_driver.codes.enq import EnqTable
 from shoe_driver.codes.fields import FieldTable

@@ -8,8 +8,8 @@ import msgspec
 from baccarat.contract.rules import Schema
 from baccarat.contract.schemas import EVENTS, MESSAGES, REF, event_name
 from events.cards import Card, Winner
-from events.commands.base import Answer
-from events.types.table import CoupSettled, Settlement, SettlementLine
+from events.commands import Answer
+from events.types import CoupSettled, Settlement, SettlementLine
 
 __all__ = ["samples"]
 

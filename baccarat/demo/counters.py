@@ -22,12 +22,15 @@ from typing import Final
 from msgspec import Struct, field
 
 from events.cards import Card, Hand
-from events.types.irregularities import CardCorrected, CardEntered, CardMarkedUnreadable
-from events.types.shoe_reports import CardCarriedOver, CardDrawn
-from events.types.table import (
+from events.types import (
     BettingOpened,
+    CardCarriedOver,
+    CardCorrected,
     CardDealt,
     CardDisclosed,
+    CardDrawn,
+    CardEntered,
+    CardMarkedUnreadable,
     CoupMisaligned,
     CoupSettled,
     Settlement,

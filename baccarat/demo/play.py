@@ -12,8 +12,7 @@ from baccarat.demo.counters import DemoStatistics, Receipt, Summary, audit
 from baccarat.demo.machine import DemoBroken, DemoOptions, Machine
 from baccarat.rulebooks.library import site_rulebook
 from events.log.store import EventLog
-from events.types.envelope import decode_data, decode_envelope
-from events.types.table import CoupSettled, Settlement
+from events.types import CoupSettled, Settlement, decode_data, decode_envelope
 from simulators.device.profiles import simulated_form
 from simulators.device.pty_port import INSTANT, Pace, PtyPort
 from simulators.device.reports import Disclosure

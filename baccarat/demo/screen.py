@@ -17,7 +17,7 @@ from baccarat.demo.machine import LEDGER, PUBLIC_KEY
 from baccarat.demo.spectator import Spectator
 from events.cards import Hand
 from events.money import Currency
-from events.types.table import Settlement
+from events.types import Settlement
 from simulators.people.dealer_and_patrons import PlayedCoup
 from table_core.narrative.formatting import DRAW_WORDS, amount
 from table_core.projections.table_document import CoupView, StateView

@@ -8,9 +8,7 @@ from events.json_form import decode_json
 from events.mqtt.bus import Bus, BusSettings
 from events.mqtt.messages import Message
 from events.mqtt.topics import Topics
-from events.types.envelope import PublishedEnvelope, decode_data
-from events.types.shoe_reports import LinkStatus
-from events.types.table import CoupSettled, Settlement
+from events.types import CoupSettled, LinkStatus, PublishedEnvelope, Settlement, decode_data
 from table_core.projections.table_document import StateView
 
 __all__ = ["Spectator"]

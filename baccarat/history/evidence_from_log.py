@@ -17,16 +17,14 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from baccarat.rulebooks.editions import AvailableRulebooks, available_rulebooks
-from events.commands.base import Refusal
+from events.commands import Refusal
 from events.errors import InputError
 from events.log.editions import RULEBOOKS
 from events.log.reader import LogReader, reading
 from events.proof.checkpoint import parse_checkpoint
 from events.proof.merkle import inclusion_proofs, leaf_hash
 from events.proof.note import VerifierKey, parse_verifier_key
-from events.types.envelope import Envelope, decode_data, decode_envelope
-from events.types.integrity import CheckpointKeyChanged
-from events.types.table import BettingOpened
+from events.types import BettingOpened, CheckpointKeyChanged, Envelope, decode_data, decode_envelope
 from table_core.evidence.bundle import (
     FORM,
     Evidence,

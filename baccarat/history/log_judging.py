@@ -20,9 +20,7 @@ from events.log.verify import BadFile, Progress, VerificationResult, verify
 from events.log.verify_in_parts import PartJudge, verify_in_parts
 from events.proof.checkpoint import KeptCheckpoint
 from events.proof.note import VerifierKey
-from events.types.envelope import Entry, Envelope, decode_entry, encode_envelope
-from events.types.shoe_reports import ShoeEvent
-from events.types.table import TableEvent
+from events.types import Entry, Envelope, ShoeEvent, TableEvent, decode_entry, encode_envelope
 from shoe_driver.profiles.profile import parse_profile
 from shoe_driver.reread import RawReader
 from table_core.evidence.judge import EvidenceEvent, EvidenceFault

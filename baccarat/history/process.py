@@ -19,8 +19,7 @@ import msgspec
 
 from baccarat.history.evidence_from_log import prove
 from baccarat.rulebooks.editions import AvailableRulebooks, available_rulebooks
-from events.commands.base import Refusal
-from events.commands.queries import FindCoups, ProveCoup, Query, ShowTable, TellCoup, WhatIfCard
+from events.commands import FindCoups, ProveCoup, Query, Refusal, ShowTable, TellCoup, WhatIfCard
 from events.commands.registry import COMMANDS
 from events.errors import InputError, LogRefused
 from events.log.reader import LogReader, reading

@@ -21,7 +21,7 @@ from benchmarks.instruments.watcher import Reporter
 from events.clock import SystemClock
 from events.mqtt.bus import BusSettings
 from events.mqtt.topics import Topics
-from events.types.shoe_reports import ShoeAck, ShoeEvent
+from events.types import ShoeAck, ShoeEvent
 from shoe_driver.service.service import DriverConfig, DriverService
 
 __all__ = ["EVENT", "FORCED", "PROFILE"]

@@ -11,7 +11,7 @@ import msgspec
 from baccarat.processes.children import Child
 from benchmarks.instruments.watcher import READY
 from events.errors import TableError
-from events.types.envelope import PublishedEnvelope
+from events.types import PublishedEnvelope
 
 __all__ = ["PATIENCE_S", "NotSeenInTime", "SightingReceiver", "Sightings", "start_watcher"]
 

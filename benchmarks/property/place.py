@@ -37,8 +37,7 @@ from events.errors import BusError
 from events.log.reader import reading
 from events.log.store import EventLog
 from events.proof.keys import make_signing_key
-from events.types.envelope import decode_envelope
-from events.types.stored import Pending
+from events.types import Pending, decode_envelope
 from property.hub.connection import StreamLimits, connect, ensure_streams
 
 __all__ = [

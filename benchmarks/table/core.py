@@ -16,19 +16,24 @@ import msgspec
 from benchmarks.instruments.figures import Figure, percentiles, side_by_side
 from benchmarks.rows import BenchOptions
 from benchmarks.table.coups import COUPS_A_SHOE, deal_coups, numbered, result_of, wagers_of
-from events.commands.base import Command, Refusal
-from events.commands.coup import CloseBetting, OpenBetting
-from events.commands.shoe import EndShoe, LoadShoe
-from events.commands.wagers import PlaceWager
+from events.commands import (
+    CloseBetting,
+    Command,
+    EndShoe,
+    LoadShoe,
+    OpenBetting,
+    PlaceWager,
+    Refusal,
+)
 from events.errors import OurBug
-from events.types.shoe_reports import (
+from events.types import (
     AnyReport,
     CardDrawn,
     LinkOpen,
     LinkUp,
     ShoeEvent,
+    TableEvent,
 )
-from events.types.table import TableEvent
 from table_core.decide.decision import DecisionContext
 from table_core.decide.dispatch import decide
 from table_core.decide.shoe_reports import decide_on_report

@@ -12,13 +12,12 @@ from typing import Final
 
 from events.cards import Card, Hand, total
 from events.clock import SystemClock
-from events.commands.base import ANSWER_ACCEPTED, Command
-from events.commands.wagers import WagerRequest
+from events.commands import ANSWER_ACCEPTED, Command, WagerRequest
 from events.errors import OurBug
 from events.log.store import EventLog
 from events.mqtt.topics import Topics
 from events.proof.note import SigningKey
-from events.types.shoe_reports import (
+from events.types import (
     AnyReport,
     CardDrawn,
     DeviceResult,

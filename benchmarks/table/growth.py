@@ -15,12 +15,10 @@ from typing import Final
 from benchmarks.instruments.figures import Figure, without_floor
 from benchmarks.rows import BenchOptions
 from benchmarks.table.coups import BenchTable, deal_coups, result_of
-from events.commands.coup import OpenBetting
-from events.commands.shoe import LoadShoe
-from events.commands.wagers import PlaceWager, WagerRequest, WithdrawWager
+from events.commands import LoadShoe, OpenBetting, PlaceWager, WagerRequest, WithdrawWager
 from events.log.segments import find_segments, segment_name
 from events.log.store import EventLog
-from events.types.shoe_reports import CardDrawn
+from events.types import CardDrawn
 from table_core.fold.snapshot import encode_state
 
 __all__ = ["COUPS", "RATIO_MOST", "measure"]

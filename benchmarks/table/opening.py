@@ -23,20 +23,22 @@ from benchmarks.instruments.figures import Figure, percentiles, side_by_side
 from benchmarks.rows import BenchOptions
 from benchmarks.table.coups import BenchTable
 from events.cards import Hand, parse_card
-from events.commands.coup import CloseBetting, OpenBetting
-from events.commands.shoe import LoadShoe
-from events.commands.wagers import PlaceWager, WagerRequest
+from events.commands import CloseBetting, LoadShoe, OpenBetting, PlaceWager, WagerRequest
 from events.errors import OurBug
 from events.log.schema import OWN_ACTORS
 from events.log.store import EventLog
 from events.proof.chain import next_hash, origin_hash
 from events.proof.merkle import MerkleTree
-from events.types.envelope import Envelope, decode_data, decode_envelope, encode_envelope
-from events.types.shoe_reports import (
+from events.types import (
     CardDrawn,
     DeviceResult,
+    Envelope,
+    ShoeEnded,
+    TableEvent,
+    decode_data,
+    decode_envelope,
+    encode_envelope,
 )
-from events.types.table import ShoeEnded, TableEvent
 from table_core.fold.dispatch import fold
 from table_core.fold.snapshot import encode_state, snapshot_anchor
 from table_core.service.snapshots import restore_state, snapshot_path, store_snapshot

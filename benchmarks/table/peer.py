@@ -27,7 +27,7 @@ import msgspec
 from benchmarks.instruments.processes import peak_mb
 from benchmarks.table.replay import Pass
 from events.log.reader import reading
-from events.types.envelope import Envelope
+from events.types import Envelope
 
 __all__ = ["CoupAggregate"]
 

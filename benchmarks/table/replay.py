@@ -32,9 +32,8 @@ from events.errors import InputError
 from events.log.reader import reading
 from events.log.store import EventLog
 from events.proof.chain import next_hash, origin_hash
-from events.types.envelope import Envelope, event_id
+from events.types import Envelope, ShoeLoaded, event_id
 from events.types.registry import TABLE_EVENTS
-from events.types.table import ShoeLoaded
 
 __all__ = [
     "EVENTS",

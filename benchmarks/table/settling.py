@@ -20,14 +20,10 @@ from benchmarks.instruments.figures import Figure, percentiles, side_by_side
 from benchmarks.rows import BenchOptions
 from benchmarks.table.coups import BenchTable
 from events.cards import Card, Hand
-from events.commands.coup import CloseBetting, OpenBetting
-from events.commands.shoe import EndShoe, LoadShoe
-from events.commands.wagers import PlaceWager, WagerRequest
+from events.commands import CloseBetting, EndShoe, LoadShoe, OpenBetting, PlaceWager, WagerRequest
 from events.errors import OurBug
 from events.log.store import EventLog
-from events.types.envelope import decode_entry
-from events.types.shoe_reports import CardDrawn, DeviceResult
-from events.types.table import CoupSettled, TableEvent
+from events.types import CardDrawn, CoupSettled, DeviceResult, TableEvent, decode_entry
 
 __all__ = ["RATIO_MOST", "WAGERS", "measure"]
 

@@ -17,13 +17,11 @@ import zstandard
 from benchmarks.instruments.figures import Figure, side_by_side, without_floor
 from benchmarks.rows import BenchOptions
 from benchmarks.table.coups import COUPS_A_SHOE, SEED, BenchTable, deal_coups, result_of
-from events.commands.coup import CloseBetting, OpenBetting
-from events.commands.shoe import EndShoe, LoadShoe
-from events.commands.wagers import PlaceWager, WagerRequest
+from events.commands import CloseBetting, EndShoe, LoadShoe, OpenBetting, PlaceWager, WagerRequest
 from events.log.packing import convert
 from events.log.store import EventLog
 from events.proof.keys import make_signing_key
-from events.types.shoe_reports import CardDrawn
+from events.types import CardDrawn
 
 __all__ = ["BYTES_MOST", "COUPS", "measure", "play_shoe"]
 

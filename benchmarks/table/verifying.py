@@ -20,7 +20,7 @@ from benchmarks.rows import BenchOptions
 from benchmarks.table.opening import EVENTS, make_log
 from events.errors import OurBug
 from events.log.verify_in_parts import verify_in_parts
-from events.types.envelope import decode_data, decode_envelope
+from events.types import decode_data, decode_envelope
 
 __all__ = ["measure"]
 

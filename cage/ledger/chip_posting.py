@@ -21,7 +21,7 @@ import msgspec
 
 from cage.ledger.entries import LedgerEntry, Posting
 from events.errors import LedgerError
-from events.types.chips import (
+from events.types import (
     MOVES,
     ChipEvent,
     ChipsCorrected,

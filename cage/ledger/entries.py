@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from events.types.table import Wager
+from events.types import Wager
 
 __all__ = [
     "ACCOUNTS",

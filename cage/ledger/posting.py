@@ -28,8 +28,9 @@ from msgspec.structs import replace
 from cage.ledger.chip_posting import CHIP_EVENT_TYPES, business_day_of, chip_entry
 from cage.ledger.entries import LAID, LedgerEntry, Posting, PostingState, SeatCommission
 from events.errors import LedgerError
-from events.types.chips import ChipEvent
-from events.types.commission import (
+from events.types import (
+    BettingOpened,
+    ChipEvent,
     CommissionAccrued,
     CommissionCollected,
     CommissionEvent,
@@ -39,13 +40,10 @@ from events.types.commission import (
     CommissionReturned,
     CommissionReversed,
     CommissionUncollected,
-    PayerAmount,
-)
-from events.types.corrections import HandsCorrected, WagerCorrected
-from events.types.table import (
-    BettingOpened,
     CoupSettled,
     CoupVoided,
+    HandsCorrected,
+    PayerAmount,
     Refund,
     RulebookAdopted,
     Settlement,
@@ -53,10 +51,11 @@ from events.types.table import (
     ShoeLoaded,
     TableEvent,
     Wager,
+    WagerCorrected,
     WagersPlaced,
+    WagersVoided,
     WagersWithdrawn,
 )
-from events.types.wagers import WagersVoided
 
 __all__ = [
     "POSTED_EVENT_TYPES",

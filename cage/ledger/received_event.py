@@ -14,15 +14,15 @@ from cage.ledger.posting import POSTED_EVENT_TYPES
 from events.errors import LedgerError, MalformedJson, UnreadableEvent
 from events.json_form import decode_json
 from events.proof.chain import next_hash
-from events.types.envelope import (
+from events.types import (
     Envelope,
     PublishedEnvelope,
+    TableEvent,
     decode_data,
     decode_envelope,
     with_hash,
 )
 from events.types.registry import TABLE_EVENTS
-from events.types.table import TableEvent
 
 __all__ = ["LedgerEvent", "check_continues_chain", "decode_published_event", "decode_stored_event"]
 

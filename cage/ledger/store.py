@@ -25,7 +25,7 @@ from events.errors import LedgerError, LogRefused
 from events.free_text import escape_nul
 from events.log.lock import WriterLock
 from events.proof.chain import origin_hash
-from events.types.table import TableEvent
+from events.types import TableEvent
 
 __all__ = ["BookingResult", "LedgerStore"]
 

@@ -26,7 +26,7 @@ from cage.ledger.chip_posting import CHIP_EVENT_TYPES, business_day_of, decode_c
 from cage.ledger.reading import Filter, Ledger
 from cage.ledger.sql_tables import BOOK, ENTRY, POSTING
 from events.errors import LedgerError
-from events.types.chips import (
+from events.types import (
     ChipEvent,
     ChipsCorrected,
     ChipsCounted,

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from events.errors import InputError, MalformedJson
 from events.json_form import decode_json, repeated_key
-from events.types.table import Settlement
+from events.types import Settlement
 
 __all__ = ["SUMS", "BookRow", "SettlementSums", "book_difference", "read_rows"]
 

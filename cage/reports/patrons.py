@@ -15,7 +15,7 @@ from cage.ledger.posting import REVERSAL
 from cage.ledger.reading import BALANCE_KEYS, Filter, Ledger
 from cage.ledger.sql_tables import BOOK, ENTRY, POSTING, select_postings
 from cage.reports.time_of_play import seconds_of_play
-from events.types.table import CoupSettled, WagersPlaced
+from events.types import CoupSettled, WagersPlaced
 
 __all__ = ["Edges", "PatronReport", "patron_reports", "theoretical_of"]
 

@@ -28,9 +28,7 @@ from cage.reports.commission_debts import CommissionDebts, DebtFigures
 from events.errors import LedgerError
 from events.log.reader import LogReader
 from events.proof.chain import origin_hash
-from events.types.commission import CommissionReversed
-from events.types.envelope import decode_envelope
-from events.types.table import CoupSettled, Settlement
+from events.types import CommissionReversed, CoupSettled, Settlement, decode_envelope
 
 __all__ = ["Difference", "Reconciliation", "TableFigures", "reconcile"]
 

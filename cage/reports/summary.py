@@ -17,9 +17,13 @@ from cage.ledger.sql_tables import BOOK, ENTRY, POSTING, POSTING_TO_ENTRY, selec
 from cage.reports.drop_and_hold import FloatReport, float_reports
 from cage.reports.patrons import Edges, PatronReport, patron_reports, theoretical_of
 from cage.reports.time_of_play import seconds_of_play
-from events.types.commission import CommissionAccrued, CommissionReversed
-from events.types.corrections import HandsCorrected
-from events.types.table import CoupSettled, CoupVoided
+from events.types import (
+    CommissionAccrued,
+    CommissionReversed,
+    CoupSettled,
+    CoupVoided,
+    HandsCorrected,
+)
 
 __all__ = ["SummaryReport", "summary_reports"]
 

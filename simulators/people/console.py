@@ -4,8 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final
 
 from events.clock import SystemClock
-from events.commands.base import ANSWER_REFUSED, Answer, Command
-from events.commands.commission import CollectCommission
+from events.commands import ANSWER_REFUSED, Answer, CollectCommission, Command
 from events.errors import OurBug, TableError
 from events.mqtt.bus import Bus, BusSettings, Handler
 from events.mqtt.messages import Message

@@ -13,10 +13,16 @@ from typing import Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from events.commands.base import Answer, Command
-from events.commands.commission import CollectCommission
-from events.commands.coup import CloseBetting, FreeHand, OpenBetting
-from events.commands.wagers import PlaceWager, WithdrawWager
+from events.commands import (
+    Answer,
+    CloseBetting,
+    CollectCommission,
+    Command,
+    FreeHand,
+    OpenBetting,
+    PlaceWager,
+    WithdrawWager,
+)
 from events.mqtt.bus import BusSettings
 from events.mqtt.request_client import USUAL_RETRY, Retry
 from events.mqtt.topics import Topics

@@ -9,7 +9,7 @@ import random
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from events.commands.wagers import PlaceWager, WagerRequest
+from events.commands import PlaceWager, WagerRequest
 from simulators.shoe.dealing import shoe_number
 from table_core.rules.rulebook import Bet, Requirement, Rulebook
 from table_core.rules.wager_checks import mains_for

@@ -3,9 +3,8 @@
 from functools import partial
 from typing import Final, Protocol
 
-from events.commands.base import Answer
-from events.commands.shoe import CutCard, EndShoe, LoadShoe, ReplaceShoe
-from events.types.shoe_life import CutPlace
+from events.commands import Answer, CutCard, EndShoe, LoadShoe, ReplaceShoe
+from events.types import CutPlace
 from simulators.people.console import Console, refused
 from simulators.people.supervisor import SUPERVISOR, GameTally, OnTheTable, Supervisor
 from simulators.people.view import OVER, STALLED, TableSeen, TableView

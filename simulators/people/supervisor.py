@@ -14,18 +14,21 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from events.commands.base import Command
-from events.commands.cards import (
+from events.commands import (
+    AcknowledgeAlarm,
+    Burn,
+    ClearShoeError,
+    Command,
+    ConfirmResult,
     CorrectCard,
     EnterCard,
     MarkUnreadable,
     Realign,
+    ReleaseShoe,
     ResolveIrregularity,
+    VoidCoup,
 )
-from events.commands.coup import ConfirmResult, VoidCoup
 from events.commands.registry import COMMAND_NAMES
-from events.commands.shoe import Burn, ClearShoeError, ReleaseShoe
-from events.commands.staff import AcknowledgeAlarm
 from simulators.device.script import FallenCard
 from simulators.people.console import Console, refused
 from simulators.people.view import OVER, STALLED, AlarmSeen, CoupSeen, TableSeen, TableView

@@ -3,15 +3,15 @@
 from msgspec.structs import replace
 
 from events.cards import Card, Hand
-from events.types.irregularities import (
+from events.types import (
     CardCorrected,
+    CardDealt,
     CardEntered,
     CardMarkedUnreadable,
     CardUnread,
     CoupRealigned,
     ExcessCardResolved,
 )
-from events.types.table import CardDealt
 from table_core.fold.common import current_coup, current_shoe, on_coup, with_coup
 from table_core.state.coup import Phase
 from table_core.state.dealing import due_places

@@ -5,7 +5,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from events.errors import OurBug
-from events.types.chips import (
+from events.types import (
     ChipEvent,
     ChipMove,
     ChipsCorrected,

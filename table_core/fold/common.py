@@ -5,7 +5,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from events.errors import OurBug
-from events.types.table import TableEvent
+from events.types import TableEvent
 from table_core.state.coup import Phase
 from table_core.state.coup_projection import changed_coup
 from table_core.state.shoe import ShoeState

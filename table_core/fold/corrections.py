@@ -12,8 +12,15 @@ from msgspec.structs import replace
 
 from events.cards import Card
 from events.errors import OurBug
-from events.types.corrections import HandsCorrected, RulebookCorrected, WagerCorrected
-from events.types.table import CoupSettled, CoupVoided, DealCompleted, TableEvent
+from events.types import (
+    CoupSettled,
+    CoupVoided,
+    DealCompleted,
+    HandsCorrected,
+    RulebookCorrected,
+    TableEvent,
+    WagerCorrected,
+)
 from table_core.fold.common import current_coup, current_shoe, with_coup
 from table_core.persistent_list import PersistentList
 from table_core.roads.columns import Roads, bead_of

@@ -5,17 +5,10 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from events.types.irregularities import ShoeErrorCleared
-from events.types.shoe_life import (
+from events.types import (
     BurnRecorded,
-    CutCardCame,
-    ShoeAudited,
-    ShoeHeld,
-    ShoeReleased,
-    ShuffleQuestioned,
-)
-from events.types.shoe_reports import (
     CardOutOfGame,
+    CutCardCame,
     DeviceResult,
     ErrorCleared,
     ErrorRaised,
@@ -25,10 +18,17 @@ from events.types.shoe_reports import (
     LinkUp,
     LockChanged,
     RoundForcedEnd,
+    ShoeAudited,
     ShoeBooted,
+    ShoeEnded,
+    ShoeErrorCleared,
+    ShoeHeld,
+    ShoeLoaded,
     ShoeReady,
+    ShoeReleased,
+    ShoeReported,
+    ShuffleQuestioned,
 )
-from events.types.table import ShoeEnded, ShoeLoaded, ShoeReported
 from table_core.fold.common import current_shoe
 from table_core.persistent_list import PersistentList
 from table_core.shuffle.orders import order_of

@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from events.errors import UnreadableEvent
 from events.json_form import UNDECODABLE
-from events.types.snapshot_anchor import BooksClosed
+from events.types import BooksClosed
 from table_core.fold.dispatch import FOLD_VERSION
 from table_core.persistent_list import PersistentList
 from table_core.state.table import TableState

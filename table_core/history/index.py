@@ -19,13 +19,14 @@ from msgspec.structs import replace
 from events.cards import Card
 from events.proof.chain import origin_hash
 from events.proof.merkle import leaf_hash, node_hash
-from events.types.corrections import HandsCorrected
-from events.types.integrity import CheckpointKeyChanged
-from events.types.irregularities import CardCorrected, CardEntered
-from events.types.table import (
+from events.types import (
     BettingOpened,
+    CardCorrected,
     CardDealt,
     CardDisclosed,
+    CardEntered,
+    CheckpointKeyChanged,
+    HandsCorrected,
     ShoeLoaded,
     TableEvent,
     WagersPlaced,

@@ -12,10 +12,9 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from events.cards import Card, Winner
-from events.commands.base import Refusal
-from events.commands.queries import FindCoups, ShowTable, TellCoup, WhatIfCard
+from events.commands import FindCoups, Refusal, ShowTable, TellCoup, WhatIfCard
 from events.errors import InputError
-from events.types.table import DrawRule, Wager
+from events.types import DrawRule, Wager
 from table_core.fold.dispatch import fold
 from table_core.history.index import HistoryIndex, ReadRows
 from table_core.history.what_if import WhatIf, what_if

@@ -12,11 +12,14 @@ from msgspec import Struct, structs
 
 from events.cards import Card, Hand, parse_card
 from events.errors import InputError
-from events.types.irregularities import CardCorrected, CardEntered
-from events.types.shoe_reports import CardCarriedOver, CardDrawn, CardRevealed
-from events.types.table import (
+from events.types import (
+    CardCarriedOver,
+    CardCorrected,
     CardDealt,
     CardDisclosed,
+    CardDrawn,
+    CardEntered,
+    CardRevealed,
     SettlementLine,
     ShoeReported,
     TableEvent,

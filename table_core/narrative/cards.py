@@ -5,31 +5,27 @@ from typing import Final
 
 from events.cards import Card, Hand, Winner, total
 from events.money import Currency
-from events.types.corrections import HandsCorrected
-from events.types.irregularities import (
+from events.types import (
+    BurnRecorded,
     CardCorrected,
+    CardDealt,
+    CardDisclosed,
     CardEntered,
     CardMarkedUnreadable,
     CardUnread,
+    CutCardCame,
+    DealCompleted,
     ExcessCardDrawn,
     ExcessCardResolved,
-)
-from events.types.shoe_life import (
-    BurnRecorded,
-    CutCardCame,
+    HandsCorrected,
     ShoeAudited,
     ShoeCounted,
-    ShoeHeld,
-    ShoeReleased,
-    ShuffleQuestioned,
-)
-from events.types.table import (
-    CardDealt,
-    CardDisclosed,
-    DealCompleted,
     ShoeEnded,
+    ShoeHeld,
     ShoeLoaded,
+    ShoeReleased,
     ShoeReported,
+    ShuffleQuestioned,
     TableEvent,
 )
 from table_core.narrative.formatting import (

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from events.money import Currency
-from events.types.chips import (
+from events.types import (
     ChipsCorrected,
     ChipsCounted,
     ChipsCredited,
@@ -13,8 +13,8 @@ from events.types.chips import (
     FloatClosed,
     FloatOpened,
     Pieces,
+    TableEvent,
 )
-from events.types.table import TableEvent
 from table_core.narrative.formatting import EventWords, Phrase, WordsOf, amount, reason
 from table_core.replay.coup_events import Moment
 

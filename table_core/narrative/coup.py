@@ -9,7 +9,7 @@ from msgspec import Struct, structs
 
 from events.cards import Card, Hand, Winner, total
 from events.money import UNKNOWN_CURRENCY, Currency
-from events.types.table import CoupSettled, Settlement
+from events.types import CoupSettled, Settlement
 from table_core.narrative.formatting import Phrase, Spoken, explain, faces, spoken, who
 from table_core.narrative.timeline import TimelineLine, narrate_event
 from table_core.narrative.wager_outcome import (

@@ -13,7 +13,7 @@ from msgspec import Struct, structs
 
 from events.cards import Card, Hand, total
 from events.money import Currency
-from events.types.table import DrawRule, TableEvent
+from events.types import DrawRule, TableEvent
 from table_core.replay.coup_events import Moment
 from table_core.rules.draw import NATURAL
 

@@ -4,7 +4,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from events.money import Currency
-from events.types.commission import (
+from events.types import (
+    AggregateCapped,
+    BettingClosed,
+    BettingOpened,
     CommissionAccrued,
     CommissionCollected,
     CommissionPrepaid,
@@ -13,25 +16,22 @@ from events.types.commission import (
     CommissionReturned,
     CommissionReversed,
     CommissionUncollected,
-    PayerAmount,
-)
-from events.types.corrections import RulebookCorrected, WagerCorrected
-from events.types.irregularities import CoupRealigned
-from events.types.table import (
-    BettingClosed,
-    BettingOpened,
     CoupMisaligned,
+    CoupRealigned,
     CoupSettled,
     CoupVoided,
+    PayerAmount,
     Refund,
     ResultConfirmed,
     ResultDisputed,
+    RulebookCorrected,
     TableEvent,
     Wager,
+    WagerCorrected,
     WagersPlaced,
+    WagersVoided,
     WagersWithdrawn,
 )
-from events.types.wagers import AggregateCapped, WagersVoided
 from table_core.narrative.formatting import (
     EventWords,
     Phrase,

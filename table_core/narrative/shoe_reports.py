@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from events.cards import Card, Hand
-from events.types.shoe_reports import (
+from events.types import (
     BurnCard,
     CardCarriedOver,
     CardDrawn,

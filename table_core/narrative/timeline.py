@@ -8,11 +8,20 @@ from typing import Final
 from msgspec import Struct
 
 from events.money import Currency
-from events.types.corrections import CorrectionAcknowledged
-from events.types.integrity import CheckpointKeyChanged, LogAdopted
-from events.types.irregularities import DealerAssigned, IrregularityRecorded, ShoeErrorCleared
-from events.types.snapshot_anchor import BooksClosed
-from events.types.table import AlarmCleared, AlarmRaised, RulebookAdopted, ShoeReported, TableEvent
+from events.types import (
+    AlarmCleared,
+    AlarmRaised,
+    BooksClosed,
+    CheckpointKeyChanged,
+    CorrectionAcknowledged,
+    DealerAssigned,
+    IrregularityRecorded,
+    LogAdopted,
+    RulebookAdopted,
+    ShoeErrorCleared,
+    ShoeReported,
+    TableEvent,
+)
 from table_core.narrative.cards import CARD_WORDS
 from table_core.narrative.chips import CHIP_WORDS
 from table_core.narrative.formatting import (

@@ -13,7 +13,7 @@ from typing import Final
 from msgspec import Struct
 
 from events.money import Currency, Odds, parse_odds, scale
-from events.types.table import Settlement, SettlementLine
+from events.types import Settlement, SettlementLine
 from table_core.narrative.formatting import Phrase, amount, exact_amount
 from table_core.rules.rulebook import PUSH, Rulebook
 from table_core.rules.wagers import BET_KINDS, HOUSE, BetKind

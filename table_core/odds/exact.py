@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from events.cards import Card
 from events.errors import InputError, OurBug
-from events.types.table import Wager
+from events.types import Wager
 from table_core.odds.deals import (
     MAX_DEAL_CARDS,
     DealClass,

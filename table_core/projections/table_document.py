@@ -12,12 +12,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from events.cards import Card, Hand, Winner, total
-from events.commands.base import Refusal
+from events.commands import Refusal
 from events.money import Rounding
-from events.types.chips import ChipMove, amount_of
-from events.types.commission import SeatAmount
-from events.types.table import DrawRule, Wager
-from events.types.wagers import Per
+from events.types import ChipMove, DrawRule, Per, SeatAmount, Wager, amount_of
 from table_core.decide.available_commands import current_refusals
 from table_core.decide.decision import DecisionContext
 from table_core.decide.staff import can_acknowledge

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from events.types.table import Wager
+from events.types import Wager
 from table_core.state.table import Coup
 
 __all__ = [

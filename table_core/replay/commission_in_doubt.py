@@ -8,8 +8,7 @@ to be looked at by a person; nothing is refused for it.
 
 from typing import Final
 
-from events.types.commission import CommissionAccrued, CommissionReversed
-from events.types.table import TableEvent
+from events.types import CommissionAccrued, CommissionReversed, TableEvent
 from table_core.rules.commission_owed import CommissionBook, Debt
 
 __all__ = ["CommissionInDoubt"]

@@ -12,26 +12,26 @@ from msgspec.structs import replace
 
 from events.cards import Card, Hand
 from events.errors import LogRefused, UnreadableEvent
-from events.types.corrections import HandsCorrected, WagerCorrected
-from events.types.envelope import Entry, decode_entry
-from events.types.irregularities import (
+from events.types import (
+    BettingOpened,
     CardCorrected,
     CardEntered,
-    ExcessCardDrawn,
-    IrregularityRecorded,
-)
-from events.types.table import (
-    BettingOpened,
     CoupMisaligned,
     CoupSettled,
     CoupVoided,
     DealCompleted,
+    Entry,
+    ExcessCardDrawn,
+    HandsCorrected,
+    IrregularityRecorded,
     Refund,
     ResultDisputed,
     Settlement,
     TableEvent,
     Wager,
+    WagerCorrected,
     WagersPlaced,
+    decode_entry,
 )
 from table_core.fold.dispatch import fold
 from table_core.rules.rulebook import INITIAL_PHASE

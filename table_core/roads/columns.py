@@ -25,7 +25,7 @@ from msgspec.structs import replace
 
 from events.cards import Winner
 from events.errors import InputError
-from events.types.table import DealCompleted
+from events.types import DealCompleted
 from table_core.persistent_list import PersistentList
 from table_core.rules.draw import Outcome
 

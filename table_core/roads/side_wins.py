@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import Final
 
 from events.cards import Card
-from events.types.table import DealCompleted
+from events.types import DealCompleted
 from table_core.rules.draw import Outcome, judge_hands
 from table_core.rules.rulebook import Bet
 from table_core.rules.wagers import BET_KINDS, Judge

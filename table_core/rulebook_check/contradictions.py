@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from events.toml_form import FileFault
-from events.types.wagers import LimitsSet
+from events.types import LimitsSet
 from table_core.odds.house_edge import deals_by_categories
 from table_core.rules.rulebook import PUSH, Bet, Requirement, Rulebook
 from table_core.rules.sign import pay_scale_of

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from events.commands.base import Refusal
+from events.commands import Refusal
 from events.structured_log import structlog
 from table_core.process.history_client import ANSWER_BYTES, HistoryQuestion
 from table_core.refusals import refuse

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Protocol
 
-from events.commands.base import Refusal
+from events.commands import Refusal
 from events.mqtt.bus import BusSettings
 from events.mqtt.presence import PresencePublisher
 from events.mqtt.process_shell import ProcessShell

@@ -20,10 +20,7 @@ from events.log.store import EventLog
 from events.log.verify import Progress, RecordJudge, verify
 from events.proof.chain import next_hash, origin_hash
 from events.structured_log import structlog
-from events.types.envelope import decode_data, decode_envelope
-from events.types.snapshot_anchor import BooksClosed
-from events.types.stored import Stored
-from events.types.table import ShoeEnded, TableEvent
+from events.types import BooksClosed, ShoeEnded, Stored, TableEvent, decode_data, decode_envelope
 from table_core.fold.dispatch import fold
 from table_core.fold.snapshot import decode_state, encode_state, is_comparable, state_hash
 from table_core.process.log_effects import OpenedTable

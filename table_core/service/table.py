@@ -5,16 +5,14 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from events.clock import Clock
-from events.commands.base import Answer, Command
-from events.commands.previews import Preview, ShowCoup, ShowRequest
+from events.commands import Answer, Command, Preview, ShowCoup, ShowRequest
 from events.log.store import EventLog
 from events.log.vouching import write_head
 from events.mqtt.process import Steps, no_probe
 from events.mqtt.process_shell import AtOnce, clock_and_log_lines, perform_at_once
 from events.mqtt.topics import Topics
 from events.structured_log import structlog
-from events.types.shoe_reports import ShoeAck, ShoeEvent
-from events.types.wagers import LimitsSet
+from events.types import LimitsSet, ShoeAck, ShoeEvent
 from table_core.process.checkpoints import CheckpointKeys, Checkpoints
 from table_core.process.log_effects import CiteProfile, StoreCheckpoint
 from table_core.process.previews import answer_preview

@@ -42,32 +42,32 @@ outside this table (`table_core.fold.corrections`), independently of the coup in
 from enum import Enum
 from typing import Final
 
-from events.types.corrections import HandsCorrected, RulebookCorrected, WagerCorrected
-from events.types.irregularities import (
+from events.types import (
+    BettingClosed,
+    BettingOpened,
     CardCorrected,
+    CardDealt,
+    CardDisclosed,
     CardEntered,
     CardMarkedUnreadable,
     CardUnread,
-    CoupRealigned,
-    ExcessCardDrawn,
-    ExcessCardResolved,
-)
-from events.types.table import (
-    BettingClosed,
-    BettingOpened,
-    CardDealt,
-    CardDisclosed,
     CoupMisaligned,
+    CoupRealigned,
     CoupSettled,
     CoupVoided,
     DealCompleted,
+    ExcessCardDrawn,
+    ExcessCardResolved,
+    HandsCorrected,
     ResultConfirmed,
     ResultDisputed,
+    RulebookCorrected,
     TableEvent,
+    WagerCorrected,
     WagersPlaced,
+    WagersVoided,
     WagersWithdrawn,
 )
-from events.types.wagers import WagersVoided
 
 __all__ = ["COUP_EVENTS", "OVER", "TRANSITIONS", "Phase", "advance", "allows", "input_of"]
 

@@ -11,29 +11,29 @@ from msgspec.structs import replace
 
 from events.cards import Card, Hand
 from events.errors import OurBug
-from events.types.corrections import HandsCorrected, RulebookCorrected, WagerCorrected
-from events.types.irregularities import (
+from events.types import (
+    BettingOpened,
     CardCorrected,
+    CardDealt,
+    CardDisclosed,
     CardEntered,
     CardMarkedUnreadable,
     CardUnread,
-    CoupRealigned,
-)
-from events.types.table import (
-    BettingOpened,
-    CardDealt,
-    CardDisclosed,
     CoupMisaligned,
+    CoupRealigned,
     CoupSettled,
     CoupVoided,
     DealCompleted,
+    HandsCorrected,
     ResultDisputed,
+    RulebookCorrected,
     TableEvent,
     Wager,
+    WagerCorrected,
     WagersPlaced,
+    WagersVoided,
     WagersWithdrawn,
 )
-from events.types.wagers import WagersVoided
 from table_core.rules.wager_totals import places_of
 from table_core.state.coup import OVER, Phase, advance
 from table_core.state.dealing import due_places

@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import Struct
 
 from events.cards import Card, Hand
-from events.types.table import DealCompleted
+from events.types import DealCompleted
 from table_core.rules.draw import Outcome, cards_due, hand_due, hands_possibly_due, judge_hands
 from table_core.state.table import Coup
 

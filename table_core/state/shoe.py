@@ -19,16 +19,19 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from events.cards import Card, Hand
-from events.types.shoe_life import BurnRecorded, CutCardCame, CutPlace, ShoeAudited
-from events.types.shoe_reports import (
+from events.types import (
     BurnCard,
+    BurnRecorded,
     CardCarriedOver,
     CardDrawn,
     CardOutOfGame,
     CardRevealed,
     CardUnreadable,
+    CutCardCame,
+    CutPlace,
     FirstCard,
     Report,
+    ShoeAudited,
     ShoeBooted,
 )
 from table_core.roads.columns import Roads

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from events.cards import Card, Hand
 from events.errors import OurBug
-from events.types.shoe_reports import (
+from events.types import (
     CardDrawn,
     CardOutOfGame,
     CardRevealed,

@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from events.commands.base import Refusal
+from events.commands import Refusal
 from table_core.state.coup import OVER, Phase
 from table_core.state.dealing import due_places
 from table_core.state.table import Coup, TableState

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from events.cards import Card, Hand, Winner, total
 from events.money import parse_odds
-from events.types.table import DealCompleted, Settlement, SettlementLine
+from events.types import DealCompleted, Settlement, SettlementLine
 from table_core.replay.coup_events import CoupRecord
 from table_core.rules.rulebook import INITIAL_PHASE, LAST_PHASE, PUSH
 from table_core.state.coup import Phase

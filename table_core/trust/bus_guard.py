@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from events.commands.base import ANSWER_REFUSED, Answer, transaction_of
+from events.commands import ANSWER_REFUSED, Answer, transaction_of
 from events.mqtt.messages import Message
 from events.mqtt.process import Instant, LogLine, Now, Post, Steps
 from events.mqtt.topics import Topics

@@ -12,12 +12,11 @@ from jsonschema import Draft202012Validator
 from baccarat.config.property_form import PropertyConfig
 from baccarat.config.table import load_config
 from baccarat.contract.schemas import MESSAGES, one_message
-from events.commands.base import Answer
+from events.commands import Answer
 from events.commands.registry import COMMANDS
+from events.types import Settlement, decode_data, decode_envelope
 from events.types.earlier import UPCASTS
-from events.types.envelope import decode_data, decode_envelope
 from events.types.registry import KINDS, TABLE_EVENTS
-from events.types.table import Settlement
 from events.types.upcasting import EventReader
 from table_core.projections.wager_pages import WagerPage
 from table_core.rulebooks.shipped import shipped_source

@@ -6,8 +6,8 @@ import typing
 import pytest
 
 from events.commands.registry import COMMANDS
+from events.types import AnyReport
 from events.types.registry import TABLE_EVENTS
-from events.types.shoe_reports import AnyReport
 from tests.house.sources import texts
 from tests.tools.reference import made_again
 

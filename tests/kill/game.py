@@ -15,7 +15,7 @@ from events.cards import Card
 from events.log.store import EventLog
 from events.mqtt.request_client import Retry
 from events.proof.keys import make_signing_key
-from events.types.table import (
+from events.types import (
     BettingOpened,
     CardDealt,
     CardDisclosed,

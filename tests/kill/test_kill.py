@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 import pytest
 
-from events.types.table import SettlementLine
+from events.types import SettlementLine
 from tests.kill.game import Coup, Game, Kill, Record
 from tests.support.brokers.brokers import BROKERS, Broker, running
 

@@ -8,8 +8,6 @@ from typing import Final, Protocol
 
 from events.commands.registry import COMMANDS
 
-__all__ = ["PAGES", "Stands", "follow", "part", "pressed", "release_by_page", "template", "typed"]
-
 PAGES: Final = {
     page.stem: page for page in Path("docs/alarms").glob("*/*.md") if page.stem != "README"
 }

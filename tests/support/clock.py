@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-__all__ = ["FakeClock", "ticking_clock"]
-
 
 @dataclass
 class FakeClock:

@@ -4,8 +4,6 @@ import re
 from textwrap import dedent
 from typing import Final, NamedTuple
 
-__all__ = ["Block", "Session", "blocks", "sessions"]
-
 _PARTS: Final = re.compile(
     r"^#+ (?P<heading>[^\n]*)$|^ *```(?P<kind>\w*)\n(?P<text>.*?)^ *```$", re.MULTILINE | re.DOTALL
 )

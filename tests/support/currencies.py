@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from typing import Final
 
-__all__ = ["CODES", "DECIMALS", "SAMPLES", "written"]
-
 # ISO 4217, list one, of 2026-01-01: minor units other than 2.
 _OTHERS: Final = {
     0: "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF",

@@ -9,8 +9,6 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-__all__ = ["SIZES", "steps_of"]
-
 SIZES = (10, 100, 1_000)
 """Of the ordinary suite; the soak adds 10,000."""
 

@@ -15,8 +15,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-__all__ = ["CLEAN", "FOUND", "NOT_AUDITED", "Outcome", "judged", "main"]
-
 CLEAN: Final = 0
 FOUND: Final = 1
 NOT_AUDITED: Final = 3

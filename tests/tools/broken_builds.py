@@ -17,8 +17,6 @@ from typing import Final, NamedTuple
 
 from tests.tools.defects import CATCHERS, DEFECTS, Defect
 
-__all__ = ["Verdict", "applied", "copy_of", "main", "try_defect"]
-
 _HERE: Final = Path(__file__).parents[2]
 _FAILED: Final = 1  # of a world that broke and of a test that failed; anything else is no catch
 _LIMIT_S: Final = 900

@@ -18,8 +18,6 @@ from tests.support.log.corpus import (
     refresh,
 )
 
-__all__ = ["main"]
-
 
 def main() -> int:
     """Record, and say what was recorded."""

@@ -4,8 +4,6 @@ from typing import Final, NamedTuple
 
 from tests.tools.planted import cage, driver, table
 
-__all__ = ["CATCHERS", "DEFECTS", "Defect"]
-
 
 class Defect(NamedTuple):
     """One wrong build.

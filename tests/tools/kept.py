@@ -39,8 +39,6 @@ from tests.support.kept.worlds import WORLDS, play_world
 from tests.support.log.corpus import CORPUS, present_version
 from tests.support.log.corpus_game import KEY, MARKED
 
-__all__ = ["main"]
-
 _ALL_TYPES: Final = "all-types"
 _JUDGEMENTS: Final = "judgements"
 _STORIES: Final = (*GAMES, *WORLDS, _ALL_TYPES, _JUDGEMENTS)

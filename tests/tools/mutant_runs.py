@@ -33,8 +33,6 @@ from coverage import Coverage
 
 from tests.tools.mutations import Mutant
 
-__all__ = ["Covered", "Verdict", "cover", "try_mutants"]
-
 _HERE: Final = Path(__file__).parents[2]
 _OK, _FAILED, _BROKEN = 0, 1, 2  # pytest's own exit codes: passed, a test failed, none could begin
 _FAULT = 70

@@ -5,8 +5,6 @@ The tests of a target stand in the order in which they are run, what is nearest 
 
 from typing import Final, NamedTuple
 
-__all__ = ["TARGETS", "Target"]
-
 
 class Target(NamedTuple):
     """Files that the same tests look after.

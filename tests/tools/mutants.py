@@ -21,8 +21,6 @@ from tests.tools.mutant_runs import Covered, Verdict, cover, try_mutants
 from tests.tools.mutant_targets import TARGETS, Target
 from tests.tools.mutations import Mutant, mutants_of
 
-__all__ = ["Key", "complaints", "listed_survivors", "main"]
-
 _HERE: Final = Path(__file__).parents[2]
 _SURVIVORS: Final = _HERE / "tests" / "mutation" / "survivors.toml"
 _ENOUGH_PER_CENT: Final = 95

@@ -17,8 +17,6 @@ from itertools import accumulate, chain, pairwise
 from string import digits
 from typing import Any, Final, NamedTuple
 
-__all__ = ["Mutant", "mutants_of"]
-
 
 class Mutant(NamedTuple):
     """One change of one file.

@@ -22,8 +22,6 @@ from tests.tools.reference_pages import configuration, messages
 from tests.tools.reference_pages.codes import codes
 from tests.tools.reference_pages.command_line import command_line
 
-__all__ = ["full_shoe_rows", "made_again"]
-
 _BLOCK: Final = re.compile(r"(<!-- made: (\w+) -->\n).*?(<!-- made: end -->)", re.DOTALL)
 _MADE: Final[dict[str, Callable[[], str]]] = {
     "codes": codes,

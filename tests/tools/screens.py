@@ -26,8 +26,6 @@ from tests.support.service.fed_pages import fed_page
 from tests.support.service.screen_server import served
 from tests.support.service.screens import Screen, chromium, screen
 
-__all__ = ["main"]
-
 _FOLDER: Final = Path(__file__).parents[2] / "docs" / "screens"
 _SEED: Final = 1_128
 _COUPS: Final = 44

@@ -23,7 +23,7 @@ from cage.reports.reconcile import Reconciliation, TableFigures, reconcile
 from events.errors import InputError, LogError, OurBug
 from events.log.reader import LogReader
 from events.log.reader import reading as reading_log
-from events.types.table import CoupSettled, Settlement
+from events.types import CoupSettled, Settlement
 
 __all__ = ["BookComparison", "reconcile_command", "table_figures"]
 

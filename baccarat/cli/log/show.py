@@ -13,9 +13,8 @@ from baccarat.cli.shown import say
 from events.errors import InputError
 from events.free_text import show_text
 from events.log.reader import reading
-from events.types.envelope import decode_envelope
+from events.types import Stored, decode_envelope
 from events.types.registry import TABLE_EVENTS
-from events.types.stored import Stored
 
 __all__ = ["show"]
 

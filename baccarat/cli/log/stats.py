@@ -14,8 +14,7 @@ from baccarat.cli.shown import add_shown_row
 from baccarat.cli.whole_table import print_whole
 from events.log.reader import LogReader, reading
 from events.log.wal import wal_of
-from events.types.snapshot_anchor import BooksClosed
-from events.types.table import BettingOpened, CoupSettled, CoupVoided, ShoeLoaded
+from events.types import BettingOpened, BooksClosed, CoupSettled, CoupVoided, ShoeLoaded
 
 __all__ = ["stats"]
 

@@ -15,7 +15,7 @@ from baccarat.cli.output_files import require_stdout
 from baccarat.cli.shown import say
 from events.errors import InputError, LogRefused
 from events.free_text import show_text
-from events.types.shoe_reports import ShoeEvent
+from events.types import ShoeEvent
 from shoe_driver.decode import Decoder
 from shoe_driver.journal.records import (
     MAGIC,

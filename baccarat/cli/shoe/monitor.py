@@ -17,7 +17,7 @@ from baccarat.cli.shoe.decode import document_of, json_line
 from baccarat.cli.shoe.line import endpoint_of, line_records, stop_event
 from baccarat.cli.shown import add_shown_row, say
 from events.clock import Clock, SystemClock
-from events.types.shoe_reports import ShoeEvent
+from events.types import ShoeEvent
 from shoe_driver.decode import Decoder
 from shoe_driver.journal.records import Record, RecordKind
 from shoe_driver.profiles.catalogue import load_profile

@@ -14,8 +14,7 @@ import pytest
 
 from baccarat.cli.main import main
 from events.log.verify import verify
-from events.types.commission import CommissionCollected
-from events.types.table import ShoeLoaded
+from events.types import CommissionCollected, ShoeLoaded
 from shoe_driver.profiles.catalogue import profile_text
 from tests.kill.game import read_coups
 from tests.support.cage.books import source

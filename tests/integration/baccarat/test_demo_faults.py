@@ -17,8 +17,14 @@ from baccarat.demo.counters import DemoStatistics, Summary
 from baccarat.demo.machine import DemoOptions, Machine
 from baccarat.demo.play import play
 from events.log.verify import verify
-from events.types.irregularities import CoupRealigned
-from events.types.table import CoupMisaligned, CoupSettled, CoupVoided, Settlement, TableEvent
+from events.types import (
+    CoupMisaligned,
+    CoupRealigned,
+    CoupSettled,
+    CoupVoided,
+    Settlement,
+    TableEvent,
+)
 from simulators.faults.registry import ALL, parse_faults
 from simulators.people.dealer_and_patrons import PlayedCoup
 from simulators.world.auditor.rules import Hands, settle_wager

@@ -15,10 +15,10 @@ from typing import Final
 import pytest
 from msgspec.structs import replace
 
-from events.commands.queries import ProveCoup
+from events.commands import ProveCoup
 from events.log.editions import PROFILES, RULEBOOKS, read_editions, write_editions
 from events.proof.keys import make_signing_key
-from events.types.shoe_reports import UnknownReport
+from events.types import UnknownReport
 from tests.support.machine.processes import ROOT
 from tests.support.machine.waiting import until
 from tests.support.service.table_service import Table1, play

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from benchmarks.ledger import settled_coup
 from cage.ledger.database import parse_ledger_url
 from cage.ledger.store import LedgerStore
-from events.types.table import CoupSettled, SeatDifference, TableEvent
+from events.types import CoupSettled, SeatDifference, TableEvent
 from table_core.odds.exact import exact_odds
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.rules.rulebook_file import full_shoe

@@ -22,11 +22,17 @@ from cage.reports.drop_and_hold import FloatReport
 from cage.reports.patrons import PatronReport
 from cage.reports.reconcile import TableFigures, reconcile
 from cage.reports.summary import SummaryReport, summary_reports
-from events.commands.chips import ChipCommand, CloseFloat, CountDrop, Fill, OpenFloat
+from events.commands import ChipCommand, CloseFloat, CountDrop, Fill, OpenFloat
 from events.errors import LedgerError
 from events.log.reader import reading as reading_log
-from events.types.chips import ChipsCorrected, ChipsFilled, FloatOpened, Pieces
-from events.types.table import RulebookAdopted, TableEvent
+from events.types import (
+    ChipsCorrected,
+    ChipsFilled,
+    FloatOpened,
+    Pieces,
+    RulebookAdopted,
+    TableEvent,
+)
 from tests.support.cage.ledgers import (
     STREAM,
     accounts_of,

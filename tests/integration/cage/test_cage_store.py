@@ -23,7 +23,7 @@ from cage.ledger.store import LedgerStore
 from events.errors import InputError, LedgerError, LedgerUnavailable
 from events.proof.chain import next_hash
 from events.sql_migrations import Migrations
-from events.types.table import WagersPlaced
+from events.types import WagersPlaced
 from tests.support.cage.ledgers import (
     STREAM,
     MemoryLedger,

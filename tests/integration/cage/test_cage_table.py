@@ -8,9 +8,7 @@ import msgspec
 
 from benchmarks.instruments.postgres import Postgres
 from cage.service import CageService
-from events.commands.corrections import CorrectWager
-from events.commands.coup import VoidCoup
-from events.commands.wagers import WagerRequest
+from events.commands import CorrectWager, VoidCoup, WagerRequest
 from tests.support.brokers.brokers import Broker
 from tests.support.cage.cage_game import play_cage_game, proved
 from tests.support.cage.cages import cage

@@ -25,18 +25,27 @@ from baccarat.contract.asyncapi import ROOT as TOPIC_ROOT
 from baccarat.contract.schemas import bundle
 from events.cards import Card, Hand
 from events.clock import SystemClock
-from events.commands.cards import CorrectCard
-from events.commands.consumers import Ack, Replay
-from events.commands.coup import CloseBetting, OpenBetting, VoidCoup
-from events.commands.previews import Preview, ShowCoup
-from events.commands.staff import AcknowledgeAlarm, AssignDealer
-from events.commands.wagers import PlaceWager, SetLimits, WagerRequest, WithdrawWager
+from events.commands import (
+    Ack,
+    AcknowledgeAlarm,
+    AssignDealer,
+    CloseBetting,
+    CorrectCard,
+    OpenBetting,
+    PlaceWager,
+    Preview,
+    Replay,
+    SetLimits,
+    ShowCoup,
+    VoidCoup,
+    WagerRequest,
+    WithdrawWager,
+)
 from events.log.store import EventLog
 from events.mqtt.bus import Bus, BusSettings
 from events.mqtt.messages import Message
 from events.mqtt.topics import Topics
-from events.types.shoe_reports import DeviceResult, ErrorCleared, ErrorRaised
-from events.types.wagers import BetLimits
+from events.types import BetLimits, DeviceResult, ErrorCleared, ErrorRaised
 from simulators.conformance.book import ConsumerBook, read_book, right_book
 from simulators.conformance.log import FEWEST, SampleLog, make_sample_log
 from simulators.conformance.server import CageFeed, ConformanceResult

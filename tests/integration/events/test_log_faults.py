@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from events.commands.shoe import LoadShoe
+from events.commands import LoadShoe
 from events.errors import LogUnwritable
 from events.log.store import EventLog
 from events.log.verify import verify

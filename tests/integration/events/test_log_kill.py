@@ -18,7 +18,7 @@ from events.log.segments import archive_folder, segments_in
 from events.log.store import EventLog
 from events.log.verify import verify
 from events.proof.note import SigningKey
-from events.types.envelope import decode_envelope
+from events.types import decode_envelope
 from table_core.service.snapshots import inspect_log
 from tests.support.log.closed_books import ORIGIN as CHAINED
 from tests.support.log.closed_books import chain, events_of

@@ -6,10 +6,7 @@ import pytest
 
 from baccarat.cli.main import main
 from baccarat.processes.inspection import inspect_in_background
-from events.commands.consumers import Replay
-from events.commands.previews import ShowCoup
-from events.commands.shoe import EndShoe, LoadShoe
-from events.commands.wagers import PlaceWager, WagerRequest
+from events.commands import EndShoe, LoadShoe, PlaceWager, Replay, ShowCoup, WagerRequest
 from events.log.backup import back_up, restore
 from events.log.segments import archive_folder, segments_in
 from events.log.store import EventLog

@@ -16,7 +16,7 @@ import pytest
 
 from benchmarks.instruments.postgres import Postgres, postgres_cluster
 from events.proof.chain import next_hash
-from events.types.table import TableEvent
+from events.types import TableEvent
 from property.archive.database import connect_archive
 from property.archive.store import release
 from property.hub.connection import publish_uplink_ended, purge_table

@@ -24,8 +24,13 @@ from events.log.editions import RULEBOOKS, editions_folder, write_editions
 from events.log.store import EventLog
 from events.proof.checkpoint import Checkpoint, signed_checkpoint
 from events.proof.note import SigningKey, parse_note
-from events.types.integrity import CheckpointKeyChanged
-from events.types.table import AlarmRaised, BettingOpened, CoupSettled, RulebookAdopted
+from events.types import (
+    AlarmRaised,
+    BettingOpened,
+    CheckpointKeyChanged,
+    CoupSettled,
+    RulebookAdopted,
+)
 from property.archive.client import ArchiveClient
 from property.archive.database import connect_archive, migrate
 from property.archive.store import Archive

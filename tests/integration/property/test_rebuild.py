@@ -9,7 +9,7 @@ import pytest
 from psycopg import sql
 
 from benchmarks.instruments.postgres import Postgres
-from events.types.table import CoupSettled, Settlement
+from events.types import CoupSettled, Settlement
 from property.archive.database import connect_archive, migrate
 from property.archive.rebuild import archived_tables, read_earlier, rebuild, take_back
 from property.archive.store import Archive

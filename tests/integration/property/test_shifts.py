@@ -12,7 +12,7 @@ import pytest
 from psycopg.rows import dict_row
 
 from benchmarks.instruments.postgres import Postgres
-from events.types.table import BettingOpened, CoupSettled
+from events.types import BettingOpened, CoupSettled
 from property.archive.database import migrate
 from property.archive.questions import ARCHIVE_QUERIES, parse_parameters
 from tests.support.property.logs import entries_in, into_archive, played, write_log

@@ -14,17 +14,20 @@ import pytest
 from psycopg.rows import dict_row
 
 from benchmarks.instruments.postgres import Postgres
-from events.types.commission import CommissionAccrued
-from events.types.corrections import HandsCorrected
-from events.types.envelope import Entry
-from events.types.irregularities import DealerAssigned
-from events.types.shoe_reports import LinkDown, LinkOpen, LinkStalled, LinkUp
-from events.types.table import (
+from events.types import (
     AlarmCleared,
     AlarmRaised,
     BettingOpened,
+    CommissionAccrued,
     CoupSettled,
     CoupVoided,
+    DealerAssigned,
+    Entry,
+    HandsCorrected,
+    LinkDown,
+    LinkOpen,
+    LinkStalled,
+    LinkUp,
     Settlement,
     SettlementLine,
     ShoeReported,

@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from events.commands.coup import OpenBetting
-from events.commands.shoe import ClearShoeError, LoadShoe
+from events.commands import ClearShoeError, LoadShoe, OpenBetting
 from shoe_driver.journal.files import read_records
 from shoe_driver.journal.records import MAGIC, encode_record
 from shoe_driver.service.service import DriverService

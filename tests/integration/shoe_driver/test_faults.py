@@ -12,7 +12,7 @@ from typing import Final
 
 import pytest
 
-from events.types.shoe_reports import LinkStalled
+from events.types import LinkStalled
 from simulators.device.profiles import GAMES, PROFILES
 from simulators.device.reports import Disclosure
 from simulators.faults.registry import FAULTS

@@ -16,15 +16,21 @@ from baccarat.config.form import DEFAULT_USERS, BusConfig, ShoeConfig, TableConf
 from baccarat.services.shoe import serve as serve_shoe
 from baccarat.services.table import serve as serve_table
 from events.cards import Card, Hand
-from events.commands.base import Answer
-from events.commands.shoe import LoadShoe
-from events.commands.wagers import PlaceWager, WagerRequest
+from events.commands import Answer, LoadShoe, PlaceWager, WagerRequest
 from events.errors import OurBug
 from events.log.store import EventLog
 from events.mqtt.bus import BusSettings
 from events.mqtt.request_client import Retry
-from events.types.envelope import decode_data, decode_envelope
-from events.types.table import CardDealt, CoupSettled, CoupVoided, ShoeEnded, ShoeLoaded, TableEvent
+from events.types import (
+    CardDealt,
+    CoupSettled,
+    CoupVoided,
+    ShoeEnded,
+    ShoeLoaded,
+    TableEvent,
+    decode_data,
+    decode_envelope,
+)
 from simulators.device.pty_port import Pace, PtyPort
 from simulators.people.console import Console, RequestRefused
 from simulators.people.dealer_and_patrons import Croupier, Game, PlayedCoup

@@ -20,7 +20,7 @@ from events.mqtt.topics import Topics
 from events.proof.checkpoint import parse_checkpoint
 from events.proof.keys import make_signing_key, read_verifier_key
 from events.proof.note import signed_by
-from events.types.envelope import decode_envelope
+from events.types import decode_envelope
 from table_core.evidence.bundle import verify_evidence
 from tests.support.brokers.brokers import Broker
 from tests.support.machine.commands import at_work, here, run, said

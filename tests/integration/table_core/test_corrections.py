@@ -6,10 +6,7 @@ import msgspec
 import pytest
 
 from events.cards import Winner
-from events.commands.corrections import CorrectWager
-from events.commands.coup import OpenBetting, VoidCoup
-from events.commands.shoe import EndShoe, LoadShoe
-from events.commands.wagers import WagerRequest
+from events.commands import CorrectWager, EndShoe, LoadShoe, OpenBetting, VoidCoup, WagerRequest
 from events.log.store import EventLog
 from tests.support.machine.waiting import until
 from tests.support.service.table_service import Table1, played, service

@@ -10,9 +10,8 @@ import msgspec
 from baccarat.contract.samples import samples
 from baccarat.contract.schemas import definitions
 from events.clock import SystemClock
+from events.commands import AssignDealer, LoadShoe
 from events.commands.registry import COMMANDS
-from events.commands.shoe import LoadShoe
-from events.commands.staff import AssignDealer
 from events.log.store import EventLog
 from table_core.process.table_writer import parse_command
 from table_core.rulebooks.shipped import load_rulebook

@@ -13,10 +13,19 @@ from typing import Any
 
 import msgspec
 
-from events.commands.coup import OpenBetting, VoidCoup
-from events.commands.previews import Preview, ShowCoup, ShowRequest
-from events.commands.queries import FindCoups, ProveCoup, ShowTable, TellCoup
-from events.commands.shoe import EndShoe, LoadShoe
+from events.commands import (
+    EndShoe,
+    FindCoups,
+    LoadShoe,
+    OpenBetting,
+    Preview,
+    ProveCoup,
+    ShowCoup,
+    ShowRequest,
+    ShowTable,
+    TellCoup,
+    VoidCoup,
+)
 from events.log.store import EventLog
 from table_core.process.history_client import HistoryQuestion
 from table_core.service.history_child import WAITING_MOST, HistoryProcess

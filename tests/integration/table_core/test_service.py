@@ -6,9 +6,7 @@ import msgspec
 
 from events.cards import Hand
 from events.clock import SystemClock
-from events.commands.coup import CloseBetting, OpenBetting
-from events.commands.shoe import LoadShoe
-from events.commands.wagers import PlaceWager, WagerRequest
+from events.commands import CloseBetting, LoadShoe, OpenBetting, PlaceWager, WagerRequest
 from events.mqtt.presence import PresencePublisher, read_status
 from tests.support.machine.waiting import until
 from tests.support.service.table_service import TOPICS, Table1, attended, played, service

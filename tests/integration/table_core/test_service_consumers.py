@@ -4,11 +4,9 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from events.commands.consumers import Ack, Replay
-from events.commands.coup import OpenBetting
-from events.commands.shoe import LoadShoe
+from events.commands import Ack, LoadShoe, OpenBetting, Replay
 from events.log.store import EventLog
-from events.types.shoe_reports import LinkUp
+from events.types import LinkUp
 from tests.support.machine.waiting import until
 from tests.support.service.table_service import Table1, attended, play, played
 from tests.support.table.coups import SHOE, shoe_event

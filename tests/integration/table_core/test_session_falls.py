@@ -15,8 +15,7 @@ from typing import Any
 import httpx
 
 from baccarat.processes.children import Child
-from events.commands.coup import OpenBetting
-from events.commands.shoe import LoadShoe
+from events.commands import LoadShoe, OpenBetting
 from events.log.store import EventLog
 from events.mqtt.presence import read_status
 from table_core.projections.table_document import StateView

@@ -12,9 +12,7 @@ from baccarat.cli.main import main
 from baccarat.config.errors import ConfigFaults
 from baccarat.config.table import load_config
 from baccarat.services.table import serve
-from events.commands.coup import OpenBetting, VoidCoup
-from events.commands.queries import ProveCoup
-from events.commands.wagers import PlaceWager, WagerRequest
+from events.commands import OpenBetting, PlaceWager, ProveCoup, VoidCoup, WagerRequest
 from events.proof.keys import make_signing_key
 from table_core.rules.rulebook_file import parse_rulebook
 from tests.support.cage.books import source

@@ -8,10 +8,9 @@ from structlog.testing import capture_logs
 
 from baccarat.processes import inspection
 from baccarat.processes.inspection import inspect_in_background
-from events.commands.coup import OpenBetting
-from events.commands.shoe import EndShoe, LoadShoe
+from events.commands import EndShoe, LoadShoe, OpenBetting
 from events.log.store import EventLog
-from events.types.shoe_reports import LinkOpen, LinkUp
+from events.types import LinkOpen, LinkUp
 from table_core.service.snapshots import inspect_log, snapshot_path
 from tests.support.log.closed_books import ORIGIN
 from tests.support.log.logs import forging

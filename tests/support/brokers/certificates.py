@@ -12,8 +12,6 @@ from msgspec import Struct
 
 from baccarat.site.pki import Pki
 
-__all__ = ["Pair", "certify", "pki_with", "write_key"]
-
 
 class Pair(Struct, frozen=True):
     """A self-signed certificate for 127.0.0.1 and its key, as PEM files."""

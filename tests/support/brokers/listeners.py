@@ -3,8 +3,6 @@
 import asyncio
 from typing import Final
 
-__all__ = ["stop_listening"]
-
 # From accepting to the first line of the callback asyncio takes three turns of the loop.
 _TURNS: Final = 4
 

@@ -5,19 +5,6 @@ import struct
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-__all__ = [
-    "CONNECT",
-    "ONE_BYTE",
-    "PUBLISH",
-    "SUBSCRIBE",
-    "Publish",
-    "body_of",
-    "filters_of",
-    "publish_of",
-    "read_packet",
-    "whole_packet",
-]
-
 CONNECT, PUBLISH, SUBSCRIBE = 0x10, 0x30, 0x80  # the first byte without its flags
 ONE_BYTE: Final = 0x80  # a length goes on in the next byte where this bit is set
 

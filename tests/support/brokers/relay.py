@@ -9,8 +9,6 @@ from anyio.from_thread import start_blocking_portal
 
 from tests.support.brokers.listeners import stop_listening
 
-__all__ = ["Relay", "relay_to", "relayed"]
-
 _LOOPBACK: Final = "127.0.0.1"
 
 

@@ -13,8 +13,6 @@ from typing import Final
 from tests.support.brokers.mqtt_packets import ONE_BYTE, PUBLISH, publish_of, read_packet
 from tests.support.brokers.relay import Relay
 
-__all__ = ["RoughRoad"]
-
 _ONCE: Final = 0b0010  # quality of service 1, in the flags of a PUBLISH
 _SERVICE: Final = 0b0110
 _RETAIN: Final = 0b0001

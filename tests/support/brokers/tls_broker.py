@@ -21,8 +21,6 @@ from tests.support.brokers.brokers import find_mosquitto
 from tests.support.machine.ports import free_port
 from tests.support.machine.waiting import until_blocking
 
-__all__ = ["CONFIG", "Login", "SecuredBroker", "quick_hashes", "secured_broker"]
-
 CONFIG: Final = """\
 site = "harbour"
 table = "{table}"

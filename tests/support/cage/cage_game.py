@@ -22,17 +22,12 @@ import msgspec
 from benchmarks.instruments.postgres import Postgres
 from cage.ledger.database import parse_ledger_url
 from cage.ledger.reading import Filter, open_ledger
-from events.commands.base import Command
-from events.commands.consumers import Ack
-from events.commands.corrections import CorrectHands, CorrectWager
-from events.commands.coup import VoidCoup
-from events.commands.wagers import WagerRequest
+from events.commands import Ack, Command, CorrectHands, CorrectWager, VoidCoup, WagerRequest
 from events.log.reader import reading as reading_log
 from events.mqtt.bus import BusSettings
 from events.mqtt.messages import Message
 from events.mqtt.topics import Topics
-from events.types.envelope import decode_data
-from events.types.table import CoupSettled, Settlement
+from events.types import CoupSettled, Settlement, decode_data
 from simulators.people.console import Console, refused
 from simulators.people.dealer_and_patrons import Game, PlayedCoup
 from table_core.process.alarm_publisher import AlarmNotice
@@ -122,16 +117,6 @@ class SecondLook:
             transaction=transaction, coup=coup, wager=line.wager, to=to, reason="the camera"
         )
 
-
-__all__ = [
-    "CageGame",
-    "SilentCage",
-    "acknowledged",
-    "newest_settlement",
-    "play_beside_a_silent_cage",
-    "play_cage_game",
-    "proved",
-]
 
 _USERS = """\
 [users]

@@ -14,8 +14,6 @@ from tests.support.brokers.brokers import Broker
 from tests.support.machine.waiting import PATIENCE_SECONDS
 from tests.support.service.small_table import HOST, TOPICS
 
-__all__ = ["cage", "cage_at"]
-
 
 @asynccontextmanager
 async def cage(

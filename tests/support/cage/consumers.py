@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from events.types.table import CoupSettled, Settlement
+from events.types import CoupSettled, Settlement
 from tests.house.sources import ROOT
 from tests.support.log.logs import events_in
 

@@ -17,8 +17,6 @@ from tests.support.machine.processes import ROOT, environment
 from tests.support.machine.waiting import until
 from tests.support.service.small_table import TOPICS, SmallTable, small_table
 
-__all__ = ["FeedTable", "disorder", "feed_table", "killed_again_and_again"]
-
 _IN_FLIGHT: Final = 8  # aiomqtt warns above ten
 
 

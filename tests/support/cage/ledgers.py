@@ -16,23 +16,9 @@ from cage.ledger.received_event import LedgerEvent, decode_stored_event
 from cage.ledger.store import LedgerStore
 from cage.reports.reconcile import Reconciliation, reconcile
 from events.log.reader import reading as reading_log
-from events.types.envelope import event_id
-from events.types.table import TableEvent
+from events.types import TableEvent, event_id
 from table_core.process.publishers import public_bytes
 from tests.support.property.logs import played, write_log
-
-__all__ = [
-    "STREAM",
-    "MemoryLedger",
-    "accounts_of",
-    "agrees",
-    "book_log",
-    "bring_up",
-    "facts_of",
-    "held_against",
-    "messages_of",
-    "play_log",
-]
 
 STREAM: Final = "site/t1"
 

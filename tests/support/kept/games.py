@@ -36,8 +36,6 @@ from tests.support.log.corpus_game import KEY, MARKED, ORIGIN, play_scenes
 from tests.support.table.coups import NATURAL_NINE, ORDER, drawn
 from tests.support.table.money_game import Game, random_coup
 
-__all__ = ["GAMES"]
-
 _NEXT_KEY: Final = SigningKey(f"{ORIGIN}-2", bytes([1]) * 32)
 _SIGNED: Final = ("s-1", "d-4")
 _CONTROL: Final = "".join(map(chr, (*range(32), 127, 133, 8232)))

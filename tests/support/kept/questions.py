@@ -12,16 +12,6 @@ from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.rules.rulebook import Rulebook
 from tests.support.kept.stories import LEDGER, LOG, answer_to, events_of
 
-__all__ = [
-    "CASES",
-    "COSIGNED",
-    "NOTES",
-    "Question",
-    "case_lines",
-    "judgements",
-    "questions",
-]
-
 NOTES: Final = "checkpoints.txt"
 COSIGNED: Final = "cosigned.txt"
 CASES: Final = "cases.jsonl"

@@ -23,21 +23,6 @@ from msgspec import Struct
 from tests.support.cage.ledgers import book_log, bring_up
 from tests.support.machine.commands import Done, here
 
-__all__ = [
-    "LEDGER",
-    "LOG",
-    "PACKED",
-    "SAID",
-    "Said",
-    "answer_to",
-    "differences",
-    "events_of",
-    "kept_stories",
-    "said_of",
-    "same",
-    "unpack",
-]
-
 SAID: Final = "said.json"
 LOG: Final = "table.sqlite"
 LEDGER: Final = "cage.sqlite"

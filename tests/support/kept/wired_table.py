@@ -12,13 +12,12 @@ from msgspec import json
 from msgspec.structs import replace
 
 from events.cards import Winner
-from events.commands.base import ANSWER_REFUSED, Command, Refusal
+from events.commands import ANSWER_REFUSED, Command, Refusal
 from events.commands.registry import ROLES, ROW_OF
 from events.log.store import EventLog
 from events.mqtt.topics import Topics
 from events.proof.note import SigningKey
-from events.types.envelope import decode_data, decode_envelope
-from events.types.shoe_reports import (
+from events.types import (
     AnyReport,
     BurnCard,
     CardCarriedOver,
@@ -41,9 +40,11 @@ from events.types.shoe_reports import (
     ShoeBooted,
     ShoeEvent,
     ShoeReady,
+    TableEvent,
     UnknownReport,
+    decode_data,
+    decode_envelope,
 )
-from events.types.table import TableEvent
 from shoe_driver.decode import Decoder
 from shoe_driver.journal.records import MAGIC, JournalHeader, Record, RecordKind, encode_record
 from shoe_driver.profiles.catalogue import load_profile, profile_text
@@ -177,8 +178,6 @@ _WORDS: Final[dict[type[Report], Callable[[EnqBccDevice, Any], Copies]]] = {
     UnknownReport: lambda device, _: device.unknown(),
 }
 
-
-__all__ = ["Stage", "WiredGame", "WiredShoe", "WiredTable", "who_may"]
 
 _CHECKPOINT_S: Final = 300
 _USERS: Final = {role: frozenset({role}) for role in ROLES}

@@ -22,8 +22,6 @@ from simulators.world.people.logins import signing_key
 from simulators.world.world import World
 from tests.support.kept.stories import LOG
 
-__all__ = ["WORLDS", "KeptWorld", "faults_of", "play_world"]
-
 _TOPICS: Final = Topics("world", "t1")
 _MORE: Final = 4  # coups behind the last in which something is to go wrong
 _LATE: Final = "ninth_copy"  # comes late in a shoe, and these are short

@@ -30,8 +30,6 @@ from tests.support.kept.stories import LOG, kept_stories, unpack
 from tests.support.log.logs import forging, json_bytes, rehash
 from tests.support.table.evidence import resealed
 
-__all__ = ["FORGERIES", "Base", "bases", "forge", "is_as_it_was", "noticed", "part_of", "record"]
-
 STRANGER = SigningKey("harbour/b8", bytes(range(7, 39)))
 STORIES = ("world-1", "money-per-shoe", "closed-files", "by-hand")
 

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 from structlog.testing import capture_logs
 
-from events.commands.shoe import EndShoe
+from events.commands import EndShoe
 from events.log.segments import Segment, archive_folder, segments_in
 from events.log.store import EventLog
 from events.mqtt.process import no_probe
 from events.mqtt.topics import Topics
-from events.types.snapshot_anchor import BooksClosed
+from events.types import BooksClosed
 from table_core.process.log_effects import OpenedTable
 from table_core.rules.rulebook import Rulebook
 from table_core.service.snapshots import restore_state
@@ -23,22 +23,6 @@ from table_core.state.table import TableState
 from tests.support.clock import FakeClock
 from tests.support.log.logs import NAME, event_of, events_in, keep
 from tests.support.table.money_game import Game, random_coup
-
-__all__ = [
-    "ORIGIN",
-    "TOPICS",
-    "Chain",
-    "Closed",
-    "base_of",
-    "books_of",
-    "chain",
-    "closed",
-    "events_of",
-    "newest_books",
-    "opened",
-    "table_on",
-    "writable",
-]
 
 ORIGIN = "site/t1"
 TOPICS = Topics("site", "t1")

@@ -16,30 +16,13 @@ import msgspec
 from msgspec import Struct
 
 from events.log.store import EventLog
+from events.types import Report, ShoeReported, TableEvent, decode_data, decode_envelope
 from events.types.earlier import UPCASTS
-from events.types.envelope import decode_data, decode_envelope
 from events.types.registry import KINDS
-from events.types.shoe_reports import Report
-from events.types.table import ShoeReported, TableEvent
 from table_core.fold.dispatch import FOLD_VERSION, fold_all
 from table_core.fold.snapshot import encode_state
 from table_core.state.table import TableState
 from tests.support.log.corpus_game import ORIGIN, play
-
-__all__ = [
-    "CORPUS",
-    "CorpusError",
-    "Expected",
-    "expected_of",
-    "folders",
-    "missing_types",
-    "present_version",
-    "read_log",
-    "record",
-    "refresh",
-    "shape_faults",
-    "shapes_of",
-]
 
 ROOT: Final = Path(__file__).parents[3]
 CORPUS: Final = ROOT / "tests" / "corpus"

@@ -9,12 +9,11 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from events.commands.base import Command, Refusal
+from events.commands import Command, Refusal
 from events.log.store import EventLog
 from events.mqtt.topics import Topics
 from events.proof.note import SigningKey
-from events.types.shoe_reports import AnyReport
-from events.types.table import TableEvent
+from events.types import AnyReport, TableEvent
 from table_core.decide.decision import DecisionContext
 from table_core.process.checkpoints import CheckpointKeys
 from table_core.process.table_writer import ShoeEventResult
@@ -25,8 +24,6 @@ from table_core.service.table import Table
 from tests.support.clock import ticking_clock
 from tests.support.table.coups import World, shoe_event
 from tests.support.table.histories import perform
-
-__all__ = ["KEY", "MARKED", "ORIGIN", "CorpusGame", "play", "play_scenes"]
 
 ORIGIN: Final = "harbour/b7"
 

@@ -16,8 +16,6 @@ from tests.support.log.corpus import CORPUS
 from tests.support.log.logs import forging
 from tests.support.verifier.second import unpacked_log
 
-__all__ = ["DIVIDED", "UNDIVIDED", "damaged", "divided_story", "faults_at_boundaries", "in_parts"]
-
 DIVIDED = (
     "0.2.0/kept/all-types",
     "0.2.0/kept/money-per-shoe",

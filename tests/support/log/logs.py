@@ -12,9 +12,16 @@ from events.log.reader import reading
 from events.log.schema import SCHEMA
 from events.log.store import EventLog
 from events.proof.chain import next_hash, origin_hash
-from events.types.envelope import decode_data, decode_envelope, encode_envelope
-from events.types.stored import Pending, Stored
-from events.types.table import AlarmRaised, BettingClosed, TableEvent
+from events.types import (
+    AlarmRaised,
+    BettingClosed,
+    Pending,
+    Stored,
+    TableEvent,
+    decode_data,
+    decode_envelope,
+    encode_envelope,
+)
 
 ORIGIN = "sydney/t1"
 AT = "2026-11-27T21:40:07.123456789Z"

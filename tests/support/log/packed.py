@@ -12,8 +12,6 @@ from events.log.segments import archive_folder, segments_in
 from events.log.verify import verify
 from tests.support.log.closed_books import ORIGIN, Chain
 
-__all__ = ["MUTATIONS", "forms", "mutated", "packed_chain"]
-
 _TAIL = 48  # lengths and hash
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from events.types.commission import (
+from events.types import (
     CommissionAccrued,
     CommissionCollected,
     CommissionEvent,
@@ -12,25 +12,21 @@ from events.types.commission import (
     CommissionRefunded,
     CommissionReversed,
     CommissionUncollected,
+    CoupSettled,
+    CoupVoided,
     PayerAmount,
     ReversedAmount,
     SeatAmount,
-)
-from events.types.table import (
-    CoupSettled,
-    CoupVoided,
     Settlement,
     SettlementLine,
     TableEvent,
+    WagersVoided,
     WagersWithdrawn,
 )
-from events.types.wagers import WagersVoided
 from table_core.state.table import TableState
 from tests.support.cage.ledgers import MemoryLedger
 from tests.support.money_model.model import Model, ModelCoup, ModelSettlement
 from tests.support.money_model.steps import Steps, coup_id
-
-__all__ = ["Comparison", "Difference"]
 
 _ACCOUNTS: Final = (
     *("seat", "tokes", "pool", "win", "commission"),

@@ -12,8 +12,6 @@ from tests.support.money_model.rulebook import MARKED
 from tests.support.money_model.rules import due
 from tests.support.money_model.steps import NOBODY, Steps
 
-__all__ = ["GAMES", "Driver", "play", "texts"]
-
 GAMES: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
     "AUD": {
         "au-commission": ("au-commission",),

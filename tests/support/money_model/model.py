@@ -17,8 +17,6 @@ from typing import Final, NamedTuple, TypeAlias
 from tests.support.money_model.rulebook import MAINS, MARKED, Line, ModelRulebook, Stake
 from tests.support.money_model.rules import due, winner_of
 
-__all__ = ["OVER", "Debt", "Model", "ModelCoup", "ModelSettlement", "Payer", "Payers"]
-
 Payer: TypeAlias = tuple[int, str | None]
 OVER: Final = frozenset({"settled", "voided"})
 _JUDGED: Final = frozenset({"dealing", "complete", "disputed", "held", "settled"})

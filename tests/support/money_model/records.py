@@ -11,13 +11,11 @@ from typing import Any, Final
 
 from cage.ledger.database import parse_ledger_url
 from cage.ledger.reading import Filter, open_ledger
-from events.commands.base import Command
+from events.commands import Command
 from events.commands.registry import ROWS
 from events.log.store import EventLog
 from events.mqtt.topics import Topics
-from events.types.envelope import decode_data, decode_envelope
-from events.types.shoe_reports import AnyReport
-from events.types.table import TableEvent
+from events.types import AnyReport, TableEvent, decode_data, decode_envelope
 from table_core.process.checkpoints import CheckpointKeys
 from table_core.rules.pay_scale import pay_scale
 from table_core.rules.rulebook import Rulebook
@@ -33,8 +31,6 @@ from tests.support.money_model.rulebook import Line, Stake
 from tests.support.money_model.steps import Steps, coup_id, shoe_id
 from tests.support.table.coups import shoe_event
 from tests.support.table.evidence import KEY, ORIGIN
-
-__all__ = ["LoggedTable", "check_records", "logged"]
 
 USER: Final = "dealer"
 _ROLES: Final = {USER: frozenset().union(*(row.roles for row in ROWS))}

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-__all__ = ["ROWS", "Row"]
-
 
 class Row(NamedTuple):
     """One of them.

@@ -10,8 +10,6 @@ from typing import Any, Final
 
 from tests.support.money_model.rules import Cards, categories
 
-__all__ = ["MAINS", "MARKED", "Line", "ModelRulebook", "Stake"]
-
 MAINS: Final = frozenset({"player", "banker", "tie"})
 MARKED: Final = frozenset({"per_coup", "per_shoe"})
 _FIRST, _LAST = 1, 2

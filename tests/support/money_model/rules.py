@@ -3,8 +3,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeAlias
 
-__all__ = ["Cards", "categories", "due", "points", "winner_of"]
-
 Cards: TypeAlias = Sequence[str]
 
 _NATURAL: Final = 8

@@ -8,8 +8,6 @@ from tests.support.money_model.compare import Comparison, Difference
 from tests.support.money_model.driver import texts
 from tests.support.money_model.steps import Steps
 
-__all__ = ["kind_of", "replayed", "shortest"]
-
 _COUP: Final = re.compile(r"\b(\d+)/(\d+)\b")
 
 

@@ -23,20 +23,33 @@ from typing import Final, Protocol
 from msgspec.structs import replace
 
 from events.cards import Card, Hand, parse_card
-from events.commands.base import Command, Refusal
-from events.commands.cards import (
+from events.commands import (
+    CloseBetting,
+    CollectCommission,
+    Command,
+    ConfirmResult,
     CorrectCard,
+    CorrectHands,
+    CorrectRulebook,
+    CorrectWager,
+    EndShoe,
     EnterCard,
+    FreeHand,
+    LoadShoe,
+    MarkUncollected,
     MarkUnreadable,
+    OpenBetting,
+    PlaceWager,
     Realign,
+    RecoverCommission,
+    Refusal,
+    ReplaceShoe,
     ResolveIrregularity,
+    VoidCoup,
+    WagerRequest,
+    WithdrawWager,
 )
-from events.commands.commission import CollectCommission, MarkUncollected, RecoverCommission
-from events.commands.corrections import CorrectHands, CorrectRulebook, CorrectWager
-from events.commands.coup import CloseBetting, ConfirmResult, FreeHand, OpenBetting, VoidCoup
-from events.commands.shoe import EndShoe, LoadShoe, ReplaceShoe
-from events.commands.wagers import PlaceWager, WagerRequest, WithdrawWager
-from events.types.shoe_reports import (
+from events.types import (
     AnyReport,
     BurnCard,
     CardDrawn,
@@ -47,8 +60,9 @@ from events.types.shoe_reports import (
     LinkOpen,
     LinkUp,
     ReportLost,
+    ShoeLoaded,
+    TableEvent,
 )
-from events.types.table import ShoeLoaded, TableEvent
 from table_core.decide.decision import DecisionContext
 from table_core.decide.dispatch import adopt_rulebook
 from table_core.fold.dispatch import fold_all
@@ -59,8 +73,6 @@ from tests.support.money_model.model import OVER, Model, ModelCoup, Payers
 from tests.support.money_model.rulebook import ModelRulebook, Stake
 from tests.support.money_model.rules import points, winner_of
 from tests.support.table.coups import World
-
-__all__ = ["NOBODY", "PureTable", "Steps", "Table", "coup_id", "shoe_id"]
 
 _DAY: Final = "20261127-"
 _HANDS: Final = {"P": Hand.PLAYER, "B": Hand.BANKER}

@@ -10,8 +10,6 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.support.machine.processes import ROOT
 
-__all__ = ["firing_alerts"]
-
 _RULES: Final = ROOT / "deploy/prometheus/alerts.yml"
 _ALERT: Final = re.compile(r"- alert: (\w+)\n +expr: (.+)\n")
 _TERM: Final = re.compile(r"(abs\()?(\w+)\)?(?:\{(.*)\})?( - time\(\))? (==|<|>) ([\d.e* ]+)")

@@ -24,8 +24,6 @@ from tests.support.machine.waiting import until
 from tests.support.property.logs import carried_in, differences
 from tests.support.property.nats_hub import Hub
 
-__all__ = ["ArchiveSite"]
-
 _OFTEN_S: Final = 0.05  # which costs a database little
 _T = TypeVar("_T")
 _AHEAD: Final = 500  # publications that are not yet answered

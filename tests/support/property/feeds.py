@@ -16,7 +16,7 @@ from events.log.reader import reading
 from events.log.store import EventLog
 from events.proof.checkpoint import Checkpoint, signed_checkpoint
 from events.proof.note import SigningKey
-from events.types.table import AlarmRaised, TableEvent
+from events.types import AlarmRaised, TableEvent
 from property.hub.connection import HubSettings, connect
 from property.hub.subjects import EVENTS, split_origin, stored_subject
 from property.uplink.replication import FeedStopped
@@ -25,20 +25,6 @@ from tests.support.log.logs import pending
 from tests.support.machine.tasks import serving
 from tests.support.machine.waiting import until
 from tests.support.property.nats_hub import HUB_ERRORS, Hub, signed_in
-
-__all__ = [
-    "Rows",
-    "TableLogs",
-    "fed",
-    "feeding",
-    "held_rows",
-    "hub_state",
-    "keeper",
-    "log_rows",
-    "until_held",
-    "until_stopped",
-    "watching",
-]
 
 Rows = list[tuple[int, bytes, bytes]]
 _FETCH: Final = 500

@@ -26,7 +26,7 @@ from baccarat.processes.children import Child
 from benchmarks.instruments.postgres import Postgres
 from events.errors import InputError
 from events.proof.keys import load_signing_key, make_signing_key
-from events.types.table import AlarmRaised, BettingClosed
+from events.types import AlarmRaised, BettingClosed
 from property.hub.connection import connect
 from property.hub.replicated_event import HASH, POSITION
 from property.hub.subjects import event_subject
@@ -39,8 +39,6 @@ from tests.support.machine.waiting import until_blocking
 from tests.support.property.feeds import TableLogs
 from tests.support.property.logs import carried_in
 from tests.support.property.stories import forged_after
-
-__all__ = ["PropertyLife", "living"]
 
 _DEPLOY: Final = ROOT / "deploy/property"
 _OFFICE: Final = "office"

@@ -2,8 +2,6 @@
 
 from typing import Final
 
-__all__ = ["ADD_B9", "BRING_UP", "FORK", "LOSE", "RENAME_B8", "RENEW", "RESTORE", "RETIRE_B9"]
-
 _NEW_FILES: Final = """
 hub.md / Give the nodes new files / property hub
 hub.md / Give the nodes new files / scp

@@ -12,30 +12,13 @@ import psycopg
 from events.clock import rfc3339
 from events.log.reader import reading
 from events.log.store import EventLog
-from events.types.envelope import Entry, decode_entry
-from events.types.table import TableEvent
+from events.types import Entry, TableEvent, decode_entry
 from property.archive.database import connect_archive, migrate
 from property.archive.rows import read_events
 from property.archive.store import Archive
 from property.hub.replicated_event import Head, ReplicatedEvent
 from tests.support.log.logs import stored_bytes, to_append
 from tests.support.table.money_game import BOOKS, Game, Played, random_coup
-
-__all__ = [
-    "BEGIN_S",
-    "archive_config",
-    "archived",
-    "carried_in",
-    "dealt",
-    "differences",
-    "disk_reported",
-    "entries_in",
-    "into_archive",
-    "played",
-    "played_logs",
-    "well_for_an_hour",
-    "write_log",
-]
 
 BEGIN_S: Final = 1_795_822_745  # some evening
 _COMMIT: Final = 500

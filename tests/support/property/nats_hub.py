@@ -38,8 +38,6 @@ from tests.support.brokers.certificates import pki_with
 from tests.support.machine.ports import free_port
 from tests.support.machine.waiting import until, until_blocking
 
-__all__ = ["HUB_ERRORS", "Hub", "Leaf", "made_streams", "running_hub", "signed_in"]
-
 HUB_ERRORS: Final = (BusError, NatsError, JetStreamError, TimeoutError, OSError)
 """Of a hub that has just started, or is short of time, and may be without a leader."""
 

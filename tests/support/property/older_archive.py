@@ -5,12 +5,10 @@ from pathlib import Path
 import psycopg
 from sqlalchemy import create_engine, make_url, text
 
-from events.types.envelope import decode_envelope
+from events.types import decode_envelope
 from property.archive.database import MIGRATIONS
 from property.hub.subjects import split_origin
 from tests.support.property.logs import carried_in
-
-__all__ = ["make_older_archive", "migrate_to"]
 
 _EVENT = """
 INSERT INTO property.event

@@ -17,8 +17,6 @@ from tests.support.machine.processes import ROOT, environment
 from tests.support.machine.waiting import until_blocking
 from tests.support.property.nats_hub import Hub
 
-__all__ = ["PropertySite", "health"]
-
 _COMMAND: Final = (sys.executable, "-m", "baccarat", "property")
 
 

@@ -18,8 +18,7 @@ import psycopg
 from events.clock import SystemClock
 from events.proof.chain import next_hash
 from events.proof.note import SigningKey
-from events.types.integrity import CheckpointKeyChanged
-from events.types.table import AlarmRaised
+from events.types import AlarmRaised, CheckpointKeyChanged
 from property.hub.replicated_event import HASH, POSITION, ReplicatedEvent
 from property.hub.subjects import event_subject, split_origin
 from property.witness.service import WitnessSettings, run_witness
@@ -31,8 +30,6 @@ from tests.support.property.feeds import TableLogs, feeding, until_held, until_s
 from tests.support.property.logs import archived, carried_in
 from tests.support.property.nats_hub import Hub, made_streams, running_hub
 from tests.support.property.site import PropertySite
-
-__all__ = ["STORIES", "Stage", "forged_after", "running_stage"]
 
 _PATIENCE_S: Final = 60.0
 

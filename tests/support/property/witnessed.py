@@ -8,12 +8,10 @@ from events.proof.chain import next_hash, origin_hash
 from events.proof.checkpoint import Checkpoint, signed_checkpoint
 from events.proof.merkle import root_of
 from events.proof.note import SigningKey
-from events.types.table import AlarmRaised
+from events.types import AlarmRaised
 from property.hub.replicated_event import MESSAGE_ID, ReplicatedEvent, replication_headers
 from property.hub.subjects import checkpoint_subject, event_subject, split_origin
 from tests.support.log.logs import stored_bytes
-
-__all__ = ["SignedLog"]
 
 
 class SignedLog:

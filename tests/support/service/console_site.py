@@ -23,19 +23,6 @@ from events.mqtt.request_client import RequestClient
 from events.mqtt.topics import Topics
 from tests.support.clock import FakeClock
 
-__all__ = [
-    "HERE",
-    "IDLE_S",
-    "PASSWORD",
-    "PEOPLE",
-    "SECRET",
-    "Site",
-    "form_token",
-    "hashed",
-    "log_in",
-    "secret_of",
-]
-
 PASSWORD: Final = "eight decks of cards"  # noqa: S105 - of people who exist in tests alone
 PEOPLE: Final = {"dora": "dealer", "sam": "supervisor", "tec": "technician"}
 NAMES: Final = ("b7.casino.example",)

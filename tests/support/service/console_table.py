@@ -27,8 +27,7 @@ from displays.auth.accounts import UserAccount, save_accounts
 from events.clock import SystemClock
 from events.log.store import EventLog
 from events.proof.keys import make_signing_key
-from events.types.envelope import decode_data, decode_envelope
-from events.types.table import WagersPlaced
+from events.types import WagersPlaced, decode_data, decode_envelope
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.rules.rulebook import Rulebook
 from table_core.service.service import TableService

@@ -7,8 +7,6 @@ from playwright.sync_api import expect
 from tests.support.service.console_table import ConsoleTable, Placed
 from tests.support.service.screens import Screen
 
-__all__ = ["Way", "enter_full_table"]
-
 Way = Literal["keys", "taps", "mixed"]
 _KEY_MS: Final = 150
 _TAP_MS: Final = 200

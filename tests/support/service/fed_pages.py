@@ -23,8 +23,6 @@ from displays.http.words import load_words
 from displays.scoreboard.public_view import PublicState
 from table_core.projections.table_document import StateView, encode_state_view
 
-__all__ = ["HOST", "FedPage", "fed_page"]
-
 HOST: Final = "http://board.test"
 _PAGES: Final = Pages(secure=False)
 _PERSON: Final = ConsoleUser("Both", frozenset({"dealer", "supervisor", "technician"}), "secret")

@@ -19,8 +19,6 @@ from tests.support.service.fed_pages import fed_page
 from tests.support.table.every_wager import every_wager
 from tests.support.table.shown_states import STATES, shown_state
 
-__all__ = ["PAGES", "PROMISES", "SIZES", "SPILLS", "Shown", "every_screen", "faults"]
-
 SIZES: Final = {
     "1080p": (1920, 1080),
     "4K": (3840, 2160),

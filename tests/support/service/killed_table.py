@@ -33,8 +33,6 @@ from tests.support.machine.ports import free_port
 from tests.support.machine.waiting import until
 from tests.support.service.live_table import ORIGIN, LiveTable
 
-__all__ = ["KilledTable", "play_and_kill"]
-
 _MORE: Final = """\
 [data]
 new_file = "shoe"

@@ -19,8 +19,6 @@ from simulators.shoe.player import ShoeSimulator
 from tests.support.machine.processes import ROOT, environment
 from tests.support.machine.tasks import background
 
-__all__ = ["FIRST_SHOE", "ORIGIN", "LiveTable", "service_process"]
-
 FIRST_SHOE: Final = "20261127-01"
 ORIGIN: Final = "site/t1"
 _CONFIG: Final = """\

@@ -5,9 +5,7 @@ from events.errors import LogUnwritable
 from events.mqtt.process import Begin, Effect, Instant, IsConnected, LogLine, Now, Post
 from events.mqtt.process_shell import AtOnce
 from events.proof.chain import next_hash, origin_hash
-from events.types.envelope import encode_envelope
-from events.types.stored import AcceptedRequest, Pending, Stored
-from events.types.table import TableEvent
+from events.types import AcceptedRequest, Pending, Stored, TableEvent, encode_envelope
 from table_core.process.log_effects import (
     Append,
     CiteProfile,

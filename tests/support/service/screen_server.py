@@ -19,8 +19,6 @@ from tests.support.machine.ports import free_port
 from tests.support.machine.tasks import loop_apart
 from tests.support.machine.waiting import PATIENCE_SECONDS, until
 
-__all__ = ["Line", "Served", "address_of", "open_line", "served", "serving", "shown"]
-
 Line = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 """A browser's end of a connection."""
 

@@ -13,8 +13,6 @@ from playwright.sync_api import Browser, Page, Request, expect, sync_playwright
 from tests.support.machine.waiting import until_blocking
 from tests.support.service.console_table import PASSWORD, ConsoleTable
 
-__all__ = ["LOST_MS", "Screen", "chromium", "screen"]
-
 LOST_MS: Final = 3_000 + 7_000
 """What a page may take to say that it has lost its table, and what a starved machine may add.
 `test_scoreboard` holds the three seconds themselves, in three tries."""

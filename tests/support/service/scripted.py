@@ -5,8 +5,6 @@ from typing import Any, TypeVar
 
 from events.mqtt.process import Effect, Instant, LogLine, Now, Post, Publish, Signal, Steps, Wait
 
-__all__ = ["Scripted"]
-
 _T = TypeVar("_T", bound=Effect[Any])
 _US = 1_000_000
 

@@ -16,8 +16,6 @@ from tests.support.service.live_table import service_process
 from tests.support.shoe.shoe_bytes import frames
 from tests.support.shoe.shoe_line import ShoePort
 
-__all__ = ["ROOT", "SecuredTable", "secured_table"]
-
 ROOT: Final = "bac/v1/harbour/b7"
 _ASK_AGAIN_S: Final = 2.0
 _WHOLE: Final = """\

@@ -14,8 +14,6 @@ import aiomqtt
 from events.mqtt.topics import Topics
 from tests.support.machine.waiting import until
 
-__all__ = ["HOST", "TOPICS", "Asked", "SmallTable", "small_table"]
-
 HOST: Final = "127.0.0.1"
 TOPICS: Final = Topics("site", "t1")
 

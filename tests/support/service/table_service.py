@@ -11,12 +11,17 @@ import msgspec
 from msgspec.structs import replace
 
 from events.clock import SystemClock
-from events.commands.base import Answer, Command
-from events.commands.coup import CloseBetting, OpenBetting
-from events.commands.queries import Query
+from events.commands import (
+    Answer,
+    CloseBetting,
+    Command,
+    LoadShoe,
+    OpenBetting,
+    PlaceWager,
+    Query,
+    WagerRequest,
+)
 from events.commands.registry import COMMAND_NAMES
-from events.commands.shoe import LoadShoe
-from events.commands.wagers import PlaceWager, WagerRequest
 from events.log.store import EventLog
 from events.mqtt.bus import Bus, BusSettings
 from events.mqtt.messages import Message
@@ -24,8 +29,7 @@ from events.mqtt.presence import PresencePublisher
 from events.mqtt.process_shell import Performer
 from events.mqtt.topics import Topics
 from events.proof.note import SigningKey
-from events.types.envelope import Envelope
-from events.types.shoe_reports import LinkOpen, LinkUp, ShoeAck, ShoeEvent
+from events.types import Envelope, LinkOpen, LinkUp, ShoeAck, ShoeEvent
 from shoe_driver.decode import Decoder
 from shoe_driver.reread import IN_A_FRAME
 from table_core.process.alarm_publisher import AlarmNotice

@@ -16,9 +16,6 @@ from typing import Final
 from baccarat.local_brokers.nats import LOOPBACK
 from tests.support.brokers.listeners import stop_listening
 
-__all__ = ["DeviceServer", "serving"]
-
-
 # linux/filter.h: a program of one instruction, BPF_RET | BPF_K with 0: of each packet keep nothing.
 _DROP_ALL: Final = ctypes.create_string_buffer(struct.pack("HBBI", 0x06, 0, 0, 0))
 _SO_ATTACH_FILTER, _SO_DETACH_FILTER = 26, 27  # asm-generic/socket.h; `socket` does not name them

@@ -13,8 +13,6 @@ from tests.support.machine.processes import environment
 from tests.support.machine.waiting import until
 from tests.support.shoe.shoe_line import Core
 
-__all__ = ["DriverProcess", "driver_process", "table_apart"]
-
 _CHILD = """
 import asyncio, os, signal, sys
 from pathlib import Path

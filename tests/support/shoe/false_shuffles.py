@@ -9,17 +9,6 @@ from msgspec import Struct
 from events.cards import Card
 from table_core.shuffle.orders import FACTORY_ORDERS, WAYS, order_of, piles
 
-__all__ = [
-    "CONTENTS",
-    "CURVES",
-    "DEALT",
-    "DECKS",
-    "Contents",
-    "Curve",
-    "EarlierShoes",
-    "honest",
-]
-
 EarlierShoes: TypeAlias = Sequence[tuple[str, str]]
 
 DECKS: Final = 8

@@ -11,21 +11,19 @@ from pathlib import Path
 
 from baccarat.demo.machine import DemoOptions, Machine
 from events.cards import Card, Hand
-from events.types.irregularities import (
+from events.types import (
+    AnyReport,
+    BettingOpened,
     CardCorrected,
+    CardDealt,
+    CardDisclosed,
     CardEntered,
     CardMarkedUnreadable,
     CardUnread,
-    ExcessCardDrawn,
-)
-from events.types.shoe_reports import AnyReport
-from events.types.table import (
-    BettingOpened,
-    CardDealt,
-    CardDisclosed,
     CoupMisaligned,
     CoupSettled,
     CoupVoided,
+    ExcessCardDrawn,
     ResultDisputed,
     Settlement,
     ShoeReported,

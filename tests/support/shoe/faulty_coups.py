@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from events.cards import Card
-from events.types.shoe_reports import AnyReport
+from events.types import AnyReport
 from shoe_driver.decode import Decoder
 from simulators.device.reports import Disclosure
 from simulators.shoe.dealing import DealingShoe, Happening, PhysicalCoup, ReportStep

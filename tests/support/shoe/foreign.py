@@ -13,8 +13,6 @@ from simulators.device.profiles import SimulatedProfile
 from simulators.device.reports import Copies, Device, Disclosure
 from tests.support.shoe.made_up import FACES, check_bytes
 
-__all__ = ["FOREIGN", "profile_text"]
-
 _WINNER: Final = {Winner.PLAYER: "P", Winner.BANKER: "B", Winner.TIE: "T"}
 _HAND: Final = {Hand.PLAYER: "P", Hand.BANKER: "B"}
 _ERRORS: Final = {

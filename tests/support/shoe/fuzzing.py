@@ -7,7 +7,7 @@ journal's file.
 from collections.abc import Iterator
 
 from events.errors import LogRefused
-from events.types.shoe_reports import ShoeEvent
+from events.types import ShoeEvent
 from shoe_driver.decode import Decoder
 from shoe_driver.framing.frames import Frame, Piece
 from shoe_driver.framing.registry import make_framer

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from events.cards import Card
-from events.types.shoe_reports import AnyReport, BurnCard, CardDrawn, CardRevealed, FirstCard
+from events.types import AnyReport, BurnCard, CardDrawn, CardRevealed, FirstCard
 from shoe_driver.decode import Decoder
 from shoe_driver.journal.records import Record, RecordKind
 from shoe_driver.profiles.catalogue import load_profile
@@ -20,8 +20,6 @@ from shoe_driver.profiles.profile import Profile
 from simulators.device.ref_link import RefLink
 from simulators.device.reports import Disclosure
 from simulators.shoe.dealing import DealingShoe, Happening, ReportStep
-
-__all__ = ["SECOND", "STAGES", "Played", "play"]
 
 SECOND: Final = 1_000_000
 STAGES: Final = ("byte", "piece", "sending", "copies", "reader")

@@ -1,6 +1,6 @@
 """What a driver says of its link, for tests of those who listen."""
 
-from events.types.shoe_reports import LinkStatus
+from events.types import LinkStatus
 
 
 def link_up(head: int, journal: str = "j1") -> LinkStatus:

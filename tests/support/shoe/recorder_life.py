@@ -10,7 +10,7 @@ import msgspec
 from events.clock import Clock, SystemClock
 from events.mqtt.process import Steps
 from events.mqtt.process_shell import clock_and_log_lines, perform_at_once
-from events.types.shoe_reports import ShoeEvent
+from events.types import ShoeEvent
 from shoe_driver.journal.folder import JournalFolder
 from shoe_driver.journal.records import Record, RecordKind
 from shoe_driver.outbox import IN_FLIGHT

@@ -20,7 +20,7 @@ from events.mqtt.process import (
 )
 from events.mqtt.process_shell import AtOnce, perform_at_once
 from events.mqtt.topics import Topics
-from events.types.shoe_reports import LinkStatus, ShoeAck, ShoeEvent
+from events.types import LinkStatus, ShoeAck, ShoeEvent
 from shoe_driver.journal.records import RULES, JournalHeader, Record, RecordKind
 from shoe_driver.process.driver import DriverProcess
 from shoe_driver.process.effects import (

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from events.types.shoe_reports import ShoeEvent
+from events.types import ShoeEvent
 from shoe_driver.framing.frames import Frame, Piece
 from shoe_driver.profiles.catalogue import load_profile, profile_text
 

@@ -17,7 +17,7 @@ from events.mqtt.bus import BusSettings
 from events.mqtt.messages import Message
 from events.mqtt.process import no_probe
 from events.mqtt.topics import Topics
-from events.types.shoe_reports import LinkStatus, ShoeAck, ShoeEvent
+from events.types import LinkStatus, ShoeAck, ShoeEvent
 from shoe_driver.decode import Decoder
 from shoe_driver.journal.files import read_records
 from shoe_driver.service.service import DriverConfig, DriverService

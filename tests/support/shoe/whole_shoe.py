@@ -8,10 +8,15 @@ calls.
 from collections.abc import Callable, Sequence
 
 from events.cards import Card
-from events.commands.coup import CloseBetting, OpenBetting
-from events.commands.shoe import LoadShoe, ReleaseShoe
-from events.commands.wagers import PlaceWager, WagerRequest
-from events.types.shoe_reports import (
+from events.commands import (
+    CloseBetting,
+    LoadShoe,
+    OpenBetting,
+    PlaceWager,
+    ReleaseShoe,
+    WagerRequest,
+)
+from events.types import (
     BurnCard,
     CardDrawn,
     CardRevealed,
@@ -20,14 +25,12 @@ from events.types.shoe_reports import (
     FirstCard,
     LinkOpen,
     LinkUp,
+    TableEvent,
 )
-from events.types.table import TableEvent
 from simulators.device.deck import Deck
 from simulators.device.printed_rules import PrintedOutcome, PrintedPlace, next_place, outcome
 from table_core.decide.decision import DecisionContext
 from tests.support.table.coups import World
-
-__all__ = ["CardTable", "device_result"]
 
 
 class CardTable:

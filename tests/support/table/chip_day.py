@@ -16,11 +16,9 @@ AUD; 5 per cent of what Banker wagers win is kept back. Amounts below are dollar
 
 from typing import Final
 
-from events.types.table import TableEvent
+from events.types import TableEvent
 from tests.support.table.coups import World
 from tests.support.table.histories import perform
-
-__all__ = ["FLOAT", "chip_day"]
 
 FLOAT: Final = "20261127-01"
 _SIGNED: Final = "signed=s-1,d-4"

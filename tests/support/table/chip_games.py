@@ -8,12 +8,10 @@ from typing import Any, Final
 
 import msgspec
 
-from events.commands.base import Command, Refusal
+from events.commands import Command, Refusal
 from events.commands.registry import COMMANDS
-from events.types.chips import Pieces
+from events.types import Pieces
 from tests.support.table.coups import World
-
-__all__ = ["SIGNED", "chip_command", "played"]
 
 SIGNED: Final = ("s-1", "d-4")
 """Who signs, unless somebody else is named."""

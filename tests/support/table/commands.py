@@ -7,10 +7,8 @@ from msgspec.structs import replace
 
 from baccarat.contract.samples import samples
 from baccarat.contract.schemas import definitions
-from events.commands.base import Command
+from events.commands import Command
 from events.commands.registry import ROWS, Row
-
-__all__ = ["BESIDE_PLAY", "DECIDED", "example"]
 
 _SAMPLES: Final = samples(definitions())
 _DECIDE: Final = "table_core.decide."

@@ -7,12 +7,17 @@ from typing import Final
 from msgspec.structs import replace
 
 from events.cards import Card, Hand
-from events.commands.base import Command, Refusal
-from events.commands.cards import CorrectCard
-from events.commands.corrections import CorrectHands, CorrectRulebook, CorrectWager
-from events.commands.coup import VoidCoup
-from events.commands.wagers import WagerRequest
-from events.types.table import CoupSettled, CoupVoided, Settlement, TableEvent
+from events.commands import (
+    Command,
+    CorrectCard,
+    CorrectHands,
+    CorrectRulebook,
+    CorrectWager,
+    Refusal,
+    VoidCoup,
+    WagerRequest,
+)
+from events.types import CoupSettled, CoupVoided, Settlement, TableEvent
 from simulators.device.printed_rules import next_place
 from table_core.roads.columns import Roads, bead_of
 from table_core.rules.draw import deal_cards, judge_hands
@@ -21,8 +26,6 @@ from table_core.state.coup import Phase
 from table_core.state.shoe import times_seen
 from table_core.state.table import Coup, TableState
 from tests.support.table.coups import World
-
-__all__ = ["check_past", "correct_at_random", "dealt_hands", "random_hands"]
 
 _TWO: Final = 2
 

@@ -5,24 +5,32 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from events.cards import Card, Hand, parse_card
-from events.commands.base import Command, Refusal
-from events.commands.coup import CloseBetting, ConfirmResult, OpenBetting, VoidCoup
-from events.commands.shoe import LoadShoe
-from events.commands.wagers import PlaceWager, WagerRequest
-from events.types.shoe_reports import (
+from events.commands import (
+    CloseBetting,
+    Command,
+    ConfirmResult,
+    LoadShoe,
+    OpenBetting,
+    PlaceWager,
+    Refusal,
+    VoidCoup,
+    WagerRequest,
+)
+from events.types import (
     AnyReport,
     BurnCard,
     CardDrawn,
     CardOutOfGame,
     CardRevealed,
+    CoupSettled,
     DeviceResult,
     FirstCard,
     LinkOpen,
     LinkUp,
     ReportLost,
     ShoeEvent,
+    TableEvent,
 )
-from events.types.table import CoupSettled, TableEvent
 from table_core.decide.decision import DecisionContext
 from table_core.decide.dispatch import adopt_rulebook, decide
 from table_core.decide.shoe_reports import decide_on_report

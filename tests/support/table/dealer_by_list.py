@@ -15,8 +15,6 @@ from table_core.state.table import TableState
 from tests.support.cage.ledgers import MemoryLedger
 from tests.support.table.money_game import BOOKS, Game, random_coup
 
-__all__ = ["DealerByList", "follow_the_lists"]
-
 
 class DealerByList:
     """Counts what the tray has got of each seat's chips; tokens are no chips.

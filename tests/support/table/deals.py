@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from hypothesis import strategies as st
 
 from events.cards import Card, Hand, parse_card
-from events.types.table import Wager
+from events.types import Wager
 from table_core.rules.draw import Outcome, deal_cards, hand_due, judge_hands
 
 SHOE_OF_8 = [card for card in Card for _ in range(8)]

@@ -4,8 +4,6 @@ from table_core.rules.rulebook import Rulebook
 from table_core.rules.rulebook_file import parse_rulebook
 from table_core.rules.wagers import BET_KINDS
 
-__all__ = ["every_wager", "every_wager_source"]
-
 
 def every_wager_source(variant: int = 0, *, phases: bool = False) -> bytes:
     """The rulebook's file: each kind, with all of its categories.

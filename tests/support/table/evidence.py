@@ -13,15 +13,12 @@ from typing import Any
 from msgspec import convert
 
 from events.cards import Hand
-from events.commands.base import Command
-from events.commands.coup import CloseBetting, OpenBetting
-from events.commands.shoe import LoadShoe
-from events.commands.wagers import PlaceWager, WagerRequest
+from events.commands import CloseBetting, Command, LoadShoe, OpenBetting, PlaceWager, WagerRequest
 from events.log.store import EventLog
 from events.log.vouching import LogKeys
 from events.mqtt.topics import Topics
 from events.proof.note import SigningKey
-from events.types.shoe_reports import AnyReport, DeviceResult, LinkOpen, LinkUp
+from events.types import AnyReport, DeviceResult, LinkOpen, LinkUp
 from table_core.evidence.bundle import Evidence, encode_evidence, seal_evidence
 from table_core.process.checkpoints import CheckpointKeys
 from table_core.rulebooks.shipped import load_rulebook

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Final, NamedTuple, Self
 
-from events.commands.wagers import WagerRequest
-from events.types.shoe_life import ShoeAudited
-from events.types.table import CoupSettled, SettlementLine
+from events.commands import WagerRequest
+from events.types import CoupSettled, SettlementLine, ShoeAudited
 from simulators.device.deck import shuffled
 from simulators.shoe.dealing import next_shoe_id
 from simulators.world.auditor.rules import Hands, settle_wager
@@ -18,8 +17,6 @@ from table_core.rulebooks.shipped import load_rulebook
 from table_core.rules.rulebook import Requirement, Rulebook
 from table_core.rules.rulebook_file import full_shoe
 from tests.support.shoe.whole_shoe import CardTable
-
-__all__ = ["STAKE", "Tally", "every_bet", "implausible", "odds_of", "play_shoes"]
 
 STAKE: Final = 100
 """At these odds and this commission it is paid to the cent, so that payments are exact."""

@@ -38,12 +38,10 @@ import msgspec
 import pytest
 from msgspec.structs import fields, replace
 
-from events.commands.base import Command, Refusal
+from events.commands import Command, Refusal
 from events.commands.registry import COMMANDS
+from events.types import AnyReport, CoupSettled, DeviceResult, ShoeAudited, TableEvent
 from events.types.registry import TABLE_EVENTS
-from events.types.shoe_life import ShoeAudited
-from events.types.shoe_reports import AnyReport, DeviceResult
-from events.types.table import CoupSettled, TableEvent
 from table_core.decide.decision import DecisionContext
 from table_core.persistent_list import PersistentList
 from table_core.projections.table_document import StateView, active_alarms, project_table
@@ -65,8 +63,6 @@ from tests.support.table.coups import (
     world_in,
 )
 from tests.support.table.settled_coups import B, P, played, recalled
-
-__all__ = ["FUNCTIONS", "Functions", "each_history", "histories", "perform", "play_history"]
 
 Functions: TypeAlias = dict[str, Callable[[Any, str], object]]
 

@@ -14,13 +14,10 @@ from events.clock import rfc3339
 from events.log.reader import reading
 from events.log.schema import OWN_ACTORS
 from events.log.store import EventLog
-from events.types.irregularities import DealerAssigned
-from events.types.table import ShoeLoaded, TableEvent
+from events.types import DealerAssigned, ShoeLoaded, TableEvent
 from tests.support.log.logs import json_bytes, stored_bytes, to_append
 from tests.support.property.logs import BEGIN_S
 from tests.support.table.chip_day import chip_day
-
-__all__ = ["ACCEPTED", "REFUSED", "places", "rewrite_hostile", "spoilt_body", "write_hostile_log"]
 
 REFUSED: Final = {
     "line ends": "a\r\n\tb\n",

@@ -1,11 +1,8 @@
 """Coups of many wagers, each of a patron of its own."""
 
-from events.commands.coup import OpenBetting
-from events.commands.wagers import PlaceWager, WagerRequest
+from events.commands import OpenBetting, PlaceWager, WagerRequest
 from table_core.state.coup import Phase
 from tests.support.table.coups import World, world_in
-
-__all__ = ["place", "placed"]
 
 
 def placed(count: int) -> World:

@@ -8,12 +8,22 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from events.cards import Card
-from events.commands.base import Command, Refusal
-from events.commands.cards import CorrectCard
-from events.commands.commission import CollectCommission, MarkUncollected, RecoverCommission
-from events.commands.coup import CloseBetting, ConfirmResult, OpenBetting, VoidCoup
-from events.commands.wagers import PlaceWager, WagerRequest, WithdrawWager
-from events.types.shoe_reports import DeviceResult, ReportLost
+from events.commands import (
+    CloseBetting,
+    CollectCommission,
+    Command,
+    ConfirmResult,
+    CorrectCard,
+    MarkUncollected,
+    OpenBetting,
+    PlaceWager,
+    RecoverCommission,
+    Refusal,
+    VoidCoup,
+    WagerRequest,
+    WithdrawWager,
+)
+from events.types import DeviceResult, ReportLost
 from simulators.device.deck import shuffled
 from simulators.shoe.dealing import next_shoe_id
 from table_core.decide.decision import DecisionContext
@@ -26,8 +36,6 @@ from tests.support.shoe.whole_shoe import CardTable, device_result
 from tests.support.table.corrections import check_past, correct_at_random
 from tests.support.table.coups import SHOE, World
 from tests.support.table.settled_coups import recalled
-
-__all__ = ["BOOKS", "ENDS", "LIBRARY", "Asked", "Game", "Played", "random_coup"]
 
 # The shipped rulebooks, and what a site may make of them: other timings, coarse chips, pairs paid
 # after the initial deal, a maximum that is often reached, a void that takes the first phase back.

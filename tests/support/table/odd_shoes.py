@@ -9,11 +9,18 @@ from collections import Counter
 from typing import Any
 
 from events.cards import Card
-from events.commands.base import Command
-from events.commands.cards import CorrectCard, EnterCard, Realign, ResolveIrregularity
-from events.commands.coup import FreeHand, VoidCoup
-from events.commands.shoe import EndShoe, ReplaceShoe
-from events.types.shoe_reports import (
+from events.commands import (
+    Command,
+    CorrectCard,
+    EndShoe,
+    EnterCard,
+    FreeHand,
+    Realign,
+    ReplaceShoe,
+    ResolveIrregularity,
+    VoidCoup,
+)
+from events.types import (
     AnyReport,
     CardCarriedOver,
     CardDrawn,
@@ -93,8 +100,6 @@ class OddTelling:
         transaction = self.world.transaction()
         return {"transaction": transaction, "hand": place.hand, "number": place.number}
 
-
-__all__ = ["OddShoes", "OddTelling"]
 
 WAYS = ("open", "squeeze", "squeeze", "unread", "misread", "lost", "booted", "void")
 ENOUGH = 90  # coups; shoes that replace one another could go on for ever

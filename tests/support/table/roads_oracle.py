@@ -8,8 +8,6 @@ cell by cell.
 from itertools import groupby
 from typing import Final
 
-__all__ = ["Mark", "board_of"]
-
 Mark = tuple[int, int, str, int]
 """Column, row, mark, ties."""
 

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from baccarat.cli.rulebook import rulebook_document
-from events.types.table import DealCompleted, Settlement, SettlementLine, Wager
+from events.types import DealCompleted, Settlement, SettlementLine, Wager
 from table_core.odds.deals import classes_by_pairs, classes_by_suits
 from table_core.odds.house_edge import house_edges
 from table_core.projections.table_document import project_table
@@ -27,8 +27,6 @@ from table_core.state.coup import Phase
 from table_core.state.table import Coup, TableState
 from table_core.texts.calls import calls
 from table_core.texts.help import category_meaning, limit_line, play_lines, winning_line
-
-__all__ = ["Dependency", "Mutant", "changed_outputs", "dependency_of", "mutants", "together"]
 
 # Rulebook and form, and key; the outputs that an accepted change of it changes, with a question
 # mark where that depends on the value; and where else than at the key a refusal may tell it.

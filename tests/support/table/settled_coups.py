@@ -1,12 +1,8 @@
 """Coups that were settled, and the commands that correct them, for the tests of corrections."""
 
 from events.cards import Card, Hand
-from events.commands.cards import CorrectCard
-from events.commands.corrections import CorrectHands, CorrectRulebook, CorrectWager
-from events.commands.wagers import WagerRequest
-from events.types.commission import CommissionEvent
-from events.types.shoe_reports import DeviceResult
-from events.types.table import ShoeLoaded
+from events.commands import CorrectCard, CorrectHands, CorrectRulebook, CorrectWager, WagerRequest
+from events.types import CommissionEvent, DeviceResult, ShoeLoaded
 from table_core.decide.decision import DecisionContext
 from table_core.fold.dispatch import fold_all
 from table_core.rules.rulebook import Rulebook

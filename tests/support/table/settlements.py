@@ -5,9 +5,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from events.cards import Card, Winner
-from events.types.table import Settlement
-
-__all__ = ["SHOE", "settlement"]
+from events.types import Settlement
 
 SHOE: Final = "20261127-01"
 

@@ -16,8 +16,6 @@ from table_core.rules.rulebook import Rulebook
 from tests.support.table.coups import World
 from tests.support.table.histories import perform
 
-__all__ = ["STATES", "shown_state"]
-
 _BETTING: Final = "ready\nopen\nbet 1 player 10000, 2 banker 20000, 3 tie 2500"
 _CLOSED: Final = f"{_BETTING}\nclose"
 _SIX: Final = "deal 2S 3D 3H KC TS 6D"

@@ -9,9 +9,8 @@ import tomllib
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from events.commands.base import Refusal
-from events.commands.wagers import PlaceWager, WagerRequest, WithdrawWager
-from events.types.table import Wager
+from events.commands import PlaceWager, Refusal, WagerRequest, WithdrawWager
+from events.types import Wager
 from table_core.decide.decision import DecisionContext
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.rulebook_file import parse_rulebook
@@ -20,8 +19,6 @@ from table_core.rules.wager_screen import WagerScreen
 from table_core.state.coup import Phase
 from tests.support.cage.books import source
 from tests.support.table.coups import USER, World, world_in
-
-__all__ = ["Splitting", "play_splittings"]
 
 _LARGE: Final = 10**15
 _WITHDRAWS: Final = 0.3

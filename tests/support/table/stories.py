@@ -8,9 +8,7 @@ from msgspec.structs import replace
 
 from events.log.schema import OWN_ACTORS
 from events.log.store import EventLog
-from events.types.envelope import decode_envelope
-from events.types.stored import Pending
-from events.types.table import ShoeReported, TableEvent
+from events.types import Pending, ShoeReported, TableEvent, decode_envelope
 from table_core.decide.decision import DecisionContext
 from table_core.evidence.judge import EvidenceEvent, JudgedCoup, judge_again
 from table_core.narrative.coup import CoupNarrative, narrate_coup

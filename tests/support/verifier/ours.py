@@ -10,7 +10,7 @@ import msgspec
 from events.cards import parse_card
 from events.errors import InputError
 from events.proof.keys import read_verifier_key
-from events.types.table import Wager
+from events.types import Wager
 from table_core.evidence.bundle import verify_evidence
 from table_core.rules.draw import Outcome, deal_cards
 from table_core.rules.rulebook_file import parse_rulebook

@@ -6,8 +6,6 @@ After each is the number of seeds that the world needed, of `sim world --seeds 0
 
 from typing import Final
 
-__all__ = ["MISTAKES"]
-
 _CAGE: Final = "cage/process.py"
 _ORDER: Final = "cage/reorder_buffer.py"
 _DISPLAY: Final = "displays/process.py"

@@ -2,8 +2,6 @@
 
 from typing import Final
 
-__all__ = ["MISTAKES"]
-
 _RECORDER: Final = "shoe_driver/process/recorder.py"
 _SENDER: Final = "shoe_driver/process/event_sender.py"
 _LINK: Final = "shoe_driver/process/link_supervisor.py"

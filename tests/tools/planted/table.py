@@ -5,8 +5,6 @@ The seed is the first of those from 0 on that broke, with 25 coups and all fault
 
 from typing import Final
 
-__all__ = ["MISTAKES"]
-
 _WRITER: Final = "table_core/process/table_writer.py"
 _PUBLISHERS: Final = "table_core/process/publishers.py"
 _REPLAYS: Final = "table_core/process/event_replays.py"

@@ -11,8 +11,6 @@ from table_core.trust.bus_guard import _REASONS
 from tests.house.sources import ROOT, sources
 from tests.tools.reference_pages.markdown import table
 
-__all__ = ["codes", "refusals"]
-
 _WORDS: Final = ROOT / "displays/static/words/en.json"
 _ROOMS: Final = ("table_core", "displays", "baccarat.history")
 # Function -> places of the code and of the text among its arguments.

@@ -7,8 +7,6 @@ import click
 from baccarat.cli.main import cli
 from tests.tools.reference_pages.markdown import table
 
-__all__ = ["command_line"]
-
 
 def command_line() -> str:
     """A section a command, in the order of their names."""

@@ -12,8 +12,6 @@ from baccarat.config.keys import Form
 from baccarat.config.property_form import PROPERTY, PropertyConfig
 from tests.tools.reference_pages.markdown import table
 
-__all__ = ["property_keys", "table_keys"]
-
 
 def table_keys() -> str:
     """The keys of a table's file, a section a heading."""

@@ -11,8 +11,6 @@ from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hi
 from msgspec import NODEFAULT, Struct
 from msgspec.structs import FieldInfo, fields
 
-__all__ = ["choices_of", "field_rows", "fields_table", "parts_of", "payload", "structs_in", "table"]
-
 _KINDS: Final = 3  # a union of so many is a report, which docs/shoe/profiles.md describes
 _CARDS: Final = 52
 _PLAIN: Final = {str: "text", int: "integer", bool: "true or false", float: "number"}

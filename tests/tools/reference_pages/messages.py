@@ -10,17 +10,15 @@ from baccarat.contract.asyncapi import CHANNELS
 from baccarat.contract.samples import samples
 from baccarat.contract.schemas import definitions, event_name, summary_of
 from baccarat.site.identities import identities_of
-from events.commands.base import Command
+from events.commands import Command
 from events.commands.registry import DELEGATE, ROLES, ROWS
 from events.commands.text_lengths import COMMAND_LENGTHS
 from events.mqtt.topics import Topics
+from events.types import TableEvent
 from events.types.earlier import UPCASTS
 from events.types.registry import KINDS
-from events.types.table import TableEvent
 from table_core.process.publishers import SEALED
 from tests.tools.reference_pages.markdown import fields_table, payload, structs_in, table
-
-__all__ = ["command_index", "commands", "event_index", "events", "lengths", "roles", "topics"]
 
 _SHARED: Final = frozenset(field.name for field in fields(Command))
 _TEXTS: Final = {

@@ -6,13 +6,10 @@ from random import Random
 
 import pytest
 
-from events.commands.corrections import CorrectHands
-from events.commands.coup import OpenBetting
-from events.commands.wagers import PlaceWager, WagerRequest, WithdrawWager
+from events.commands import CorrectHands, OpenBetting, PlaceWager, WagerRequest, WithdrawWager
 from events.log.segments import Segment, Segments, find_segments, segment_name
 from events.log.store import EventLog
-from events.types.shoe_reports import DeviceResult, ErrorRaised
-from events.types.table import ShoeReported
+from events.types import DeviceResult, ErrorRaised, ShoeReported
 from table_core.fold.dispatch import fold_all
 from table_core.fold.snapshot import encode_state
 from table_core.projections.table_document import encode_state_view, project_table

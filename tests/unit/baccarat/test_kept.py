@@ -9,8 +9,8 @@ from typing import Any, get_args
 
 import pytest
 
+from events.types import AnyReport
 from events.types.registry import TABLE_EVENTS
-from events.types.shoe_reports import AnyReport
 from shoe_driver.profiles.catalogue import profile_names
 from simulators.device.reports import Disclosure
 from table_core.decide.cards import RECORDED_KINDS

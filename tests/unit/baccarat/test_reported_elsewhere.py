@@ -23,7 +23,7 @@ from displays.auth.accounts import UserAccount
 from displays.auth.passwords import hash_password, password_matches
 from displays.property_board.board import make_board_app
 from events.cards import Winner, parse_card
-from events.commands.base import Answer
+from events.commands import Answer
 from events.commands.registry import COMMANDS
 from events.errors import InputError
 from events.log.reader import reading
@@ -31,7 +31,7 @@ from events.log.store import EventLog
 from events.mqtt.bus import matches
 from events.mqtt.presence import read_status
 from events.proof.keys import load_signing_key
-from events.types.shoe_reports import FrameRejected
+from events.types import FrameRejected
 from shoe_driver.decode import Decoder
 from shoe_driver.journal.records import Record, RecordKind
 from shoe_driver.profiles.catalogue import load_profile

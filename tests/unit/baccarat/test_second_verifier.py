@@ -12,7 +12,7 @@ from random import Random
 
 import pytest
 
-from events.commands.coup import VoidCoup
+from events.commands import VoidCoup
 from events.proof.keys import read_verifier_key
 from table_core.evidence.bundle import verify_evidence
 from table_core.roads.columns import project_roads, read_results

@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.driver.framing import combinations
 from benchmarks.rows import ROWS
-from events.types.shoe_reports import CardDrawn
+from events.types import CardDrawn
 from shoe_driver.decode import Decoder
 
 _FACES = [rank + suit for suit in "SHDC" for rank in "A23456789TJQK"]

@@ -9,7 +9,7 @@ import pytest
 
 from cage.reports.outside_book import BookRow, book_difference, read_rows
 from events.errors import InputError
-from events.types.table import Settlement
+from events.types import Settlement
 from tests.support.cage.consumers import settlements_of
 from tests.support.cage.ledgers import play_log
 from tests.support.machine.commands import complaint, here, said

@@ -12,8 +12,14 @@ from events.errors import BusError, LedgerError, LedgerUnavailable
 from events.mqtt.messages import Message
 from events.mqtt.process import Effect, LogLine, Publish
 from events.mqtt.topics import Topics
-from events.types.envelope import encode_envelope, with_hash
-from events.types.table import BettingClosed, BettingOpened, CoupSettled, TableEvent
+from events.types import (
+    BettingClosed,
+    BettingOpened,
+    CoupSettled,
+    TableEvent,
+    encode_envelope,
+    with_hash,
+)
 from tests.support.service.scripted import Scripted
 from tests.support.table.settlements import settlement
 

@@ -18,7 +18,7 @@ from baccarat.config.property import load_property
 from baccarat.config.table import load_config
 from baccarat.rulebooks.library import site_rulebook
 from displays.auth.accounts import load_accounts
-from events.commands.previews import Preview
+from events.commands import Preview
 from events.commands.text_lengths import COMMAND_LENGTHS
 from events.errors import ConfigError, InputError
 from events.free_text import (

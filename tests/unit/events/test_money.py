@@ -9,8 +9,8 @@ import random
 import pytest
 from msgspec.structs import replace
 
-from events.commands.wagers import WithdrawWager
-from events.types.table import CoupSettled, WagersWithdrawn
+from events.commands import WithdrawWager
+from events.types import CoupSettled, WagersWithdrawn
 from table_core.decide.decision import DecisionContext
 from table_core.rulebooks.shipped import load_rulebook
 from tests.support.cage.ledgers import MemoryLedger

@@ -6,8 +6,7 @@ Player 9S KH is 9, Banker 2D 3C is 5: a natural, complete on four cards in the o
 import pytest
 from msgspec.structs import replace
 
-from events.types.shoe_reports import AnyReport
-from events.types.table import AlarmRaised, CoupMisaligned, CoupSettled, TableEvent
+from events.types import AlarmRaised, AnyReport, CoupMisaligned, CoupSettled, TableEvent
 from shoe_driver.decode import Decoder
 from shoe_driver.profiles.catalogue import load_profile
 from table_core.state.coup import Phase

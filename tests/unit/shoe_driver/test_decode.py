@@ -5,7 +5,7 @@ import random
 import pytest
 
 from events.cards import Card, Hand
-from events.types.shoe_reports import ShoeEvent
+from events.types import ShoeEvent
 from shoe_driver.decode import Decoder
 from shoe_driver.link.states import LinkState
 from shoe_driver.profiles.catalogue import profile_text

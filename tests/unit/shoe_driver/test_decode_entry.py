@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from events.errors import UnreadableEvent
 from events.log.reader import reading
-from events.types.envelope import decode_data, decode_entry, decode_envelope
+from events.types import decode_data, decode_entry, decode_envelope
 from tests.support.log.corpus import folders
 
 FIELDS = ("event_id", "stream", "position", "v", "at", "actor", "cause", "correlation")

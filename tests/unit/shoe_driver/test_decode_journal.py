@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from events.errors import LogRefused
-from events.types.shoe_reports import ShoeEvent
+from events.types import ShoeEvent
 from shoe_driver.decode import Decoder
 from shoe_driver.journal.records import Record, RecordKind
 from tests.support.shoe.shoe_bytes import NOISE, PROFILE, cut, frame, frames, said

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from events.types.shoe_reports import ShoeEvent
+from events.types import ShoeEvent
 from shoe_driver.decode import Decoder
 from shoe_driver.journal.records import JournalState, Record, RecordKind
 from shoe_driver.profiles.catalogue import load_profile

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from events.cards import Card
-from events.types.shoe_reports import CardDrawn, ReportLost
+from events.types import CardDrawn, ReportLost
 from shoe_driver.decode import Decoder
 from tests.support.shoe.ref_bytes import BOOT, POWER_UP, REF, beat, drawn, ref_frame
 

@@ -3,7 +3,7 @@
 import pytest
 
 from events.errors import ConfigError
-from events.types.shoe_reports import ShoeEvent
+from events.types import ShoeEvent
 from shoe_driver.codes.scan import checked_pattern
 from shoe_driver.decode import Decoder
 from shoe_driver.journal.records import Record, RecordKind

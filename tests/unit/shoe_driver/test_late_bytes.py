@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-from events.types.shoe_reports import (
+from events.types import (
     CardUnreadable,
     CopyConflict,
     FrameRejected,

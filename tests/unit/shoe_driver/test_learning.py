@@ -8,7 +8,7 @@ import pytest
 from baccarat.cli.shoe.input import CaptureInput
 from baccarat.cli.shoe.learn import joined, learned
 from events.cards import Card
-from events.types.shoe_reports import CardDrawn, CardUnreadable
+from events.types import CardDrawn, CardUnreadable
 from shoe_driver.decode import Decoder
 from shoe_driver.journal.records import Record, RecordKind
 from shoe_driver.learning.card_codes import find_card_codes

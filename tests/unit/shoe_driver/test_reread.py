@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from events.cards import Card
-from events.types.shoe_reports import (
+from events.types import (
     CardDrawn,
     CardRevealed,
     DeviceResult,

@@ -10,17 +10,34 @@ import pytest
 from msgspec.structs import replace
 
 from events.cards import Hand
-from events.commands.base import Answer, Command
-from events.commands.coup import CloseBetting, OpenBetting, VoidCoup
-from events.commands.shoe import LoadShoe
-from events.commands.staff import AssignDealer, TakeTable
-from events.commands.wagers import PlaceWager, WagerRequest, WithdrawWager
+from events.commands import (
+    Answer,
+    AssignDealer,
+    CloseBetting,
+    Command,
+    LoadShoe,
+    OpenBetting,
+    PlaceWager,
+    TakeTable,
+    VoidCoup,
+    WagerRequest,
+    WithdrawWager,
+)
 from events.errors import ConfigError, LogUnwritable
 from events.log.store import EventLog
 from events.mqtt.topics import Topics
-from events.types.envelope import decode_data, decode_envelope, event_id
-from events.types.shoe_reports import LinkOpen, LinkUp, ShoeAck
-from events.types.table import ShoeReported, Wager, WagersPlaced, WagersWithdrawn
+from events.types import (
+    LinkOpen,
+    LinkUp,
+    ShoeAck,
+    ShoeReported,
+    Wager,
+    WagersPlaced,
+    WagersWithdrawn,
+    decode_data,
+    decode_envelope,
+    event_id,
+)
 from table_core.decide.decision import DecisionContext
 from table_core.decide.dispatch import decide
 from table_core.fold.dispatch import fold

@@ -8,11 +8,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from events.cards import Card, Hand
-from events.commands.cards import ResolveIrregularity
-from events.types.shoe_life import ShoeAudited
-from events.types.shoe_reports import (
+from events.commands import ResolveIrregularity
+from events.types import (
     CardCarriedOver,
     CardOutOfGame,
+    ShoeAudited,
 )
 from simulators.device.deck import shuffled
 from simulators.device.printed_rules import PrintedPlace, next_place, outcome

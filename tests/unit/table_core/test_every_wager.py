@@ -13,8 +13,7 @@ import pytest
 
 from baccarat.history.evidence_from_log import gather
 from events.log.editions import RULEBOOKS, write_editions
-from events.types.shoe_reports import DeviceResult
-from events.types.table import SettlementLine
+from events.types import DeviceResult, SettlementLine
 from simulators.device.printed_rules import dealt_hands
 from table_core.decide.decision import DecisionContext
 from table_core.evidence.bundle import verify_evidence

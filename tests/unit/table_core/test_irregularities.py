@@ -5,29 +5,34 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from events.cards import Card, Hand
-from events.commands.base import Command
-from events.commands.cards import (
+from events.commands import (
+    Command,
     CorrectCard,
+    CorrectHands,
     EnterCard,
+    FreeHand,
     MarkUnreadable,
+    OpenBetting,
     Realign,
+    ReplaceShoe,
     ResolveIrregularity,
+    VoidCoup,
 )
-from events.commands.corrections import CorrectHands
-from events.commands.coup import FreeHand, OpenBetting, VoidCoup
-from events.commands.shoe import ReplaceShoe
-from events.types.irregularities import CardEntered, ExcessCardResolved
-from events.types.shoe_life import ShoeAudited
-from events.types.shoe_reports import (
+from events.types import (
     AnyReport,
     CardCarriedOver,
     CardDrawn,
+    CardEntered,
     CardOutOfGame,
     CardUnreadable,
+    CoupSettled,
+    CoupVoided,
     DeviceResult,
+    ExcessCardResolved,
     ReportLost,
+    ShoeAudited,
+    TableEvent,
 )
-from events.types.table import CoupSettled, CoupVoided, TableEvent
 from table_core.decide.cards import RECORDED_KINDS
 from table_core.state.coup import Phase
 from table_core.state.table import Coup

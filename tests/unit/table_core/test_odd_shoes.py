@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from events.cards import Card
-from events.types.shoe_life import ShoeAudited
+from events.types import ShoeAudited
 from table_core.state.shoe import ShoeState
 from tests.support.table.odd_shoes import OddShoes
 

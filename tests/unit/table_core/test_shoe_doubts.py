@@ -2,9 +2,8 @@
 
 import pytest
 
-from events.commands.shoe import EndShoe
-from events.types.shoe_life import ShuffleQuestioned
-from events.types.table import AlarmRaised
+from events.commands import EndShoe
+from events.types import AlarmRaised, ShuffleQuestioned
 from table_core.decide.shoe_doubts import question_order
 from table_core.fold.dispatch import fold_all
 from table_core.state.table import TableState

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from events.cards import Card, Hand
-from events.types.shoe_reports import (
+from events.types import (
     AnyReport,
     BurnCard,
     CardCarriedOver,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 
-from events.types.table import CoupSettled, CoupVoided
+from events.types import CoupSettled, CoupVoided
 from table_core.evidence.judge import EvidenceFault
 from table_core.state.table import Coup
 from tests.support.table.coups import COUP, SHOE, World

@@ -14,14 +14,12 @@ import pytest
 from baccarat.config.table import load_config
 from baccarat.services.access import SiteAccess
 from events.clock import rfc3339
-from events.commands.base import Command
-from events.commands.consumers import Ack
-from events.commands.coup import ConfirmResult
+from events.commands import Ack, Command, ConfirmResult
 from events.commands.registry import COMMAND_NAMES
 from events.log.store import EventLog
 from events.mqtt.presence import PresencePublisher, Status, encode_status
 from events.mqtt.process import Instant
-from events.types.shoe_reports import DeviceResult, LinkUp
+from events.types import DeviceResult, LinkUp
 from table_core.process.table_process import TableProcess
 from table_core.rulebooks.shipped import shipped_source
 from table_core.rules.rulebook_file import parse_rulebook

@@ -11,7 +11,7 @@ from events.log.store import EventLog
 from events.log.verify import verify
 from events.log.vouching import LogKeys, head_of
 from events.proof.keys import make_signing_key
-from events.types.integrity import LogAdopted
+from events.types import LogAdopted
 from tests.support.log.logs import events_in
 from tests.support.table.evidence import ORIGIN, played
 

@@ -8,8 +8,7 @@ import pytest
 
 from baccarat.cli.main import main
 from events.log.store import EventLog
-from events.types.envelope import decode_envelope
-from events.types.stored import Stored
+from events.types import Stored, decode_envelope
 from tests.support.log.closed_books import ORIGIN, Closed, closed
 from tests.support.log.logs import forging, made
 from tests.support.table.money_game import BOOKS

@@ -27,14 +27,13 @@ from baccarat.contract.schemas import (
     unruled_fields,
 )
 from displays.scoreboard.public_view import PublicState
-from events.commands.base import Answer
+from events.commands import Answer
 from events.commands.registry import COMMANDS
 from events.log.store import EventLog
 from events.mqtt.presence import Status
 from events.mqtt.topics import SEGMENT, Topics
-from events.types.envelope import decode_data, decode_envelope
+from events.types import LinkStatus, ShoeAck, ShoeEvent, decode_data, decode_envelope
 from events.types.registry import TABLE_EVENTS
-from events.types.shoe_reports import LinkStatus, ShoeAck, ShoeEvent
 from table_core.process.alarm_publisher import AlarmNotice
 from table_core.process.publishers import public_bytes
 from table_core.projections.table_document import StateView

@@ -7,12 +7,17 @@ from msgspec.structs import replace
 
 from baccarat.demo.counters import DemoStatistics, Receipt, audit
 from events.cards import Card, Hand
-from events.types.irregularities import CardCorrected, CardEntered, CardMarkedUnreadable
-from events.types.shoe_reports import AnyReport, CardCarriedOver, CardDrawn, CardOutOfGame
-from events.types.table import (
+from events.types import (
+    AnyReport,
     BettingOpened,
+    CardCarriedOver,
+    CardCorrected,
     CardDealt,
     CardDisclosed,
+    CardDrawn,
+    CardEntered,
+    CardMarkedUnreadable,
+    CardOutOfGame,
     CoupMisaligned,
     CoupSettled,
     SeatDifference,

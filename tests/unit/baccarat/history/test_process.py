@@ -17,14 +17,12 @@ from baccarat.history.log_facts import replay, state_at, view_of
 from baccarat.history.process import HistoryQueries
 from baccarat.rulebooks.editions import available_rulebooks
 from events.cards import Card, Hand
-from events.commands.base import Refusal
-from events.commands.cards import ResolveIrregularity
-from events.commands.coup import OpenBetting, VoidCoup
+from events.commands import OpenBetting, Refusal, ResolveIrregularity, VoidCoup
 from events.commands.registry import ROWS, Decider, Row
 from events.log.reader import reading
 from events.log.store import EventLog
 from events.proof.merkle import inclusion_proofs, leaf_hash
-from events.types.shoe_reports import CardCarriedOver, DeviceResult, LinkDown
+from events.types import CardCarriedOver, DeviceResult, LinkDown
 from table_core.evidence.bundle import verify_evidence
 from table_core.fold.snapshot import decode_state
 from table_core.history.index import BLOCK, HistoryIndex

@@ -8,9 +8,7 @@ import pytest
 from baccarat.pages.coup_page import coup_page
 from displays.http.words import DEFAULT_LANGUAGE, LANGUAGES
 from events.cards import Hand, parse_card
-from events.commands.corrections import CorrectWager
-from events.commands.coup import VoidCoup
-from events.commands.wagers import WagerRequest
+from events.commands import CorrectWager, VoidCoup, WagerRequest
 from table_core.history.what_if import what_if
 from tests.support.table.coups import COUP, drawn
 from tests.support.table.stories import BOOKS, KeptWorld, disputed_and_corrected

@@ -16,7 +16,7 @@ from baccarat.rulebooks.currencies import (
 )
 from events.errors import InputError
 from events.money import Currency
-from events.types.table import WagersPlaced
+from events.types import WagersPlaced
 from table_core.decide.decision import DecisionContext
 from table_core.narrative.coup import narrate_coup
 from table_core.narrative.formatting import amount

@@ -27,7 +27,7 @@ from events.log.editions import (
 )
 from events.log.store import EventLog
 from events.mqtt.topics import Topics
-from events.types.shoe_reports import LinkOpen, LinkUp, ShoeEvent
+from events.types import LinkOpen, LinkUp, ShoeEvent
 from shoe_driver.journal.files import Journal
 from shoe_driver.journal.folder import JournalFolder
 from shoe_driver.profiles.catalogue import profile_text

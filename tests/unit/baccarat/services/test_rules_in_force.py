@@ -10,7 +10,7 @@ import pytest
 from baccarat.services.rules_in_force import RulesInForce
 from displays.http.words import load_words
 from displays.scoreboard.public_view import PublicRulebook, read_public
-from events.types.wagers import BetLimits, LimitsSet
+from events.types import BetLimits, LimitsSet
 from table_core.projections.table_document import encode_state_view, project_table
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.rules.rulebook import Rulebook

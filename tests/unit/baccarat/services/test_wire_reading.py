@@ -7,7 +7,7 @@ import pytest
 from baccarat.rulebooks.editions import ProfileKeeper, keep_profiles
 from baccarat.services.wire_reading import WireReading
 from events.cards import Card, Hand
-from events.types.shoe_reports import CardDrawn, LinkUp, Report, ShoeEvent
+from events.types import CardDrawn, LinkUp, Report, ShoeEvent
 from shoe_driver.decode import Decoder
 from shoe_driver.profiles.catalogue import load_profile
 from tests.support.shoe.shoe_bytes import stream

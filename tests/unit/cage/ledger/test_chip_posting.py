@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from cage.ledger.chip_posting import business_day_of, chip_entry, decode_chip_event
 from cage.ledger.entries import ACCOUNTS
 from events.errors import LedgerError
-from events.types.chips import (
+from events.types import (
     ChipEvent,
     ChipsCorrected,
     ChipsCounted,
@@ -16,8 +16,8 @@ from events.types.chips import (
     FloatClosed,
     FloatOpened,
     Pieces,
+    ShoeLoaded,
 )
-from events.types.table import ShoeLoaded
 from tests.support.cage.ledgers import MemoryLedger
 from tests.support.table.chip_day import chip_day
 

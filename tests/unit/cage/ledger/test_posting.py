@@ -8,21 +8,19 @@ from msgspec.structs import replace
 from cage.ledger.entries import ACCOUNTS, Posting, PostingState
 from cage.ledger.posting import post, reversal_ref
 from events.errors import LedgerError
-from events.types.commission import (
+from events.types import (
+    BettingOpened,
     CommissionAccrued,
     CommissionCollected,
     CommissionRecovered,
     CommissionRefunded,
     CommissionReversed,
     CommissionUncollected,
-    PayerAmount,
-    ReversedAmount,
-)
-from events.types.table import (
-    BettingOpened,
     CoupSettled,
     CoupVoided,
+    PayerAmount,
     Refund,
+    ReversedAmount,
     Settlement,
     SettlementLine,
     ShoeLoaded,

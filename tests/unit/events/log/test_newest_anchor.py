@@ -9,16 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from events.commands.coup import CloseBetting, OpenBetting
-from events.commands.shoe import EndShoe, LoadShoe
-from events.commands.wagers import PlaceWager, WagerRequest
+from events.commands import CloseBetting, EndShoe, LoadShoe, OpenBetting, PlaceWager, WagerRequest
 from events.errors import InputError, LogRefused, LogUnwritable
 from events.log.open_checks import check_log
 from events.log.store import EventLog
 from events.proof.merkle import MerkleTree
-from events.types.envelope import decode_data, decode_envelope, encode_envelope
-from events.types.shoe_reports import LinkOpen, LinkUp
-from events.types.snapshot_anchor import BooksClosed
+from events.types import (
+    BooksClosed,
+    LinkOpen,
+    LinkUp,
+    decode_data,
+    decode_envelope,
+    encode_envelope,
+)
 from table_core.fold import snapshot
 from table_core.fold.dispatch import fold_all
 from table_core.fold.snapshot import encode_state

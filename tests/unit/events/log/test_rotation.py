@@ -16,7 +16,7 @@ import pytest
 from baccarat.cli.main import main
 from baccarat.history.evidence_from_log import gather
 from events.clock import rfc3339
-from events.commands.shoe import EndShoe
+from events.commands import EndShoe
 from events.errors import LogRefused, LogUnwritable, OurBug
 from events.log.idempotency_index import index_of
 from events.log.packing import convert
@@ -27,9 +27,14 @@ from events.log.verify import parse_kept_checkpoints, verify
 from events.mqtt.topics import Topics
 from events.proof.chain import next_hash
 from events.proof.merkle import root_of
-from events.types.envelope import decode_data, decode_envelope, encode_envelope
-from events.types.stored import AcceptedRequest, Pending
-from events.types.table import AlarmRaised
+from events.types import (
+    AcceptedRequest,
+    AlarmRaised,
+    Pending,
+    decode_data,
+    decode_envelope,
+    encode_envelope,
+)
 from table_core.evidence.bundle import verify_evidence
 from table_core.fold.corrections import find_past_coup
 from table_core.fold.dispatch import fold_all

@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 from events.errors import InputError, LogConflict, LogRefused, LogUnwritable, OurBug
 from events.log.store import EventLog
 from events.proof.chain import next_hash, origin_hash
-from events.types.envelope import MAX_EVENT_BYTES
-from events.types.stored import AcceptedRequest, Pending
-from events.types.table import AlarmCleared, AlarmRaised
+from events.types import MAX_EVENT_BYTES, AcceptedRequest, AlarmCleared, AlarmRaised, Pending
 from tests.support.log.logs import AT, NAME, ORIGIN, contents, grow, pending
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from events.errors import LogRefused
 from events.log.store import EventLog
-from events.types.table import AlarmRaised
+from events.types import AlarmRaised
 from tests.support.log.logs import (
     NAME,
     ORIGIN,

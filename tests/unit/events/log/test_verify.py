@@ -17,8 +17,7 @@ from events.log.verify import VerificationResult, parse_kept_checkpoints, verify
 from events.proof.chain import next_hash, origin_hash
 from events.proof.checkpoint import Checkpoint, signed_checkpoint
 from events.proof.note import SigningKey, VerifierKey, signed_note
-from events.types.stored import Stored
-from events.types.table import AlarmRaised, TableEvent
+from events.types import AlarmRaised, Stored, TableEvent
 from tests.support.log.logs import (
     NAME,
     ORIGIN,

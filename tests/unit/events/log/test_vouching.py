@@ -14,7 +14,7 @@ from events.log.verify import verify
 from events.log.vouching import LogKeys, head_of
 from events.proof.checkpoint import Checkpoint, parse_checkpoint, signed_checkpoint
 from events.proof.note import SigningKey
-from events.types.integrity import LogAdopted
+from events.types import LogAdopted
 from tests.support.log.logs import events_in, forging, rehash
 from tests.support.table.evidence import (
     KEY,

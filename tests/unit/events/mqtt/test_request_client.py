@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from events.commands.base import Answer
-from events.commands.coup import CloseBetting
+from events.commands import Answer, CloseBetting
 from events.mqtt.messages import Message
 from events.mqtt.peer_keys import PeerKeys
 from events.mqtt.process import LogLine, Publish, Steps

@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from events.commands.commission import CollectCommission, MarkUncollected, RecoverCommission
-from events.commands.coup import VoidCoup
-from events.commands.shoe import EndShoe
+from events.commands import CollectCommission, EndShoe, MarkUncollected, RecoverCommission, VoidCoup
 from events.errors import InputError, LogRefused, LogUnwritable, OurBug
 from events.log.schema import SCHEMA, SCHEMAS
 from events.log.store import EventLog
@@ -16,7 +14,7 @@ from events.log.verify import verify
 from events.mqtt.process import Publish
 from events.proof.checkpoint import Checkpoint, parse_checkpoint, signed_checkpoint
 from events.proof.note import signed_note
-from events.types.shoe_reports import DeviceResult
+from events.types import DeviceResult
 from table_core.process.checkpoints import CheckpointKeys
 from tests.support.cage.books import book
 from tests.support.log.logs import forging

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from events.errors import OurBug, UnreadableEvent
-from events.types.table import AlarmRaised, TableEvent
+from events.types import AlarmRaised, TableEvent
 from events.types.upcasting import EventReader, Upcast
 
 PAGE = Path(__file__).parents[4] / "docs/develop/changing-events.md"

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from events.commands.base import Refusal
+from events.commands import Refusal
 from events.errors import OurBug
-from events.types.chips import (
+from events.types import (
     MOVES,
     ChipEvent,
     ChipMove,
@@ -18,9 +18,9 @@ from events.types.chips import (
     FloatClosed,
     FloatOpened,
     Pieces,
+    TableEvent,
     amount_of,
 )
-from events.types.table import TableEvent
 from table_core.decide.available_commands import current_refusals
 from table_core.fold.dispatch import fold_all
 from table_core.fold.snapshot import decode_state, encode_state

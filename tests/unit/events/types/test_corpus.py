@@ -9,8 +9,7 @@ import pytest
 
 from events.log.store import EventLog
 from events.log.verify import verify
-from events.types.envelope import decode_data, decode_envelope
-from events.types.shoe_reports import AnyReport, Report
+from events.types import AnyReport, Report, decode_data, decode_envelope
 from table_core.fold.dispatch import FOLD_VERSION, fold
 from table_core.fold.snapshot import decode_state, encode_state
 from table_core.state.table import TableState

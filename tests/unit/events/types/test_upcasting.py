@@ -6,10 +6,9 @@ import pytest
 from msgspec import Raw, Struct
 
 from events.errors import OurBug, UnreadableEvent
+from events.types import Envelope, TableEvent, decode_data
 from events.types.earlier import UPCASTS
-from events.types.envelope import Envelope, decode_data
 from events.types.registry import KINDS
-from events.types.table import TableEvent
 from events.types.upcasting import EventReader, Upcast
 
 

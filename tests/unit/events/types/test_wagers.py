@@ -4,10 +4,8 @@ from importlib.resources import files
 
 import pytest
 
-from events.commands.base import Refusal
-from events.commands.wagers import SetLimits
-from events.types.table import CoupSettled
-from events.types.wagers import AggregateCapped, BetLimits, LimitsSet
+from events.commands import Refusal, SetLimits
+from events.types import AggregateCapped, BetLimits, CoupSettled, LimitsSet
 from table_core.projections.table_document import project_table
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.rules.rulebook_file import parse_rulebook

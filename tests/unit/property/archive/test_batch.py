@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from events.free_text import escape_nul
 from events.proof.chain import next_hash, origin_hash
-from events.types.envelope import encode_envelope
-from events.types.table import AlarmCleared
+from events.types import AlarmCleared, encode_envelope
 from property.archive.batch import BatchPlan, FeedFault, plan_batch
 from property.archive.partition_consumer import fair_share
 from property.archive.rows import visible_json, written_json

@@ -5,17 +5,17 @@ from typing import Final
 
 import pytest
 
-from events.types.envelope import encode_envelope
-from events.types.irregularities import DealerAssigned
-from events.types.table import (
+from events.types import (
     BettingOpened,
     CoupVoided,
+    DealerAssigned,
     ShoeEnded,
     ShoeLoaded,
     TableEvent,
     Wager,
     WagersPlaced,
     WagersWithdrawn,
+    encode_envelope,
 )
 from property.archive.batch import ArchiveRow
 from property.archive.folding import ArchivedState, FoldedRows, fold_events

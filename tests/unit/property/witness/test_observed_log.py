@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 from events.proof.chain import next_hash, origin_hash
 from events.proof.checkpoint import Checkpoint, parse_checkpoint, signed_checkpoint
 from events.proof.note import SigningKey
-from events.types.envelope import encode_envelope
-from events.types.integrity import CheckpointKeyChanged
-from events.types.table import AlarmRaised, TableEvent
+from events.types import AlarmRaised, CheckpointKeyChanged, TableEvent, encode_envelope
 from property.hub.replicated_event import ReplicatedEvent
 from property.witness import observed_log as watched
 from property.witness.observed_log import (

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from events.types.shoe_reports import CopyConflict, ReportLost
+from events.types import CopyConflict, ReportLost
 from shoe_driver.link.duplicate_filter import DuplicateFilter
 from shoe_driver.link.numbering import Numbering
 from tests.support.shoe.shoe_bytes import PROFILE

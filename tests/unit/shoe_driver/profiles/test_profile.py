@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from events.errors import ConfigError, InputError
-from events.types.shoe_reports import CutCardReported, LockChanged
+from events.types import CutCardReported, LockChanged
 from shoe_driver.codes.enq import EnqCodes, EnqTable
 from shoe_driver.framing.grammar import NumberSpec
 from shoe_driver.profiles.catalogue import load_profile, profile_names, profile_text

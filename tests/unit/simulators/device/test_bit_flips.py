@@ -10,7 +10,7 @@ import random
 import pytest
 
 from events.cards import Card, Hand
-from events.types.shoe_reports import AnyReport, CardDrawn, CopyConflict, FrameRejected, ReportLost
+from events.types import AnyReport, CardDrawn, CopyConflict, FrameRejected, ReportLost
 from shoe_driver.decode import Decoder
 from simulators.device.enq_bcc import EnqBccDevice
 from simulators.device.printed_rules import PrintedPlace

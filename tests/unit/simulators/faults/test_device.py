@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from events.cards import Card
-from events.types.shoe_reports import (
+from events.types import (
     CardCarriedOver,
     CardDrawn,
     CardOutOfGame,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from events.types.table import Wager
+from events.types import Wager
 from simulators.people.patrons import SEATS, STAKES, wagers
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.rules.rulebook import Limits, Options, Requirement, Rulebook

@@ -6,19 +6,17 @@ from random import Random
 import pytest
 
 from events.cards import Card, Hand
-from events.types.commission import (
-    CommissionCollected,
-    CommissionPrepaid,
-    CommissionReturned,
-    PayerAmount,
-)
-from events.types.table import (
+from events.types import (
     BettingClosed,
     BettingOpened,
     CardDealt,
+    CommissionCollected,
+    CommissionPrepaid,
+    CommissionReturned,
     CoupMisaligned,
     CoupSettled,
     CoupVoided,
+    PayerAmount,
     Refund,
     Settlement,
     SettlementLine,

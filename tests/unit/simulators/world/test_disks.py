@@ -9,9 +9,7 @@ import pytest
 
 from events.errors import LogConflict, LogRefused, LogUnwritable, OurBug
 from events.log.store import EventLog
-from events.types.envelope import encode_envelope
-from events.types.stored import Pending
-from events.types.table import AlarmCleared
+from events.types import AlarmCleared, Pending, encode_envelope
 from shoe_driver.journal.files import Journal
 from shoe_driver.journal.records import Record, RecordKind, encode_record
 from shoe_driver.profiles.catalogue import profile_text

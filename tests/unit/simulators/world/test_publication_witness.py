@@ -6,13 +6,12 @@ from random import Random
 import msgspec
 import pytest
 
-from events.commands.consumers import Ack
+from events.commands import Ack
 from events.log.store import EventLog
 from events.mqtt.topics import Topics
 from events.proof.checkpoint import Checkpoint, signed_checkpoint
 from events.proof.note import SigningKey
-from events.types.shoe_reports import ShoeAck
-from events.types.stored import Stored
+from events.types import ShoeAck, Stored
 from simulators.world.auditor.audited_coup import Violation
 from simulators.world.auditor.publication_witness import PublicationWitness
 from simulators.world.people.logins import signing_key

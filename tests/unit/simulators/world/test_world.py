@@ -12,15 +12,17 @@ import pytest
 from baccarat.cli.main import main
 from baccarat.history.log_judging import verify_and_judge
 from events.errors import InputError
-from events.types.envelope import decode_entry
-from events.types.irregularities import CardEntered, ExcessCardDrawn
-from events.types.shoe_reports import (
+from events.types import (
+    CardEntered,
     CardUnreadable,
     CopyConflict,
+    CoupMisaligned,
+    ExcessCardDrawn,
     ReportLost,
+    ShoeReported,
     UnknownReport,
+    decode_entry,
 )
-from events.types.table import CoupMisaligned, ShoeReported
 from simulators.device.profiles import GAMES
 from simulators.faults.registry import FAULTS
 from simulators.world.auditor.audited_coup import Violation

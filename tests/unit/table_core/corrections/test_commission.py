@@ -4,12 +4,16 @@ import pytest
 from msgspec.structs import replace
 
 from events.cards import Card
-from events.commands.base import Refusal
-from events.commands.cards import CorrectCard
-from events.commands.commission import CollectCommission, MarkUncollected, RecoverCommission
-from events.commands.coup import VoidCoup
+from events.commands import (
+    CollectCommission,
+    CorrectCard,
+    MarkUncollected,
+    RecoverCommission,
+    Refusal,
+    VoidCoup,
+)
 from events.errors import ConfigError
-from events.types.commission import CommissionCollected, CommissionRecovered
+from events.types import CommissionCollected, CommissionRecovered
 from table_core.decide.decision import DecisionContext
 from table_core.decide.dispatch import adopt_rulebook
 from table_core.process.startup_rulebook import startup_rulebook

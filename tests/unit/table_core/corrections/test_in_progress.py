@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from events.cards import Card
-from events.commands.base import Refusal
+from events.commands import Refusal
 from table_core.state.coup import Phase
 from table_core.state.shoe import times_seen
 from tests.support.table.coups import world_in

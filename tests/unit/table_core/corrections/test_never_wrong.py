@@ -9,10 +9,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from events.cards import Card
-from events.commands.commission import CollectCommission
-from events.commands.corrections import CorrectHands, CorrectWager
-from events.commands.wagers import WagerRequest
-from events.types.table import SettlementLine
+from events.commands import CollectCommission, CorrectHands, CorrectWager, WagerRequest
+from events.types import SettlementLine
 from table_core.decide.decision import DecisionContext
 from table_core.state.table import Coup
 from tests.support.table.corrections import dealt_hands

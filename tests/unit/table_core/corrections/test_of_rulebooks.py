@@ -2,13 +2,10 @@
 
 import pytest
 
-from events.commands.corrections import CorrectRulebook
-from events.commands.coup import CloseBetting, OpenBetting
-from events.commands.previews import Preview
-from events.commands.shoe import LoadShoe
+from events.commands import CloseBetting, CorrectRulebook, LoadShoe, OpenBetting, Preview
 from events.errors import ConfigError
 from events.log.store import EventLog
-from events.types.shoe_reports import LinkOpen, LinkUp
+from events.types import LinkOpen, LinkUp
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.rules.rulebook import Rulebook
 from table_core.service.table import Table

@@ -7,9 +7,8 @@ import pytest
 
 from events.errors import UnreadableEvent
 from events.log.store import EventLog
-from events.types.commission import CommissionRefunded
+from events.types import CommissionRefunded, decode_data, decode_envelope
 from events.types.earlier import UPCASTS
-from events.types.envelope import decode_data, decode_envelope
 from events.types.registry import KINDS
 from events.types.upcasting import EventReader
 from table_core.rulebooks.shipped import shipped_sources

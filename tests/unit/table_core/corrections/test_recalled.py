@@ -6,17 +6,33 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from events.commands.base import Answer, Command
-from events.commands.cards import CorrectCard
-from events.commands.chips import Fill, OpenFloat
-from events.commands.corrections import CorrectHands, CorrectRulebook, CorrectWager
-from events.commands.coup import OpenBetting, VoidCoup
-from events.commands.shoe import EndShoe, LoadShoe, ReplaceShoe
-from events.commands.wagers import PlaceWager, WagerRequest
+from events.commands import (
+    Answer,
+    Command,
+    CorrectCard,
+    CorrectHands,
+    CorrectRulebook,
+    CorrectWager,
+    EndShoe,
+    Fill,
+    LoadShoe,
+    OpenBetting,
+    OpenFloat,
+    PlaceWager,
+    ReplaceShoe,
+    VoidCoup,
+    WagerRequest,
+)
 from events.log.store import EventLog
-from events.types.chips import Pieces
-from events.types.envelope import decode_data, decode_envelope
-from events.types.shoe_reports import AnyReport, DeviceResult, LinkOpen, LinkUp
+from events.types import (
+    AnyReport,
+    DeviceResult,
+    LinkOpen,
+    LinkUp,
+    Pieces,
+    decode_data,
+    decode_envelope,
+)
 from table_core.fold.dispatch import fold_all
 from table_core.fold.snapshot import encode_state
 from table_core.process.coup_recall import recall_coup

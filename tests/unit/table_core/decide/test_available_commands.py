@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from events.commands.shoe import EndShoe
+from events.commands import EndShoe
 from table_core.decide.available_commands import current_refusals
 from table_core.projections.table_document import project_table
 from table_core.state.coup import Phase

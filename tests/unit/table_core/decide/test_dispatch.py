@@ -6,42 +6,49 @@ import pytest
 from msgspec.structs import replace
 
 from events.cards import Card, Hand
-from events.commands.base import Command, Refusal
-from events.commands.cards import (
-    CorrectCard,
-    EnterCard,
-    MarkUnreadable,
-    Realign,
-    ResolveIrregularity,
-)
-from events.commands.corrections import (
+from events.commands import (
+    AcknowledgeAlarm,
     AcknowledgeCorrection,
+    AssignDealer,
+    Burn,
+    CallSupervisor,
+    ClearShoeError,
+    CloseBetting,
+    Command,
+    ConfirmResult,
+    CorrectCard,
     CorrectHands,
     CorrectRulebook,
     CorrectWager,
-)
-from events.commands.coup import CloseBetting, ConfirmResult, FreeHand, OpenBetting, VoidCoup
-from events.commands.registry import Decider
-from events.commands.shoe import (
-    Burn,
-    ClearShoeError,
     CountShoe,
     CutCard,
     EndShoe,
+    EnterCard,
+    FreeHand,
     LoadShoe,
+    MarkUnreadable,
+    OpenBetting,
+    PlaceWager,
+    Realign,
+    Refusal,
     ReleaseShoe,
     ReplaceShoe,
+    ResolveIrregularity,
+    SetLimits,
+    TakeTable,
+    VoidCoup,
+    WagerRequest,
+    WithdrawWager,
 )
-from events.commands.staff import AcknowledgeAlarm, AssignDealer, CallSupervisor, TakeTable
-from events.commands.wagers import PlaceWager, SetLimits, WagerRequest, WithdrawWager
+from events.commands.registry import Decider
 from events.errors import OurBug
-from events.types.corrections import HandsCorrected
-from events.types.irregularities import CardCorrected
-from events.types.table import (
+from events.types import (
     BettingClosed,
     BettingOpened,
+    CardCorrected,
     CoupSettled,
     CoupVoided,
+    HandsCorrected,
     ResultConfirmed,
     RulebookAdopted,
 )

@@ -12,8 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 import events.commands
-from events.commands.base import Command, Refusal
-from events.commands.queries import Query
+from events.commands import Command, Query, Refusal
 from events.commands.registry import (
     COMMAND_NAMES,
     COMMANDS,

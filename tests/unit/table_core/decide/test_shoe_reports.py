@@ -7,23 +7,33 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from events.cards import Card, Hand, Winner
-from events.commands.cards import ResolveIrregularity
-from events.types.irregularities import CardUnread, ExcessCardDrawn, IrregularityRecorded
-from events.types.shoe_life import CutCardCame
-from events.types.shoe_reports import (
+from events.commands import ResolveIrregularity
+from events.types import (
+    AlarmRaised,
     AnyReport,
+    BettingClosed,
+    BettingOpened,
     BurnCard,
     CardCarriedOver,
+    CardDealt,
+    CardDisclosed,
     CardOutOfGame,
     CardReversed,
+    CardUnread,
     CardUnreadable,
     CopyConflict,
+    CoupMisaligned,
+    CoupSettled,
+    CutCardCame,
     CutCardReported,
+    DealCompleted,
     DeviceResult,
     ErrorCleared,
     ErrorRaised,
+    ExcessCardDrawn,
     FirstCard,
     FrameRejected,
+    IrregularityRecorded,
     LinkDown,
     LinkOpen,
     LinkStalled,
@@ -31,23 +41,13 @@ from events.types.shoe_reports import (
     LockChanged,
     ModeChanged,
     ReportLost,
+    ResultDisputed,
     RoundForcedEnd,
     ShoeBooted,
     ShoeReady,
-    UnknownReport,
-)
-from events.types.table import (
-    AlarmRaised,
-    BettingClosed,
-    BettingOpened,
-    CardDealt,
-    CardDisclosed,
-    CoupMisaligned,
-    CoupSettled,
-    DealCompleted,
-    ResultDisputed,
     ShoeReported,
     TableEvent,
+    UnknownReport,
 )
 from table_core.decide.shoe_reports import decide_on_report
 from table_core.fold.dispatch import fold_all

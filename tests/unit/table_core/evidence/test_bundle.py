@@ -18,17 +18,28 @@ from msgspec import convert
 from baccarat.cli.main import main
 from baccarat.history.evidence_from_log import gather
 from events.cards import Card, Hand
-from events.commands.cards import CorrectCard, EnterCard, MarkUnreadable
-from events.commands.corrections import CorrectHands, CorrectWager
-from events.commands.coup import ConfirmResult, VoidCoup
-from events.commands.wagers import WagerRequest
+from events.commands import (
+    ConfirmResult,
+    CorrectCard,
+    CorrectHands,
+    CorrectWager,
+    EnterCard,
+    MarkUnreadable,
+    VoidCoup,
+    WagerRequest,
+)
 from events.errors import InputError
 from events.proof.checkpoint import Checkpoint, signed_checkpoint
 from events.proof.note import SigningKey
-from events.types.envelope import decode_data, decode_envelope
-from events.types.shoe_reports import CardUnreadable, DeviceResult
-from events.types.stored import Stored
-from events.types.table import CoupSettled, TableEvent
+from events.types import (
+    CardUnreadable,
+    CoupSettled,
+    DeviceResult,
+    Stored,
+    TableEvent,
+    decode_data,
+    decode_envelope,
+)
 from table_core.evidence.bundle import (
     Evidence,
     EvidenceVerdict,

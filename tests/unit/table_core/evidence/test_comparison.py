@@ -12,10 +12,15 @@ from baccarat.cli.main import main
 from baccarat.history.evidence_from_log import NoEvidence, gather
 from displays.verifier.page import verify_page
 from events.cards import Card
-from events.commands.corrections import CorrectHands
-from events.commands.coup import CloseBetting, OpenBetting, VoidCoup
-from events.commands.staff import AssignDealer
-from events.commands.wagers import PlaceWager, WagerRequest
+from events.commands import (
+    AssignDealer,
+    CloseBetting,
+    CorrectHands,
+    OpenBetting,
+    PlaceWager,
+    VoidCoup,
+    WagerRequest,
+)
 from events.errors import InputError
 from events.free_text import FORBIDDEN_CHARACTERS
 from events.log.verify import verify

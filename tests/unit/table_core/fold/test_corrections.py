@@ -5,14 +5,16 @@ from msgspec.structs import replace
 
 from events.cards import Card, Winner
 from events.errors import OurBug
-from events.types.corrections import HandsCorrected, RulebookCorrected, WagerCorrected
-from events.types.table import (
+from events.types import (
     CoupSettled,
     CoupVoided,
     DealCompleted,
+    HandsCorrected,
+    RulebookCorrected,
     SeatDifference,
     ShoeLoaded,
     TableEvent,
+    WagerCorrected,
     WagersPlaced,
 )
 from table_core.fold.common import current_coup, current_shoe

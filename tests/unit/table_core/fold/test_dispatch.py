@@ -7,17 +7,20 @@ from msgspec.structs import replace
 
 from events.cards import Card, Hand, parse_card
 from events.errors import OurBug
-from events.types.chips import (
+from events.types import (
+    AggregateCapped,
+    AlarmCleared,
+    AlarmRaised,
+    BettingClosed,
+    BooksClosed,
+    BurnRecorded,
+    CardOutOfGame,
+    CardUnreadable,
+    CheckpointKeyChanged,
     ChipsCorrected,
     ChipsCounted,
     ChipsCredited,
     ChipsFilled,
-    DropCounted,
-    FloatClosed,
-    FloatOpened,
-    Pieces,
-)
-from events.types.commission import (
     CommissionAccrued,
     CommissionCollected,
     CommissionPrepaid,
@@ -26,61 +29,51 @@ from events.types.commission import (
     CommissionReturned,
     CommissionReversed,
     CommissionUncollected,
-    PayerAmount,
-    ReversedAmount,
-)
-from events.types.corrections import CorrectionAcknowledged
-from events.types.integrity import CheckpointKeyChanged, LogAdopted
-from events.types.irregularities import (
+    CorrectionAcknowledged,
     CoupRealigned,
-    DealerAssigned,
-    ExcessCardDrawn,
-    IrregularityRecorded,
-    ShoeErrorCleared,
-)
-from events.types.registry import KINDS
-from events.types.shoe_life import (
-    BurnRecorded,
+    CoupSettled,
     CutCardCame,
-    ShoeAudited,
-    ShoeCounted,
-    ShoeHeld,
-    ShoeReleased,
-    ShuffleQuestioned,
-)
-from events.types.shoe_reports import (
-    CardOutOfGame,
-    CardUnreadable,
+    DealerAssigned,
     DeviceResult,
+    DropCounted,
     ErrorCleared,
     ErrorRaised,
+    ExcessCardDrawn,
+    FloatClosed,
+    FloatOpened,
+    IrregularityRecorded,
+    LimitsSet,
     LinkDown,
     LinkOpen,
     LinkStalled,
     LinkUp,
     LockChanged,
-    Report,
-    RoundForcedEnd,
-    ShoeBooted,
-    ShoeReady,
-)
-from events.types.snapshot_anchor import BooksClosed
-from events.types.table import (
-    AlarmCleared,
-    AlarmRaised,
-    BettingClosed,
-    CoupSettled,
+    LogAdopted,
+    PayerAmount,
+    Pieces,
     Refund,
+    Report,
     ResultConfirmed,
+    ReversedAmount,
+    RoundForcedEnd,
     RulebookAdopted,
+    ShoeAudited,
+    ShoeBooted,
+    ShoeCounted,
     ShoeEnded,
+    ShoeErrorCleared,
+    ShoeHeld,
     ShoeLoaded,
+    ShoeReady,
+    ShoeReleased,
     ShoeReported,
+    ShuffleQuestioned,
     TableEvent,
     WagersPlaced,
+    WagersVoided,
     WagersWithdrawn,
 )
-from events.types.wagers import AggregateCapped, LimitsSet, WagersVoided
+from events.types.registry import KINDS
 from table_core.fold.common import current_coup, current_shoe
 from table_core.fold.dispatch import fold, fold_all
 from table_core.rules import commission_owed

@@ -1,9 +1,8 @@
 """What a decision has folded on the way is what folding its events comes to, and nothing else."""
 
 from benchmarks.table.core import inputs_of
-from events.commands.base import Command, Refusal
-from events.types.shoe_reports import ShoeEvent
-from events.types.table import AlarmRaised, TableEvent
+from events.commands import Command, Refusal
+from events.types import AlarmRaised, ShoeEvent, TableEvent
 from table_core.decide.decision import DecisionContext
 from table_core.decide.dispatch import decide
 from table_core.decide.shoe_reports import decide_on_report

@@ -19,8 +19,7 @@ from structlog.testing import capture_logs
 from events.cards import Card
 from events.errors import LogRefused, UnreadableEvent
 from events.log.store import EventLog
-from events.types.envelope import Envelope, decode_data
-from events.types.table import TableEvent
+from events.types import Envelope, TableEvent, decode_data
 from table_core.fold import snapshot
 from table_core.fold.dispatch import FOLD_VERSION, fold_all
 from table_core.fold.snapshot import (

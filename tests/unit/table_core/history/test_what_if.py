@@ -5,10 +5,9 @@ import random
 import pytest
 
 from events.cards import Card, Hand, parse_card
-from events.commands.cards import CorrectCard
+from events.commands import CorrectCard
 from events.errors import InputError
-from events.types.shoe_reports import DeviceResult
-from events.types.table import CardDealt, CoupSettled
+from events.types import CardDealt, CoupSettled, DeviceResult
 from table_core.history.what_if import WhatIf, parse_change, what_if
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.rules.draw import Outcome, deal_cards

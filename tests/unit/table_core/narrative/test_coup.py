@@ -8,13 +8,14 @@ import pytest
 
 from events.cards import Hand, parse_card
 from events.money import Currency
-from events.types.shoe_reports import (
+from events.types import (
     AnyReport,
     DeviceResult,
     ErrorRaised,
     ReportLost,
+    ShoeReported,
+    TableEvent,
 )
-from events.types.table import ShoeReported, TableEvent
 from table_core.decide.decision import DecisionContext
 from table_core.narrative.coup import narrate_coup
 from table_core.narrative.formatting import amount, exact_amount, face, who

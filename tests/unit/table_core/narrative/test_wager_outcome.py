@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from events.money import Currency
-from events.types.table import SettlementLine
+from events.types import SettlementLine
 from table_core.narrative.formatting import amount
 from table_core.narrative.wager_outcome import narrate_wager
 from table_core.rulebooks.shipped import load_rulebook

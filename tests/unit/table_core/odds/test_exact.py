@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from events.cards import Card, Hand, Winner
 from events.errors import InputError
-from events.types.table import Wager
+from events.types import Wager
 from table_core.odds.deals import DealClass, classes_by_pairs, classes_by_suits, merged_by_totals
 from table_core.odds.exact import BetOdds, exact_odds
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids

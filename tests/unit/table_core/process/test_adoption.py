@@ -14,7 +14,7 @@ from events.log.store import EventLog
 from events.mqtt.presence import PresencePublisher
 from events.mqtt.process import Instant
 from events.mqtt.topics import Topics
-from events.types.table import RulebookAdopted
+from events.types import RulebookAdopted
 from table_core.process.table_process import TableProcess
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.rules.rulebook import Rulebook

@@ -6,15 +6,21 @@ from pathlib import Path
 import pytest
 
 from events.cards import Card
-from events.commands.base import Command
-from events.commands.coup import CloseBetting, OpenBetting
-from events.commands.shoe import LoadShoe
-from events.commands.wagers import PlaceWager, WagerRequest
+from events.commands import CloseBetting, Command, LoadShoe, OpenBetting, PlaceWager, WagerRequest
 from events.log.store import EventLog
 from events.mqtt.topics import Topics
-from events.types.envelope import MAX_EVENT_BYTES, decode_data, decode_envelope
-from events.types.shoe_reports import AnyReport, BurnCard, DeviceResult, FirstCard, LinkOpen, LinkUp
-from events.types.table import CoupSettled
+from events.types import (
+    MAX_EVENT_BYTES,
+    AnyReport,
+    BurnCard,
+    CoupSettled,
+    DeviceResult,
+    FirstCard,
+    LinkOpen,
+    LinkUp,
+    decode_data,
+    decode_envelope,
+)
 from table_core.process.table_writer import ShoeEventResult
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.service.table import Table

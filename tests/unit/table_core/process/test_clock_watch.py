@@ -7,7 +7,7 @@ import pytest
 from events.log.store import EventLog
 from events.mqtt.process import Instant
 from events.mqtt.topics import Topics
-from events.types.irregularities import IrregularityRecorded
+from events.types import IrregularityRecorded
 from table_core.process.clock_watch import ClockWatch
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.service.table import Table

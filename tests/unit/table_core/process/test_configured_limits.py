@@ -6,14 +6,10 @@ import pytest
 
 from baccarat.config.errors import ConfigFaults
 from baccarat.config.table import load_config
-from events.commands.coup import OpenBetting, VoidCoup
-from events.commands.shoe import LoadShoe
-from events.commands.wagers import PlaceWager, SetLimits, WagerRequest
+from events.commands import LoadShoe, OpenBetting, PlaceWager, SetLimits, VoidCoup, WagerRequest
 from events.log.store import EventLog
 from events.mqtt.topics import Topics
-from events.types.envelope import decode_envelope
-from events.types.shoe_reports import LinkOpen, LinkUp
-from events.types.wagers import BetLimits, LimitsSet
+from events.types import BetLimits, LimitsSet, LinkOpen, LinkUp, decode_envelope
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.service.table import Table
 from tests.support.clock import FakeClock

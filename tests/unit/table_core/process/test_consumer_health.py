@@ -9,10 +9,7 @@ from events.clock import rfc3339
 from events.log.store import EventLog
 from events.mqtt.process import Instant, Steps, no_probe
 from events.mqtt.process_shell import clock_and_log_lines, perform_at_once
-from events.types.envelope import encode_envelope
-from events.types.shoe_reports import LinkUp
-from events.types.stored import Pending
-from events.types.table import CoupSettled, ShoeReported, TableEvent
+from events.types import CoupSettled, LinkUp, Pending, ShoeReported, TableEvent, encode_envelope
 from table_core.process.consumer_health import ACK_OVERDUE_S, CONSUMERS_MOST, ConsumerHealth
 from table_core.service.log_performers import log_performers
 from tests.support.table.coups import shoe_event

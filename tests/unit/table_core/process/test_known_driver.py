@@ -4,7 +4,7 @@ import pytest
 
 from events.clock import rfc3339
 from events.mqtt.presence import Status, read_status
-from events.types.shoe_reports import LinkStatus
+from events.types import LinkStatus
 from table_core.process.known_driver import KnownDriver
 from table_core.state.table import ShoeLink
 from tests.support.shoe.link_words import link_up

@@ -9,16 +9,25 @@ import pytest
 from msgspec.structs import replace
 
 from events.cards import Card, Hand
-from events.commands.base import Answer, Command, Previewed
-from events.commands.cards import ResolveIrregularity
-from events.commands.corrections import CorrectHands
-from events.commands.coup import CloseBetting, OpenBetting, VoidCoup
-from events.commands.previews import Preview, ShowCoup, ShowRequest
+from events.commands import (
+    Answer,
+    CloseBetting,
+    Command,
+    CorrectHands,
+    LoadShoe,
+    OpenBetting,
+    PlaceWager,
+    Preview,
+    Previewed,
+    ResolveIrregularity,
+    ShowCoup,
+    ShowRequest,
+    VoidCoup,
+    WagerRequest,
+)
 from events.commands.registry import COMMAND_NAMES
-from events.commands.shoe import LoadShoe
-from events.commands.wagers import PlaceWager, WagerRequest
 from events.log.store import EventLog
-from events.types.shoe_reports import DeviceResult, LinkOpen, LinkUp
+from events.types import DeviceResult, LinkOpen, LinkUp
 from table_core.service.table import Table
 from tests.support.table.coups import SHOE, cards, drawn, shoe_event
 from tests.unit.table_core.test_commands_and_reports import table_on

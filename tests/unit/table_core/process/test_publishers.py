@@ -9,9 +9,14 @@ from events.cards import Card, Hand
 from events.mqtt.process import Effect, Publish, PublishAll, Steps, Wait
 from events.mqtt.process_shell import perform_at_once
 from events.mqtt.topics import Topics
-from events.types.envelope import Envelope, decode_envelope
-from events.types.shoe_reports import CardCarriedOver, LinkUp
-from events.types.table import AlarmCleared, ShoeReported
+from events.types import (
+    AlarmCleared,
+    CardCarriedOver,
+    Envelope,
+    LinkUp,
+    ShoeReported,
+    decode_envelope,
+)
 from table_core.process.event_replays import MAX_REPLAYS, Replays
 from table_core.process.publishers import (
     AGAIN_S,

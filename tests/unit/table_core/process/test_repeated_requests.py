@@ -2,9 +2,8 @@
 
 import pytest
 
-from events.commands.base import transaction_of
-from events.commands.coup import OpenBetting
-from events.types.stored import AcceptedRequest
+from events.commands import OpenBetting, transaction_of
+from events.types import AcceptedRequest
 from table_core.process.repeated_requests import (
     encode_request_body,
     repeated_answer,

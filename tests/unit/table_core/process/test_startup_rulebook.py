@@ -4,8 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from events.errors import ConfigError
-from events.types.chips import FloatOpened, Pieces
-from events.types.table import RulebookAdopted
+from events.types import FloatOpened, Pieces, RulebookAdopted
 from table_core.fold.dispatch import fold_all
 from table_core.process.startup_rulebook import startup_rulebook
 from table_core.rules.rulebook import Rulebook

@@ -6,19 +6,25 @@ from typing import Any
 import msgspec
 import pytest
 
-from events.commands.base import Answer, Command
-from events.commands.consumers import Ack, Replay
-from events.commands.coup import CloseBetting, OpenBetting
-from events.commands.queries import Query, ShowTable
+from events.commands import (
+    Ack,
+    Answer,
+    CloseBetting,
+    Command,
+    LoadShoe,
+    OpenBetting,
+    Query,
+    Replay,
+    ShowTable,
+)
 from events.commands.registry import COMMAND_NAMES
-from events.commands.shoe import LoadShoe
 from events.errors import LogUnwritable
 from events.mqtt.messages import Message
 from events.mqtt.presence import PresencePublisher
 from events.mqtt.process import Publish, Steps, Wait
 from events.mqtt.process_shell import perform_at_once
 from events.mqtt.topics import Topics
-from events.types.shoe_reports import (
+from events.types import (
     AnyReport,
     DeviceResult,
     ErrorCleared,

@@ -1,7 +1,7 @@
 """The table's chips as they are told in a story and shown to consoles."""
 
 from events.money import Currency
-from events.types.chips import ChipEvent
+from events.types import ChipEvent
 from table_core.narrative.timeline import narrate_event
 from table_core.projections.table_document import FloatView, project_table
 from table_core.replay.coup_events import LoggedEvent, Moment

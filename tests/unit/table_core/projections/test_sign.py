@@ -1,7 +1,7 @@
 """What the sign at the table must say, in the figures of `state`."""
 
-from events.commands.wagers import SetLimits
-from events.types.wagers import BetLimits
+from events.commands import SetLimits
+from events.types import BetLimits
 from table_core.decide.decision import DecisionContext
 from table_core.projections.table_document import BetView, project_table
 from table_core.state.coup import Phase

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from displays.wager_pages import WagerPages
-from events.commands.wagers import WithdrawWager
+from events.commands import WithdrawWager
 from events.mqtt.process import Effect, Publish, Wait
 from events.mqtt.topics import Topics
 from table_core.process.publishers import PagesPublisher

@@ -6,8 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from events.errors import OurBug
-from events.types import commission
-from events.types.commission import PayerAmount, ReversedAmount
+from events.types import PayerAmount, ReversedAmount, commission
 from table_core.replay.commission_in_doubt import CommissionInDoubt
 from table_core.rules.commission_owed import (
     MOVES,

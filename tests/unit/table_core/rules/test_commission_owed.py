@@ -3,9 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from events.commands.base import Command
-from events.commands.commission import CollectCommission, MarkUncollected, RecoverCommission
-from events.types.table import CoupSettled, Settlement
+from events.commands import CollectCommission, Command, MarkUncollected, RecoverCommission
+from events.types import CoupSettled, Settlement
 from table_core.decide.decision import DecisionContext
 from tests.support.cage.books import book
 from tests.support.table.coups import World, cards

@@ -5,12 +5,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from events.commands.coup import VoidCoup
-from events.commands.wagers import PlaceWager, WagerRequest
+from events.commands import PlaceWager, VoidCoup, WagerRequest
 from events.log.store import EventLog
-from events.types.envelope import MAX_EVENT_BYTES
-from events.types.shoe_reports import DeviceResult, LinkOpen
-from events.types.table import Wager
+from events.types import MAX_EVENT_BYTES, DeviceResult, LinkOpen, Wager
 from table_core.rules.wager_totals import MAX_PATRON, MAX_STAKED, WagerTotals, bounds_refusal
 from tests.support.table.coups import NATURAL_NINE, ORDER, drawn, shoe_event
 from tests.unit.table_core.test_commands_and_reports import ask, in_betting, table_on

@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from events.types.table import Wager
+from events.types import Wager
 from table_core.rules.draw import judge_hands
 from table_core.rules.payable import chip_values, first_unpayable
 from table_core.rules.rulebook import Rulebook

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from events.cards import Card
 from events.errors import OurBug
 from events.money import MAX_AMOUNT, Odds
-from events.types.table import SettlementLine, Wager
+from events.types import SettlementLine, Wager
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.rules.commission_owed import commission_on
 from table_core.rules.draw import judge_hands

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from events.commands.base import Refusal
+from events.commands import Refusal
 from events.money import MAX_AMOUNT
-from events.types.table import Wager
+from events.types import Wager
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.wager_checks import check_further_wagers, check_wagers, unsupported_side_bets

@@ -6,9 +6,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from events.commands.coup import OpenBetting
-from events.commands.wagers import PlaceWager, WagerRequest
-from events.types.table import Wager
+from events.commands import OpenBetting, PlaceWager, WagerRequest
+from events.types import Wager
 from table_core.fold.snapshot import decode_state, encode_state
 from table_core.rules.wager_totals import (
     UNSUMMED,

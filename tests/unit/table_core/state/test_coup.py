@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from events.cards import Winner
+from events.types import CoupSettled, Settlement, TableEvent
 from events.types.registry import KINDS
-from events.types.table import CoupSettled, Settlement, TableEvent
 from table_core.fold.dispatch import _COUP_FOLDS
 from table_core.state.coup import COUP_EVENTS, OVER, TRANSITIONS, Phase, allows, input_of
 from table_core.state.coup_mermaid import mermaid

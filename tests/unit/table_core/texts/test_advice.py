@@ -7,15 +7,28 @@ import pytest
 from msgspec.structs import replace
 
 from events.cards import Card, Hand
-from events.commands.base import Command, Refusal
-from events.commands.cards import EnterCard, MarkUnreadable, Realign, ResolveIrregularity
-from events.commands.commission import CollectCommission
-from events.commands.corrections import AcknowledgeCorrection
-from events.commands.coup import CloseBetting, ConfirmResult, FreeHand, OpenBetting, VoidCoup
-from events.commands.shoe import Burn, EndShoe, LoadShoe
-from events.commands.staff import TakeTable
-from events.commands.wagers import PlaceWager, WagerRequest
-from events.types.table import TableEvent
+from events.commands import (
+    AcknowledgeCorrection,
+    Burn,
+    CloseBetting,
+    CollectCommission,
+    Command,
+    ConfirmResult,
+    EndShoe,
+    EnterCard,
+    FreeHand,
+    LoadShoe,
+    MarkUnreadable,
+    OpenBetting,
+    PlaceWager,
+    Realign,
+    Refusal,
+    ResolveIrregularity,
+    TakeTable,
+    VoidCoup,
+    WagerRequest,
+)
+from events.types import TableEvent
 from simulators.shoe.dealing import next_shoe_id
 from table_core.decide.available_commands import current_refusals
 from table_core.decide.decision import DecisionContext

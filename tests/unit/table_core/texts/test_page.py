@@ -15,7 +15,7 @@ import pytest
 from msgspec.structs import asdict
 
 from displays.http.words import LANGUAGES, load_words
-from events.types.wagers import Per
+from events.types import Per
 from table_core.odds.exact import BetOdds, CategoryOdds
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids, shipped_source
 from table_core.rules.rulebook import PUSH, Rulebook

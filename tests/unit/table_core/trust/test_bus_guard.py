@@ -5,8 +5,7 @@ from typing import Final
 import msgspec
 import pytest
 
-from events.commands.base import Answer
-from events.commands.shoe import LoadShoe
+from events.commands import Answer, LoadShoe
 from events.mqtt.messages import Message
 from events.mqtt.process import Instant, LogLine, Now, Post
 from events.mqtt.process_shell import perform_at_once
