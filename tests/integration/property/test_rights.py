@@ -557,7 +557,11 @@ async def test_a_reader_waits_for_notices_once_it_has_heard_one(
                 await own.say(1)
                 (message,) = await asyncio.wait_for(taking, 30)
                 assert message.sequence == count
-            await _read(untold, 3)
+            monkeypatch.setattr("property.archive.stream_reader._MANY", 1)  # one is many
+            await own.say(1)
+            await _read(told, 4)
+            assert await asyncio.wait_for(told.next(), 30) == []  # it asks by itself for a second
+            await _read(untold, 4)
 
 
 @pytest.mark.parametrize("idle", [False, True])
