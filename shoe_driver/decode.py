@@ -8,7 +8,7 @@ driver may die at any instant and resend what was not acknowledged.
 from typing import Final
 
 from events.clock import rfc3339
-from events.types.shoe_reports import (
+from events.types import (
     AnyReport,
     CardCarriedOver,
     CardDrawn,

@@ -11,7 +11,7 @@ would have said it.
 from functools import lru_cache
 from typing import Final
 
-from events.types.shoe_reports import (
+from events.types import (
     AnyReport,
     BurnCard,
     CardCarriedOver,

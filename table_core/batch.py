@@ -18,7 +18,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from events.cards import Card, Winner, parse_card
 from events.errors import InputError
 from events.json_form import UNDECODABLE
-from events.types.table import Wager
+from events.types import Wager
 from table_core.rules.draw import DealError, Outcome, deal_cards
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.settlement import Verdicts, pay_wagers

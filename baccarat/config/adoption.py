@@ -8,8 +8,7 @@ from baccarat.rulebooks.library import named_rulebook
 from events.errors import TableError
 from events.log.reader import reading
 from events.toml_form import FileFault
-from events.types.envelope import decode_data, decode_envelope
-from events.types.table import BettingOpened, RulebookAdopted
+from events.types import BettingOpened, RulebookAdopted, decode_data, decode_envelope
 from table_core.rulebook_check.check import check_rulebook
 
 __all__ = ["Adoption", "adoption_of", "rulebook_in_force"]

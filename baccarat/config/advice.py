@@ -11,7 +11,7 @@ from baccarat.config.form import TableConfig
 from baccarat.rulebooks.currencies import currency_faults
 from baccarat.rulebooks.library import named_rulebook
 from events.errors import InputError
-from events.types.wagers import LimitsSet
+from events.types import LimitsSet
 from table_core.narrative.formatting import amount
 from table_core.rulebook_check.check import check_rulebook
 from table_core.rules.pay_scale import pay_scale

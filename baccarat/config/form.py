@@ -29,7 +29,7 @@ from events.mqtt.bus import BusSettings
 from events.mqtt.peer_keys import PeerKeys
 from events.mqtt.topics import Topics
 from events.proof.key_file import KeyFile
-from events.types.wagers import BetLimits, LimitsSet, Per
+from events.types import BetLimits, LimitsSet, Per
 from table_core.process.options import RotationPolicy
 
 __all__ = [

@@ -16,18 +16,21 @@ from msgspec import Struct
 from baccarat.contract.rules import FREE_TEXT, MOST, ONE_LINE, RULES, Schema
 from baccarat.history.evidence_from_log import CoupProved
 from displays.scoreboard.public_view import PublicState
-from events.commands import shoe
-from events.commands.base import Answer
+from events.commands import Answer, WagerRequest, shoe
 from events.commands.registry import COMMANDS
 from events.commands.text_lengths import COMMAND_LENGTHS
-from events.commands.wagers import WagerRequest
 from events.mqtt.presence import Status
-from events.types import shoe_reports
+from events.types import (
+    CoupSettled,
+    Envelope,
+    LinkStatus,
+    ShoeAck,
+    ShoeEvent,
+    TableEvent,
+    shoe_reports,
+)
 from events.types.earlier import UPCASTS
-from events.types.envelope import Envelope
 from events.types.registry import KINDS
-from events.types.shoe_reports import LinkStatus, ShoeAck, ShoeEvent
-from events.types.table import CoupSettled, TableEvent
 from table_core.history.queries import CoupsFound
 from table_core.process.alarm_publisher import AlarmNotice
 from table_core.process.previews import CoupOnRecord, RequestOnRecord

@@ -6,7 +6,7 @@ from pathlib import Path
 from baccarat.rulebooks.editions import ProfileKeeper
 from events.errors import ConfigError
 from events.log.editions import PROFILES, editions_folder, read_editions
-from events.types.shoe_reports import ShoeEvent
+from events.types import ShoeEvent
 from shoe_driver.profiles.profile import parse_profile
 from shoe_driver.reread import IN_A_FRAME, RawReader
 

@@ -15,8 +15,7 @@ from typing import Final
 import msgspec
 
 from displays.process import CONSOLE
-from events.commands.base import ANSWER_ACCEPTED, ANSWER_REFUSED, Answer, Command
-from events.commands.previews import ShowRequest
+from events.commands import ANSWER_ACCEPTED, ANSWER_REFUSED, Answer, Command, ShowRequest
 from events.commands.registry import COMMANDS, ROWS, Decider
 from events.mqtt.process import Post, Steps
 from events.mqtt.request_client import RequestClient

@@ -29,7 +29,7 @@ from displays.http.security import read_form, read_json, same_origin
 from displays.http.stream import StateStream, last_event_id
 from displays.live import LiveState
 from events.clock import Clock
-from events.commands.base import ANSWER_REFUSED, Answer
+from events.commands import ANSWER_REFUSED, Answer
 from events.structured_log import structlog
 
 __all__ = [

@@ -5,7 +5,7 @@ references, at least two: nobody counts chips alone.
 """
 
 from events.commands.base import Command
-from events.types.chips import ChipMove, Pieces
+from events.types import ChipMove, Pieces
 
 __all__ = [
     "ChipCommand",

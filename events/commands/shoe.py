@@ -6,7 +6,7 @@ from msgspec import field
 
 from events.cards import Card
 from events.commands.base import Command
-from events.types.shoe_life import CutPlace
+from events.types import CutPlace
 
 __all__ = [
     "Burn",

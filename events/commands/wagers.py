@@ -3,8 +3,7 @@
 from msgspec import Struct
 
 from events.commands.base import Command
-from events.types.table import WagerKind
-from events.types.wagers import BetLimits
+from events.types import BetLimits, WagerKind
 
 __all__ = ["PlaceWager", "SetLimits", "WagerRequest", "WithdrawWager"]
 

@@ -6,8 +6,7 @@ from typing import Final, NamedTuple
 from events.errors import UnreadableEvent
 from events.proof.chain import origin_hash
 from events.proof.merkle import MerkleTree
-from events.types.envelope import decode_data, decode_envelope
-from events.types.snapshot_anchor import BooksClosed
+from events.types import BooksClosed, decode_data, decode_envelope
 
 __all__ = ["ChainStart", "newest_anchor", "start_at_anchor", "start_of_file", "start_of_log"]
 

@@ -34,8 +34,7 @@ from events.log.wal import wal_damage, wal_of
 from events.proof.chain import next_hash
 from events.proof.checkpoint import Checkpoint, parse_checkpoint
 from events.proof.merkle import MerkleTree
-from events.types.envelope import Envelope, decode_data, decode_envelope
-from events.types.table import TableEvent
+from events.types import Envelope, TableEvent, decode_data, decode_envelope
 
 __all__ = ["Tail", "check_log"]
 

@@ -32,7 +32,7 @@ from events.json_form import UNDECODABLE
 from events.log.newest_anchor import start_of_file
 from events.log.schema import APPLICATION_ID, SCHEMAS
 from events.proof.chain import next_hash
-from events.types.envelope import decode_envelope, event_id
+from events.types import decode_envelope, event_id
 
 __all__ = ["DamagedFile", "PackedFile", "copy_to_database", "write_packed"]
 

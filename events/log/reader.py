@@ -20,7 +20,7 @@ from events.log.schema import APPLICATION_ID, ORIGIN, SCHEMA_VERSION, SCHEMAS
 from events.log.segments import Segment, archive_folder, find_segments
 from events.log.wal import wal_damage, wal_of
 from events.proof.chain import next_hash, origin_hash
-from events.types.stored import Stored
+from events.types import Stored
 
 __all__ = ["LogReader", "reading"]
 

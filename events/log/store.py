@@ -39,9 +39,14 @@ from events.log.schema import APPLICATION_ID, ORIGIN, OWN_ACTORS, SCHEMA, SCHEMA
 from events.log.verify import RecordJudge
 from events.log.vouching import LogKeys
 from events.proof.chain import next_hash
-from events.types.envelope import MAX_EVENT_BYTES, decode_entry
-from events.types.snapshot_anchor import BooksClosed
-from events.types.stored import AcceptedRequest, Pending, Stored
+from events.types import (
+    MAX_EVENT_BYTES,
+    AcceptedRequest,
+    BooksClosed,
+    Pending,
+    Stored,
+    decode_entry,
+)
 
 __all__ = [
     "RESTORING_SUFFIX",

@@ -47,10 +47,16 @@ from events.proof.checkpoint import (
 )
 from events.proof.merkle import MerkleTree, leaf_hash
 from events.proof.note import VerifierKey, parse_verifier_key, split_notes
-from events.types.envelope import MAX_EVENT_BYTES, Entry, Envelope, decode_entry
-from events.types.integrity import CheckpointKeyChanged
-from events.types.snapshot_anchor import BooksClosed
-from events.types.table import CoupSettled, TableEvent
+from events.types import (
+    MAX_EVENT_BYTES,
+    BooksClosed,
+    CheckpointKeyChanged,
+    CoupSettled,
+    Entry,
+    Envelope,
+    TableEvent,
+    decode_entry,
+)
 
 __all__ = [
     "BadFile",

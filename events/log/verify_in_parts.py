@@ -43,7 +43,7 @@ from events.log.verify import (
 from events.proof.checkpoint import KeptCheckpoint
 from events.proof.merkle import MerkleTree
 from events.proof.note import VerifierKey
-from events.types.snapshot_anchor import BooksClosed
+from events.types import BooksClosed
 
 __all__ = ["PartJudge", "PartsJudge", "verify_in_parts"]
 

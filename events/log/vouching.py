@@ -16,8 +16,7 @@ from events.errors import InputError, LogRefused
 from events.log.disk import write_durably
 from events.proof.checkpoint import Checkpoint, is_bound_to, parse_checkpoint
 from events.proof.note import VerifierKey, signed_by
-from events.types.integrity import LogAdopted
-from events.types.table import CoupSettled
+from events.types import CoupSettled, LogAdopted
 
 __all__ = ["HEAD_SUFFIX", "SIGNING_INTERVAL_S", "LogKeys", "SignedHead", "head_of", "write_head"]
 

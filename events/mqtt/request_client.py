@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from events.commands.base import Answer, Command
+from events.commands import Answer, Command
 from events.commands.registry import COMMAND_NAMES
 from events.errors import MalformedJson
 from events.json_form import decode_json

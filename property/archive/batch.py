@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final, Literal, NamedTuple
 
 from events.errors import UnreadableEvent
-from events.types.envelope import Envelope, decode_envelope
+from events.types import Envelope, decode_envelope
 from property.hub.replicated_event import Head, HeadRelation, ReplicatedEvent, relation_to_head
 from property.hub.subjects import continued_origin
 

@@ -12,7 +12,7 @@ import zstandard
 
 from events.errors import ArchiveError
 from events.proof.chain import next_hash
-from events.types.table import BettingOpened
+from events.types import BettingOpened
 from property.archive.batch import ArchiveRow
 from property.hub.replicated_event import Head, ReplicatedEvent
 

@@ -15,32 +15,33 @@ from msgspec import Struct, field
 
 from events.cards import Card
 from events.errors import UnreadableEvent
-from events.types.commission import (
+from events.types import (
+    AlarmCleared,
+    AlarmRaised,
+    BettingOpened,
     CommissionAccrued,
     CommissionCollected,
     CommissionRecovered,
     CommissionReversed,
     CommissionUncollected,
-    ReversedAmount,
-)
-from events.types.corrections import HandsCorrected
-from events.types.envelope import decode_entry
-from events.types.irregularities import DealerAssigned
-from events.types.registry import KINDS
-from events.types.shoe_reports import LinkDown, LinkOpen, LinkStalled, LinkUp
-from events.types.table import (
-    AlarmCleared,
-    AlarmRaised,
-    BettingOpened,
     CoupSettled,
     CoupVoided,
+    DealerAssigned,
+    HandsCorrected,
+    LinkDown,
+    LinkOpen,
+    LinkStalled,
+    LinkUp,
+    ReversedAmount,
     Settlement,
     ShoeEnded,
     ShoeLoaded,
     ShoeReported,
     WagersPlaced,
     WagersWithdrawn,
+    decode_entry,
 )
+from events.types.registry import KINDS
 from property.archive.batch import ArchiveRow
 
 __all__ = [

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, Self
 
 from events.errors import InputError
 from events.proof.chain import HASH_BYTES, next_hash, origin_hash
-from events.types.envelope import decode_envelope
+from events.types import decode_envelope
 from property.hub.subjects import continued_origin, origin_of
 
 __all__ = [

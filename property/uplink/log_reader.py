@@ -11,7 +11,7 @@ from events.file_stamp import file_stamp
 from events.log.read_only_copy import has_writer
 from events.log.reader import LogReader, reading
 from events.log.wal import wal_of
-from events.types.envelope import decode_envelope
+from events.types import decode_envelope
 from property.hub.replicated_event import Head, ReplicatedEvent
 from property.hub.subjects import continued_origin
 from property.uplink.replication import take_batch

@@ -25,8 +25,7 @@ from events.proof.chain import origin_hash
 from events.proof.checkpoint import Checkpoint, parse_checkpoint
 from events.proof.merkle import MerkleTree, leaf_hash
 from events.proof.note import Note, VerifierKey, parse_verifier_key, signed_by
-from events.types.envelope import decode_entry
-from events.types.integrity import CheckpointKeyChanged
+from events.types import CheckpointKeyChanged, decode_entry
 from property.hub.replicated_event import Head, HeadRelation, ReplicatedEvent, relation_to_head
 from property.hub.subjects import continued_origin
 

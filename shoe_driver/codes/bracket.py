@@ -19,7 +19,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from events.types.shoe_reports import (
+from events.types import (
     AnyReport,
     BurnCard,
     CardDrawn,

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from events.cards import Card, Hand
 from events.errors import ConfigError
-from events.types.shoe_reports import (
+from events.types import (
     AnyReport,
     BurnCard,
     CardCarriedOver,

@@ -12,7 +12,7 @@ from typing import Final
 from msgspec import Struct
 
 from events.cards import Card, Hand
-from events.types.shoe_reports import (
+from events.types import (
     AnyReport,
     BurnCard,
     CardCarriedOver,

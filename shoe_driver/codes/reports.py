@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from events.cards import Card
 from events.errors import ConfigError
-from events.types.shoe_reports import AnyReport, DeviceResult, RoundForcedEnd
+from events.types import AnyReport, DeviceResult, RoundForcedEnd
 
 __all__ = ["FixedReport", "Unreadable", "face_of", "fixed_lines", "fixed_report", "result_report"]
 

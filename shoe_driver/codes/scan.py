@@ -24,7 +24,7 @@ from msgspec import Struct
 
 from events.cards import Card
 from events.errors import ConfigError
-from events.types.shoe_reports import AnyReport, CardDrawn, CardUnreadable, CopyConflict, ShoeBooted
+from events.types import AnyReport, CardDrawn, CardUnreadable, CopyConflict, ShoeBooted
 from shoe_driver.codes.reports import FixedReport, face_of, fixed_lines
 
 __all__ = ["OPEN_REPEATS", "PATTERN_LIMIT", "ScanCodes", "ScanTable", "checked_pattern"]

@@ -21,7 +21,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from events.types.shoe_reports import CopyConflict, ReportLost
+from events.types import CopyConflict, ReportLost
 from shoe_driver.link.numbering import Numbering
 from shoe_driver.profiles.profile import LATE_MS, RepeatPolicy
 

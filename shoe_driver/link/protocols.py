@@ -16,7 +16,7 @@ from typing import Final, Protocol
 from msgspec import Struct
 
 from events.errors import OurBug
-from events.types.shoe_reports import AnyReport, ReportLost, ShoeBooted, UnknownReport
+from events.types import AnyReport, ReportLost, ShoeBooted, UnknownReport
 from shoe_driver.codes.bracket import BracketCodes, BracketTable
 from shoe_driver.codes.enq import EnqCodes, EnqTable
 from shoe_driver.codes.fields import FieldCodes, FieldTable

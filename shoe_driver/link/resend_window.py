@@ -21,7 +21,7 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
-from events.types.shoe_reports import CopyConflict, ReportLost, ShoeBooted
+from events.types import CopyConflict, ReportLost, ShoeBooted
 from shoe_driver.codes.ref import RefKind
 from shoe_driver.framing.frames import Frame
 

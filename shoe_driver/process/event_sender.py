@@ -24,7 +24,7 @@ from events.mqtt.messages import Message
 from events.mqtt.peer_keys import PeerKeys
 from events.mqtt.process import LogLine, Now, Post, Signal, Steps, Wait
 from events.mqtt.topics import Topics
-from events.types.shoe_reports import LinkStatus, ShoeAck
+from events.types import LinkStatus, ShoeAck
 from shoe_driver.link.states import LinkState
 from shoe_driver.outbox import AckOutcome
 from shoe_driver.process.effects import AckReceived

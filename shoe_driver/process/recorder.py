@@ -13,7 +13,7 @@ import msgspec
 
 from events.errors import LinkError, LogUnwritable
 from events.mqtt.process import LogLine, Now, Steps
-from events.types.shoe_reports import ShoeEvent
+from events.types import ShoeEvent
 from shoe_driver.decode import Decoder
 from shoe_driver.journal.records import RULES, JournalState, Record, RecordKind
 from shoe_driver.link.states import LinkState

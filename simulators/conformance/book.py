@@ -14,7 +14,7 @@ from msgspec import Meta, Struct
 from cage.reports.outside_book import BookRow
 from events.errors import InputError, MalformedJson
 from events.json_form import decode_json
-from events.types.table import Refund, Settlement, SettlementLine
+from events.types import Refund, Settlement, SettlementLine
 
 __all__ = [
     "ConsumerBook",

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from events.clock import Clock, rfc3339
-from events.commands.base import Answer
+from events.commands import Answer
 from events.json_form import decode_json
 from events.mqtt.bus import BusSettings
 from events.mqtt.messages import Message

@@ -20,29 +20,41 @@ from msgspec import Struct
 
 from events.cards import RANKS, Card, Hand
 from events.clock import rfc3339
-from events.commands.base import Command, Refusal
-from events.commands.cards import CorrectCard
-from events.commands.coup import CloseBetting, OpenBetting, VoidCoup
-from events.commands.shoe import EndShoe, LoadShoe, ReleaseShoe
-from events.commands.wagers import PlaceWager, WagerRequest
+from events.commands import (
+    CloseBetting,
+    Command,
+    CorrectCard,
+    EndShoe,
+    LoadShoe,
+    OpenBetting,
+    PlaceWager,
+    Refusal,
+    ReleaseShoe,
+    VoidCoup,
+    WagerRequest,
+)
 from events.errors import OurBug
 from events.mqtt.topics import Topics
 from events.proof.chain import next_hash, origin_hash
-from events.types.commission import CommissionEvent
-from events.types.envelope import encode_envelope
-from events.types.shoe_reports import (
+from events.types import (
     AnyReport,
     BurnCard,
     CardDrawn,
     CardRevealed,
+    CommissionEvent,
+    CoupSettled,
+    CoupVoided,
     DeviceResult,
     FirstCard,
     LinkUp,
+    Refund,
+    Settlement,
     ShoeEvent,
+    Stored,
+    TableEvent,
+    WagersVoided,
+    encode_envelope,
 )
-from events.types.stored import Stored
-from events.types.table import CoupSettled, CoupVoided, Refund, Settlement, TableEvent
-from events.types.wagers import WagersVoided
 from simulators.device.deck import burn_count, shuffled
 from table_core.decide.decision import DecisionContext
 from table_core.decide.dispatch import adopt_rulebook, decide

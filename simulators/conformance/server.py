@@ -15,15 +15,14 @@ import msgspec
 from msgspec import Struct
 
 from events.clock import Clock
-from events.commands.base import ANSWER_ACCEPTED, Answer
-from events.commands.consumers import Ack, Replay
+from events.commands import ANSWER_ACCEPTED, Ack, Answer, Replay
 from events.errors import InputError
 from events.json_form import decode_json
 from events.mqtt.bus import BusSettings
 from events.mqtt.messages import Message
 from events.mqtt.topics import Topics
 from events.proof.message_mac import MessageKey
-from events.types.table import Settlement
+from events.types import Settlement
 from simulators.conformance.book import (
     ConsumerBook,
     difference,

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from events.clock import Clock
-from events.commands.base import ANSWER_REFUSED, Answer
+from events.commands import ANSWER_REFUSED, Answer
 from events.errors import BusError, InputError
 from events.json_form import decode_json
 from events.mqtt.bus import Bus, BusSettings

@@ -9,8 +9,7 @@ from typing import Any, Final, Literal
 
 from msgspec import Struct
 
-from events.commands.base import ANSWER_ACCEPTED, ANSWER_EXISTS, Answer
-from events.commands.wagers import PlaceWager
+from events.commands import ANSWER_ACCEPTED, ANSWER_EXISTS, Answer, PlaceWager
 from events.errors import InputError, MalformedJson
 from events.json_form import decode_json
 from simulators.conformance.table_side import refused

@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from events.types.envelope import decode_entry
-from events.types.shoe_reports import ShoeEvent
+from events.types import ShoeEvent, decode_entry
 from shoe_driver.decode import Decoder
 from shoe_driver.journal.records import RecordKind, RecordReader
 from shoe_driver.link.states import LinkState

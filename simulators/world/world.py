@@ -18,15 +18,14 @@ from msgspec import Struct
 from cage.process import CageProcess
 from displays.live import LiveState
 from displays.process import DisplayProcess
-from events.commands.staff import AssignDealer
+from events.commands import AssignDealer
 from events.errors import LogUnwritable, OurBug
 from events.mqtt.peer_keys import PeerKeys
 from events.mqtt.presence import PresencePublisher
 from events.mqtt.process_shell import perform_at_once
 from events.mqtt.topics import Topics
 from events.proof.message_mac import split_mac
-from events.types.envelope import decode_entry
-from events.types.stored import Stored
+from events.types import Stored, decode_entry
 from shoe_driver.process.driver import DriverProcess
 from shoe_driver.process.retention import JournalRetention
 from shoe_driver.profiles.catalogue import profile_text

@@ -1,6 +1,6 @@
 """Who may give a command: the broker ties a topic to a login, the command's row names roles."""
 
-from events.commands.base import Command, Refusal
+from events.commands import Command, Refusal
 from events.commands.registry import DELEGATE, ROW_OF
 
 __all__ = ["authorise"]

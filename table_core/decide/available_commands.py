@@ -8,10 +8,16 @@ names the commands, next to its handlers.
 from collections.abc import Iterator
 from typing import Final
 
-from events.commands.base import ANSWER_EXISTS, Command, Refusal
-from events.commands.commission import CollectCommission, MarkUncollected
+from events.commands import (
+    ANSWER_EXISTS,
+    CollectCommission,
+    Command,
+    CutCard,
+    EndShoe,
+    MarkUncollected,
+    Refusal,
+)
 from events.commands.registry import COMMAND_NAMES
-from events.commands.shoe import CutCard, EndShoe
 from table_core.decide.decision import ANY, DecisionContext
 from table_core.decide.dispatch import SUBJECTS, decide
 from table_core.state.table import TableState

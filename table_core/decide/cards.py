@@ -4,15 +4,15 @@ from collections.abc import Callable
 from typing import Final
 
 from events.cards import Card, Hand
-from events.commands.base import Refusal
-from events.commands.cards import (
+from events.commands import (
     CorrectCard,
     EnterCard,
     MarkUnreadable,
     Realign,
+    Refusal,
     ResolveIrregularity,
 )
-from events.types.irregularities import (
+from events.types import (
     CardCorrected,
     CardEntered,
     CardMarkedUnreadable,
@@ -20,8 +20,8 @@ from events.types.irregularities import (
     ExcessCardResolved,
     ExcessOutcome,
     IrregularityRecorded,
+    TableEvent,
 )
-from events.types.table import TableEvent
 from table_core.decide.corrections import correct_past_card, find_coup_in_progress
 from table_core.decide.coup_resolution import EXCESS_MISMATCH, judge_cards, settle_or_hold
 from table_core.decide.decision import ANY, DecisionBuilder, DecisionContext, Handlers, Offers

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from events.commands.base import Refusal
-from events.commands.chips import (
+from events.commands import (
     ChipCommand,
     CloseFloat,
     CorrectChips,
@@ -18,10 +17,11 @@ from events.commands.chips import (
     Credit,
     Fill,
     OpenFloat,
+    Refusal,
 )
 from events.commands.text_lengths import COMMAND_LENGTHS
 from events.money import MAX_STAKE
-from events.types.chips import (
+from events.types import (
     ChipMove,
     ChipsCorrected,
     ChipsCounted,

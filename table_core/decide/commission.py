@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from events.commands.base import Refusal
-from events.commands.commission import CollectCommission, MarkUncollected, RecoverCommission
-from events.types.commission import (
+from events.commands import CollectCommission, MarkUncollected, RecoverCommission, Refusal
+from events.types import (
     CommissionCollected,
     CommissionRecovered,
     CommissionUncollected,

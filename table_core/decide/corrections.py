@@ -21,25 +21,30 @@ from typing import Final
 from msgspec import Struct
 
 from events.cards import Card, Hand
-from events.commands.base import Refusal
-from events.commands.cards import CorrectCard
-from events.commands.corrections import (
+from events.commands import (
     AcknowledgeCorrection,
+    CorrectCard,
     CorrectHands,
     CorrectRulebook,
     CorrectWager,
+    Refusal,
+    VoidCoup,
+    WagerRequest,
 )
-from events.commands.coup import VoidCoup
-from events.commands.wagers import WagerRequest
-from events.types.commission import CommissionPrepaid, CommissionReturned
-from events.types.corrections import (
+from events.types import (
+    CommissionPrepaid,
+    CommissionReturned,
     CorrectionAcknowledged,
+    CoupSettled,
+    CoupVoided,
     HandsCorrected,
+    IrregularityRecorded,
     RulebookCorrected,
+    Settlement,
+    TableEvent,
+    Wager,
     WagerCorrected,
 )
-from events.types.irregularities import IrregularityRecorded
-from events.types.table import CoupSettled, CoupVoided, Settlement, TableEvent, Wager
 from table_core.decide.coup_resolution import judge_cards, settle_first_phase
 from table_core.decide.decision import DecisionBuilder, DecisionContext, Handlers, Hands, Offers
 from table_core.fold.corrections import find_past_coup, find_whole_coup

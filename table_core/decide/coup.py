@@ -2,9 +2,8 @@
 
 from typing import Final
 
-from events.commands.base import Refusal
-from events.commands.coup import CloseBetting, ConfirmResult, FreeHand, OpenBetting, VoidCoup
-from events.types.table import CoupVoided, ResultConfirmed
+from events.commands import CloseBetting, ConfirmResult, FreeHand, OpenBetting, Refusal, VoidCoup
+from events.types import CoupVoided, ResultConfirmed
 from table_core.decide.corrections import find_coup_in_progress, void_past_coup
 from table_core.decide.decision import ANY, DecisionBuilder, DecisionContext, Handlers, Offers
 from table_core.decide.shoe import commission_owed_before

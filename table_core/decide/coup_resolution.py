@@ -7,12 +7,12 @@ same way, whether the shoe or a person named its cards.
 from typing import Final
 
 from events.cards import Winner
-from events.types.irregularities import ExcessCardDrawn
-from events.types.shoe_reports import DeviceResult
-from events.types.table import (
+from events.types import (
     AlarmRaised,
     CoupMisaligned,
     DealCompleted,
+    DeviceResult,
+    ExcessCardDrawn,
     ResultConfirmed,
     ResultDisputed,
 )

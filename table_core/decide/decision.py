@@ -7,13 +7,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from events.cards import Card, Hand
-from events.commands.base import Command
+from events.commands import Command
 from events.errors import OurBug
-from events.types.commission import CommissionPrepaid, CommissionReturned
-from events.types.table import (
+from events.types import (
     AlarmRaised,
     BettingClosed,
     BettingOpened,
+    CommissionPrepaid,
+    CommissionReturned,
     CoupSettled,
     CoupVoided,
     Refund,
@@ -21,8 +22,8 @@ from events.types.table import (
     ShoeEnded,
     TableEvent,
     Wager,
+    WagersVoided,
 )
-from events.types.wagers import WagersVoided
 from table_core.decide.shoe_doubts import hold_by_cards, question_order
 from table_core.fold.dispatch import FoldedEvents, fold_at
 from table_core.refusals import Decision

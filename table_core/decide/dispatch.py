@@ -7,10 +7,10 @@ module ends with its `HANDLERS`, and a command's row in `events.commands.registr
 
 from typing import Final
 
-from events.commands.base import Command
+from events.commands import Command
 from events.commands.text_lengths import MOST_IN_TRANSACTION
 from events.errors import OurBug
-from events.types.table import AlarmRaised, RulebookAdopted, TableEvent
+from events.types import AlarmRaised, RulebookAdopted, TableEvent
 from table_core.decide import (
     cards,
     chips,

@@ -8,11 +8,17 @@ issues a settlement again from a log that somebody may have changed.
 
 from typing import Final
 
-from events.commands.base import Command, Refusal
-from events.commands.cards import CorrectCard
-from events.commands.corrections import CorrectHands, CorrectRulebook, CorrectWager
-from events.commands.coup import OpenBetting, VoidCoup
-from events.commands.wagers import PlaceWager
+from events.commands import (
+    Command,
+    CorrectCard,
+    CorrectHands,
+    CorrectRulebook,
+    CorrectWager,
+    OpenBetting,
+    PlaceWager,
+    Refusal,
+    VoidCoup,
+)
 from table_core.decide.corrections import find_coup_in_progress
 from table_core.refusals import refuse
 from table_core.state.table import TableState

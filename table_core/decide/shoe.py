@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from events.commands.shoe import (
+from events.commands import (
     Burn,
     ClearShoeError,
     CountShoe,
@@ -12,9 +12,14 @@ from events.commands.shoe import (
     ReleaseShoe,
     ReplaceShoe,
 )
-from events.types.irregularities import ShoeErrorCleared
-from events.types.shoe_life import BurnRecorded, ShoeCounted, ShoeReleased
-from events.types.table import AlarmCleared, ShoeLoaded
+from events.types import (
+    AlarmCleared,
+    BurnRecorded,
+    ShoeCounted,
+    ShoeErrorCleared,
+    ShoeLoaded,
+    ShoeReleased,
+)
 from table_core.decide.decision import ANY, DecisionBuilder, DecisionContext, Handlers, Offers
 from table_core.decide.shoe_doubts import HELD_ALARM, count_faults, hold
 from table_core.refusals import Decision, first_refusal, refuse

@@ -5,8 +5,14 @@ from functools import lru_cache
 from typing import Final
 
 from events.cards import Card
-from events.types.shoe_life import ShoeAudited, ShoeCounted, ShoeHeld, ShuffleQuestioned
-from events.types.table import AlarmRaised, TableEvent
+from events.types import (
+    AlarmRaised,
+    ShoeAudited,
+    ShoeCounted,
+    ShoeHeld,
+    ShuffleQuestioned,
+    TableEvent,
+)
 from table_core.shuffle.chances import FACES
 from table_core.shuffle.examination import Finding, examine
 from table_core.shuffle.orders import cards_of, order_of

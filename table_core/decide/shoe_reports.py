@@ -9,19 +9,25 @@ from collections.abc import Callable
 from typing import Any, Final, Literal
 
 from events.cards import Card, Hand
-from events.types.irregularities import CardUnread, ExcessCardDrawn, IrregularityRecorded
-from events.types.shoe_reports import (
+from events.types import (
+    AlarmRaised,
     BurnCard,
     CardCarriedOver,
+    CardDealt,
+    CardDisclosed,
     CardDrawn,
     CardOutOfGame,
     CardRevealed,
     CardReversed,
+    CardUnread,
     CardUnreadable,
     CopyConflict,
+    CoupMisaligned,
     CutCardReported,
     DeviceResult,
     ErrorRaised,
+    ExcessCardDrawn,
+    IrregularityRecorded,
     LinkDown,
     LinkOpen,
     Report,
@@ -29,12 +35,6 @@ from events.types.shoe_reports import (
     RoundForcedEnd,
     ShoeBooted,
     ShoeEvent,
-)
-from events.types.table import (
-    AlarmRaised,
-    CardDealt,
-    CardDisclosed,
-    CoupMisaligned,
     ShoeReported,
     TableEvent,
 )

@@ -2,9 +2,8 @@
 
 from typing import Final
 
-from events.commands.staff import AcknowledgeAlarm, AssignDealer, CallSupervisor, TakeTable
-from events.types.irregularities import DealerAssigned
-from events.types.table import AlarmCleared, AlarmRaised
+from events.commands import AcknowledgeAlarm, AssignDealer, CallSupervisor, TakeTable
+from events.types import AlarmCleared, AlarmRaised, DealerAssigned
 from table_core.decide.decision import ANY, DecisionContext, Handlers, Offers
 from table_core.decide.shoe_doubts import HELD_ALARM
 from table_core.refusals import Decision, refuse

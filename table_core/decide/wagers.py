@@ -5,10 +5,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from events.commands.base import Refusal
-from events.commands.wagers import PlaceWager, SetLimits, WithdrawWager
-from events.types.table import Wager, WagersPlaced, WagersWithdrawn
-from events.types.wagers import LimitsSet
+from events.commands import PlaceWager, Refusal, SetLimits, WithdrawWager
+from events.types import LimitsSet, Wager, WagersPlaced, WagersWithdrawn
 from table_core.decide.decision import ANY, DecisionContext, Handlers, Offers
 from table_core.refusals import Decision, refuse, refuse_another_coup
 from table_core.rules.rulebook import Rulebook

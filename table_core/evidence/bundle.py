@@ -22,9 +22,16 @@ from events.json_form import decode_json, repeated_key
 from events.proof.checkpoint import Checkpoint, is_bound_to, parse_checkpoint
 from events.proof.merkle import leaf_hash, verify_inclusion
 from events.proof.note import VerifierKey, signed_by
-from events.types.corrections import HandsCorrected, RulebookCorrected, WagerCorrected
-from events.types.envelope import decode_data, decode_envelope, event_id
-from events.types.table import CoupSettled, CoupVoided
+from events.types import (
+    CoupSettled,
+    CoupVoided,
+    HandsCorrected,
+    RulebookCorrected,
+    WagerCorrected,
+    decode_data,
+    decode_envelope,
+    event_id,
+)
 from table_core.evidence.judge import (
     EvidenceEvent,
     EvidenceFault,

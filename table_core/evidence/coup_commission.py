@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from events.types.commission import (
+from events.types import (
     CommissionAccrued,
     CommissionCollected,
     CommissionEvent,
@@ -17,8 +17,8 @@ from events.types.commission import (
     CommissionReturned,
     CommissionReversed,
     PayerAmount,
+    Settlement,
 )
-from events.types.table import Settlement
 
 __all__ = ["ToldCommission", "commission_fault", "told_after"]
 

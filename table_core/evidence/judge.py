@@ -11,33 +11,35 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from events.cards import Card, Hand, Winner
-from events.types.commission import CommissionEvent
-from events.types.corrections import HandsCorrected, RulebookCorrected, WagerCorrected
-from events.types.envelope import Entry, Envelope
-from events.types.irregularities import (
+from events.types import (
+    AggregateCapped,
+    BettingOpened,
     CardCorrected,
+    CardDealt,
+    CardDisclosed,
     CardEntered,
     CardMarkedUnreadable,
     CardUnread,
-)
-from events.types.shoe_reports import ShoeEvent
-from events.types.table import (
-    BettingOpened,
-    CardDealt,
-    CardDisclosed,
+    CommissionEvent,
     CoupSettled,
     CoupVoided,
     DealCompleted,
+    Entry,
+    Envelope,
+    HandsCorrected,
     Refund,
+    RulebookCorrected,
     Settlement,
     SettlementLine,
+    ShoeEvent,
     ShoeReported,
     TableEvent,
     Wager,
+    WagerCorrected,
     WagersPlaced,
+    WagersVoided,
     WagersWithdrawn,
 )
-from events.types.wagers import AggregateCapped, WagersVoided
 from table_core.evidence.coup_commission import ToldCommission, commission_fault, told_after
 from table_core.rules.commission_owed import CommissionBook
 from table_core.rules.draw import Outcome, judge_hands

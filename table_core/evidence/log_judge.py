@@ -17,17 +17,22 @@ from typing import Final, NamedTuple
 import msgspec
 
 from events.errors import OurBug
-from events.types.commission import CommissionEvent, CommissionReversed
-from events.types.corrections import HandsCorrected, RulebookCorrected, WagerCorrected
-from events.types.envelope import Entry, Envelope
-from events.types.irregularities import CardCorrected, CardMarkedUnreadable
-from events.types.shoe_reports import ShoeEvent
-from events.types.table import (
+from events.types import (
     BettingOpened,
+    CardCorrected,
+    CardMarkedUnreadable,
+    CommissionEvent,
+    CommissionReversed,
     CoupSettled,
     CoupVoided,
+    Entry,
+    Envelope,
+    HandsCorrected,
+    RulebookCorrected,
+    ShoeEvent,
     ShoeReported,
     TableEvent,
+    WagerCorrected,
 )
 from table_core.evidence.judge import (
     CoupJudge,

@@ -13,12 +13,14 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from events.types.commission import (
+from events.types import (
     CommissionAccrued,
     CommissionRefunded,
+    CorrectionAcknowledged,
+    CoupSettled,
+    SeatDifference,
+    TableEvent,
 )
-from events.types.corrections import CorrectionAcknowledged
-from events.types.table import CoupSettled, SeatDifference, TableEvent
 from table_core.rules.rulebook import CommissionTiming
 from table_core.state.corrected_coup import seat_differences
 from table_core.state.table import KEPT_CORRECTIONS, ChipsToMove, SeatChips, TableState

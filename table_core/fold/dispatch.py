@@ -9,16 +9,25 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from events.errors import OurBug
-from events.types.chips import (
+from events.types import (
+    AggregateCapped,
+    AlarmCleared,
+    AlarmRaised,
+    BettingClosed,
+    BettingOpened,
+    BooksClosed,
+    BurnRecorded,
+    CardCorrected,
+    CardDealt,
+    CardDisclosed,
+    CardEntered,
+    CardMarkedUnreadable,
+    CardUnread,
+    CheckpointKeyChanged,
     ChipsCorrected,
     ChipsCounted,
     ChipsCredited,
     ChipsFilled,
-    DropCounted,
-    FloatClosed,
-    FloatOpened,
-)
-from events.types.commission import (
     CommissionAccrued,
     CommissionCollected,
     CommissionPrepaid,
@@ -27,58 +36,42 @@ from events.types.commission import (
     CommissionReturned,
     CommissionReversed,
     CommissionUncollected,
-)
-from events.types.corrections import (
     CorrectionAcknowledged,
-    HandsCorrected,
-    RulebookCorrected,
-    WagerCorrected,
-)
-from events.types.integrity import CheckpointKeyChanged, LogAdopted
-from events.types.irregularities import (
-    CardCorrected,
-    CardEntered,
-    CardMarkedUnreadable,
-    CardUnread,
-    CoupRealigned,
-    DealerAssigned,
-    ExcessCardDrawn,
-    ExcessCardResolved,
-    IrregularityRecorded,
-    ShoeErrorCleared,
-)
-from events.types.shoe_life import (
-    BurnRecorded,
-    CutCardCame,
-    ShoeAudited,
-    ShoeCounted,
-    ShoeHeld,
-    ShoeReleased,
-    ShuffleQuestioned,
-)
-from events.types.snapshot_anchor import BooksClosed
-from events.types.table import (
-    AlarmCleared,
-    AlarmRaised,
-    BettingClosed,
-    BettingOpened,
-    CardDealt,
-    CardDisclosed,
     CoupMisaligned,
+    CoupRealigned,
     CoupSettled,
     CoupVoided,
+    CutCardCame,
     DealCompleted,
+    DealerAssigned,
+    DropCounted,
+    ExcessCardDrawn,
+    ExcessCardResolved,
+    FloatClosed,
+    FloatOpened,
+    HandsCorrected,
+    IrregularityRecorded,
+    LimitsSet,
+    LogAdopted,
     ResultConfirmed,
     ResultDisputed,
     RulebookAdopted,
+    RulebookCorrected,
+    ShoeAudited,
+    ShoeCounted,
     ShoeEnded,
+    ShoeErrorCleared,
+    ShoeHeld,
     ShoeLoaded,
+    ShoeReleased,
     ShoeReported,
+    ShuffleQuestioned,
     TableEvent,
+    WagerCorrected,
     WagersPlaced,
+    WagersVoided,
     WagersWithdrawn,
 )
-from events.types.wagers import AggregateCapped, LimitsSet, WagersVoided
 from table_core.fold.cards import (
     on_card_dealt,
     on_card_marked_unreadable,

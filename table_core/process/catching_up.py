@@ -9,7 +9,7 @@ a live one counts.
 from msgspec import Struct
 from msgspec.structs import replace
 
-from events.types.shoe_reports import LinkStatus
+from events.types import LinkStatus
 from table_core.state.table import ShoeLink
 
 __all__ = ["DriverHead"]

@@ -18,14 +18,16 @@ from events.mqtt.process import LogLine, Now, Publish, Signal, Steps, Wait
 from events.proof.checkpoint import Checkpoint, parse_checkpoint, signed_checkpoint
 from events.proof.merkle import MerkleTree
 from events.proof.note import SigningKey, signed_by
-from events.types.commission import (
+from events.types import (
+    BooksClosed,
     CommissionCollected,
     CommissionRecovered,
     CommissionUncollected,
+    CoupSettled,
+    CoupVoided,
+    LogAdopted,
+    ShoeEnded,
 )
-from events.types.integrity import LogAdopted
-from events.types.snapshot_anchor import BooksClosed
-from events.types.table import CoupSettled, CoupVoided, ShoeEnded
 from table_core.process.log_effects import (
     DescribeLog,
     FindEvent,

@@ -8,8 +8,7 @@ cursor of the log names the event that last recorded them. Pure.
 from typing import Final
 
 from events.mqtt.process import Steps
-from events.types.envelope import decode_data, decode_envelope
-from events.types.wagers import LimitsSet
+from events.types import LimitsSet, decode_data, decode_envelope
 from table_core.process.log_effects import MoveCursor, ReadCursor, ReadLog
 from table_core.state.table import TableState
 

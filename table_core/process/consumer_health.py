@@ -12,8 +12,7 @@ from typing import Final
 from msgspec import Struct
 
 from events.mqtt.process import Instant, Now, Steps
-from events.types.stored import Stored
-from events.types.table import CoupSettled
+from events.types import CoupSettled, Stored
 from table_core.process.log_effects import FindEvent, MoveCursor, ReadCursors
 from table_core.projections.table_document import ConsumerView
 from table_core.state.table import Alarm

@@ -5,10 +5,17 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from events.commands.base import ANSWER_ACCEPTED, Answer, Refusal
-from events.commands.consumers import Ack, Replay
-from events.commands.previews import Preview, ShowCoup, ShowRequest
-from events.commands.queries import Query
+from events.commands import (
+    ANSWER_ACCEPTED,
+    Ack,
+    Answer,
+    Preview,
+    Query,
+    Refusal,
+    Replay,
+    ShowCoup,
+    ShowRequest,
+)
 from events.mqtt.process import Steps
 from table_core.decide.authority import authorise
 from table_core.process.consumer_health import ConsumerHealth

@@ -13,11 +13,15 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from events.types.chips import ChipEvent
-from events.types.commission import CommissionEvent
-from events.types.envelope import decode_data, decode_envelope
-from events.types.stored import Stored
-from events.types.table import BettingOpened, ShoeLoaded
+from events.types import (
+    BettingOpened,
+    ChipEvent,
+    CommissionEvent,
+    ShoeLoaded,
+    Stored,
+    decode_data,
+    decode_envelope,
+)
 from table_core.fold.corrections import find_past_coup
 from table_core.fold.dispatch import fold
 from table_core.history.index import HistoryIndex, ReadRows

@@ -13,9 +13,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from events.commands.base import ANSWER_ACCEPTED, Answer, Command, Refusal
-from events.commands.previews import Preview, ShowCoup
-from events.commands.queries import Query
+from events.commands import ANSWER_ACCEPTED, Answer, Command, Preview, Query, Refusal, ShowCoup
 from events.commands.registry import COMMAND_NAMES
 from events.errors import UnreadableEvent
 from events.mqtt.process import Effect, Steps

@@ -13,7 +13,7 @@
 from typing import Final
 
 from events.mqtt.presence import STALE_SECONDS
-from events.types.shoe_reports import LinkStatus
+from events.types import LinkStatus
 from table_core.state.table import ShoeLink, TableState
 
 __all__ = ["DriverJournal"]

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from events.mqtt.presence import STALE_SECONDS, Presence, Status
-from events.types.shoe_reports import LinkStatus
+from events.types import LinkStatus
 from table_core.process.catching_up import DriverHead
 from table_core.process.journal_release import DriverJournal
 from table_core.state.table import Alarm, ShoeLink, TableState

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from events.mqtt.process import Effect
-from events.types.shoe_reports import ShoeEvent
-from events.types.stored import AcceptedRequest, Pending, Stored
+from events.types import AcceptedRequest, Pending, ShoeEvent, Stored
 from table_core.state.table import TableState
 
 __all__ = [

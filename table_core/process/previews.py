@@ -10,10 +10,9 @@ card. Pure.
 import msgspec
 from msgspec import Struct
 
-from events.commands.base import ANSWER_ACCEPTED, Answer
-from events.commands.previews import Preview, ShowCoup, ShowRequest
+from events.commands import ANSWER_ACCEPTED, Answer, Preview, ShowCoup, ShowRequest
 from events.mqtt.process import Steps
-from events.types.table import Settlement, TableEvent
+from events.types import Settlement, TableEvent
 from table_core.decide.authority import authorise
 from table_core.process.coup_recall import RecalledCoup
 from table_core.process.publishers import SEALED

@@ -12,11 +12,7 @@ from typing import Final
 from events.errors import LogUnwritable
 from events.mqtt.process import FOREVER_S, Instant, Now, Publish, Signal, Steps, Wait
 from events.mqtt.topics import Topics
-from events.types.envelope import sealed_bytes, with_hash
-from events.types.shoe_life import ShoeAudited
-from events.types.snapshot_anchor import BooksClosed
-from events.types.stored import Stored
-from events.types.table import ShoeReported
+from events.types import BooksClosed, ShoeAudited, ShoeReported, Stored, sealed_bytes, with_hash
 from table_core.process.log_effects import MoveCursor, ReadCursor, ReadLog
 from table_core.projections.wager_pages import WagerPage, encode_page
 

@@ -2,9 +2,9 @@
 
 import msgspec
 
-from events.commands.base import ANSWER_EXISTS, ANSWER_REFUSED, Answer, Command, Refusal
+from events.commands import ANSWER_EXISTS, ANSWER_REFUSED, Answer, Command, Refusal
 from events.commands.registry import COMMAND_NAMES
-from events.types.stored import AcceptedRequest
+from events.types import AcceptedRequest
 
 __all__ = ["encode_request_body", "refusal_answer", "repeated_answer"]
 

@@ -5,8 +5,7 @@ from typing import Final
 
 import msgspec
 
-from events.commands.base import ANSWER_REFUSED, Answer, Command, transaction_of
-from events.commands.previews import ShowRequest
+from events.commands import ANSWER_REFUSED, Answer, Command, ShowRequest, transaction_of
 from events.commands.registry import COMMAND_NAMES
 from events.commands.text_lengths import COMMAND_LENGTHS, MOST_IN_TRANSACTION
 from events.errors import LogRefused, LogUnwritable
@@ -14,7 +13,7 @@ from events.free_text import find_forbidden, may_hold_forbidden
 from events.json_form import repeated_key
 from events.mqtt.messages import Message
 from events.mqtt.process import Begin, LogLine, Post, Steps
-from events.types.envelope import MAX_EVENT_BYTES
+from events.types import MAX_EVENT_BYTES
 from table_core.process.consumer_requests import ConsumerRequests, ReadOnlyCommand
 from table_core.process.coup_recall import RecalledCoup
 from table_core.process.history_client import ANSWER_BYTES, HistoryClient

@@ -10,7 +10,7 @@ from typing import Final
 from events.clock import rfc3339
 from events.errors import LogRefused, LogUnwritable
 from events.mqtt.process import LogLine, Now, Steps
-from events.types.snapshot_anchor import BooksClosed
+from events.types import BooksClosed
 from table_core.process.log_effects import DescribeLog, LogTail, ReadLog, RotateLog
 from table_core.process.options import RotationPolicy
 

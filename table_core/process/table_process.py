@@ -25,8 +25,7 @@ from events.mqtt.process import (
     Steps,
     Wait,
 )
-from events.types.shoe_reports import LinkStatus, ShoeEvent
-from events.types.table import CoupSettled
+from events.types import CoupSettled, LinkStatus, ShoeEvent
 from table_core.process.alarm_publisher import AlarmPublisher
 from table_core.process.checkpoints import LANDMARKS, Checkpoints
 from table_core.process.consumer_health import ConsumerHealth

@@ -12,31 +12,38 @@ from typing import Final
 import msgspec
 
 from events.clock import rfc3339
-from events.commands.base import (
+from events.commands import (
     ANSWER_ACCEPTED,
     ANSWER_EXISTS,
     Answer,
     Command,
+    CorrectCard,
+    CorrectHands,
     Correction,
+    CorrectRulebook,
+    CorrectWager,
     Refusal,
+    VoidCoup,
     transaction_of,
 )
-from events.commands.cards import CorrectCard
-from events.commands.corrections import CorrectHands, CorrectRulebook, CorrectWager
-from events.commands.coup import VoidCoup
 from events.commands.registry import COMMANDS
 from events.errors import ConfigError, InputError, LogRefused, MalformedJson
 from events.json_form import decode_json
 from events.mqtt.process import LogLine, Now, Steps
 from events.mqtt.topics import Topics
 from events.toml_form import FileFault
-from events.types.envelope import encode_envelope
-from events.types.integrity import CheckpointKeyChanged, LogAdopted
-from events.types.irregularities import IrregularityRecorded
-from events.types.shoe_reports import ShoeAck, ShoeEvent
-from events.types.stored import Pending
-from events.types.table import ShoeEnded, TableEvent
-from events.types.wagers import LimitsSet
+from events.types import (
+    CheckpointKeyChanged,
+    IrregularityRecorded,
+    LimitsSet,
+    LogAdopted,
+    Pending,
+    ShoeAck,
+    ShoeEnded,
+    ShoeEvent,
+    TableEvent,
+    encode_envelope,
+)
 from table_core.decide.authority import authorise
 from table_core.decide.coup_resolution import settle_ahead
 from table_core.decide.decision import DecisionContext

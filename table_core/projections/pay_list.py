@@ -11,7 +11,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from events.types.table import Settlement, SettlementLine, Wager, WagerKind
+from events.types import Settlement, SettlementLine, Wager, WagerKind
 from table_core.rules.rulebook import CommissionTiming, Rulebook
 from table_core.state.coup import Phase
 from table_core.state.table import Coup

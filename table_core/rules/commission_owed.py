@@ -27,7 +27,7 @@ from msgspec.structs import replace
 
 from events.errors import OurBug
 from events.money import scale
-from events.types.commission import (
+from events.types import (
     CommissionAccrued,
     CommissionCollected,
     CommissionPrepaid,
@@ -40,8 +40,11 @@ from events.types.commission import (
     RefundMethod,
     ReversedAmount,
     SeatAmount,
+    Settlement,
+    SettlementLine,
+    TableEvent,
+    Wager,
 )
-from events.types.table import Settlement, SettlementLine, TableEvent, Wager
 from table_core.rules.rulebook import CommissionTiming, Rulebook
 
 __all__ = [

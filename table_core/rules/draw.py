@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from events.cards import Card, Hand, Winner, total
 from events.errors import OurBug
-from events.types.table import DrawRule
+from events.types import DrawRule
 
 __all__ = [
     "DRAW_TABLE",

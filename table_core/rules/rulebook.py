@@ -12,7 +12,7 @@ from typing import Annotated, Final, Literal
 from msgspec import Meta, Struct
 
 from events.money import MAX_AMOUNT, Currency, Odds, Rounding
-from events.types.wagers import Per
+from events.types import Per
 from table_core.rules.wagers import Judge
 
 __all__ = [

@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
 from events.money import MAX_DECIMALS
-from events.types.wagers import Per
+from events.types import Per
 from table_core.rules.rulebook import (
     LAST_PHASE,
     MOST_CHIPS,

@@ -15,7 +15,7 @@ from msgspec import Struct
 from events.cards import Winner
 from events.errors import OurBug
 from events.money import Odds, scale
-from events.types.table import SettlementLine, Wager
+from events.types import SettlementLine, Wager
 from table_core.rules.commission_owed import commission_of
 from table_core.rules.draw import Outcome
 from table_core.rules.rulebook import INITIAL_PHASE, PUSH, Bet, Cap, Rulebook

@@ -7,7 +7,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from events.money import MAX_STAKE
-from events.types.wagers import BetLimits, LimitsSet
+from events.types import BetLimits, LimitsSet
 from table_core.rules.rulebook import Bet, Rulebook
 from table_core.rules.wager_checks import SIDES
 

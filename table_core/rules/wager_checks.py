@@ -13,10 +13,9 @@ it by themselves may reach it together.
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
-from events.commands.base import Refusal
+from events.commands import Refusal
 from events.money import MAX_STAKE
-from events.types.table import Wager
-from events.types.wagers import Per
+from events.types import Per, Wager
 from table_core.refusals import refuse
 from table_core.rules.rulebook import Bet, Requirement, Rulebook
 from table_core.rules.wager_totals import WagerTotals, WagerTotalsBuilder, add_wagers

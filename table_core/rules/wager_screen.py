@@ -8,7 +8,7 @@ above any. The screen refuses nothing. What does not pass is for `check_wagers` 
 from collections.abc import Sequence
 
 from events.money import MAX_STAKE
-from events.types.table import Wager
+from events.types import Wager
 from table_core.rules.rulebook import Requirement, Rulebook
 from table_core.rules.wager_checks import MAX_SEAT, MIN_SEAT, SIDES
 

@@ -18,10 +18,9 @@ from zlib import crc32
 import msgspec
 from msgspec import Struct
 
-from events.commands.base import Refusal
+from events.commands import Refusal
 from events.money import MAX_STAKE
-from events.types.envelope import MAX_EVENT_BYTES
-from events.types.table import Wager
+from events.types import MAX_EVENT_BYTES, Wager
 from table_core.refusals import refuse
 from table_core.rules.wagers import Patron, patron_of
 

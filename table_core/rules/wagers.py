@@ -19,7 +19,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from events.cards import Card, Hand, Winner
-from events.types.table import Wager
+from events.types import Wager
 from table_core.rules.draw import NATURAL, Outcome
 
 __all__ = [

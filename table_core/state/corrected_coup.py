@@ -10,8 +10,14 @@ from typing import Final
 from msgspec.structs import replace
 
 from events.cards import Card, Hand
-from events.types.table import SeatDifference, Settlement, SettlementLine, Wager
-from events.types.wagers import AggregateCapped, CappedWager
+from events.types import (
+    AggregateCapped,
+    CappedWager,
+    SeatDifference,
+    Settlement,
+    SettlementLine,
+    Wager,
+)
 from table_core.rules.draw import DealError, Outcome, hand_due, judge_hands
 from table_core.rules.rulebook import INITIAL_PHASE, LAST_PHASE, Rulebook
 from table_core.rules.settlement import CapApplied, Result, settle_with_caps

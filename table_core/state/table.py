@@ -6,10 +6,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from events.cards import Card, Hand
-from events.types.chips import ChipMove, Pieces
-from events.types.shoe_reports import DeviceResult
-from events.types.table import DealCompleted, Settlement, SettlementLine, Wager
-from events.types.wagers import LimitsSet
+from events.types import (
+    ChipMove,
+    DealCompleted,
+    DeviceResult,
+    LimitsSet,
+    Pieces,
+    Settlement,
+    SettlementLine,
+    Wager,
+)
 from table_core.persistent_list import PersistentList
 from table_core.rules.commission_owed import CommissionBook
 from table_core.rules.wager_totals import WagerTotals, add_wagers

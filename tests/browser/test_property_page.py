@@ -10,7 +10,7 @@ from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-unt
 from playwright.sync_api import Browser, Page, expect
 
 from benchmarks.instruments.postgres import Postgres
-from events.types.table import CoupSettled
+from events.types import CoupSettled
 from tests.support.property.logs import dealt, entries_in, into_archive, played, write_log
 from tests.support.property.site import PropertySite, health
 

@@ -20,9 +20,16 @@ from cage.ledger.reading import open_ledger as reading_ledger
 from cage.reports.reconcile import reconcile
 from events.log.reader import reading as reading_log
 from events.proof.note import parse_verifier_key
-from events.types.envelope import decode_data, decode_envelope
-from events.types.shoe_reports import ShoeEvent
-from events.types.table import BettingOpened, CoupMisaligned, CoupSettled, ShoeReported, TableEvent
+from events.types import (
+    BettingOpened,
+    CoupMisaligned,
+    CoupSettled,
+    ShoeEvent,
+    ShoeReported,
+    TableEvent,
+    decode_data,
+    decode_envelope,
+)
 from shoe_driver.decode import Decoder
 from shoe_driver.journal.files import read_records
 from shoe_driver.journal.folder import JournalFolder

@@ -12,7 +12,7 @@ from random import Random
 import pytest
 
 from events.cards import Card
-from events.types.shoe_life import ShoeAudited, ShoeCounted
+from events.types import ShoeAudited, ShoeCounted
 from table_core.decide.shoe_doubts import count_faults, hold_by_cards
 from table_core.shuffle.chances import FALSE_ALARM
 from table_core.shuffle.examination import examine

@@ -3,8 +3,7 @@
 from msgspec import Struct, field
 
 from events.cards import Card, Hand
-from events.types.shoe_reports import CardDrawn, CardUnreadable, Report
-from events.types.table import Settlement, Wager
+from events.types import CardDrawn, CardUnreadable, Report, Settlement, Wager
 
 __all__ = ["AuditedCoup", "Violation", "require"]
 

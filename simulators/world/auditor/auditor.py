@@ -9,43 +9,43 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from events.cards import Hand
-from events.types.commission import (
+from events.types import (
+    BettingClosed,
+    BettingOpened,
+    CardCarriedOver,
+    CardCorrected,
+    CardDealt,
+    CardDisclosed,
+    CardDrawn,
+    CardEntered,
+    CardMarkedUnreadable,
+    CardUnread,
+    CardUnreadable,
     CommissionCollected,
     CommissionPrepaid,
     CommissionReturned,
     CommissionReversed,
-)
-from events.types.corrections import HandsCorrected, WagerCorrected
-from events.types.irregularities import (
-    CardCorrected,
-    CardEntered,
-    CardMarkedUnreadable,
-    CardUnread,
-    CoupRealigned,
-    ExcessCardDrawn,
-    ExcessCardResolved,
-)
-from events.types.shoe_reports import CardCarriedOver, CardDrawn, CardUnreadable, ShoeEvent
-from events.types.table import (
-    BettingClosed,
-    BettingOpened,
-    CardDealt,
-    CardDisclosed,
     CoupMisaligned,
+    CoupRealigned,
     CoupSettled,
     CoupVoided,
     DealCompleted,
+    ExcessCardDrawn,
+    ExcessCardResolved,
+    HandsCorrected,
     Refund,
     ResultDisputed,
     Settlement,
     SettlementLine,
+    ShoeEvent,
     ShoeReported,
     TableEvent,
     Wager,
+    WagerCorrected,
     WagersPlaced,
+    WagersVoided,
     WagersWithdrawn,
 )
-from events.types.wagers import WagersVoided
 from simulators.world.auditor.audited_coup import AuditedCoup, Violation, require
 from simulators.world.auditor.chips import Chips
 from simulators.world.auditor.rules import (

@@ -2,14 +2,14 @@
 
 from collections import Counter
 
-from events.types.commission import (
+from events.types import (
     CommissionCollected,
     CommissionPrepaid,
     CommissionReturned,
     CommissionReversed,
     PayerAmount,
+    SettlementLine,
 )
-from events.types.table import SettlementLine
 from simulators.world.auditor.audited_coup import require
 
 __all__ = ["Chips"]

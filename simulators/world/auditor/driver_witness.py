@@ -13,7 +13,7 @@ import msgspec
 from events.clock import Clock
 from events.mqtt.presence import Status
 from events.mqtt.topics import Topics
-from events.types.shoe_reports import LinkStatus, ShoeAck, ShoeEvent
+from events.types import LinkStatus, ShoeAck, ShoeEvent
 from simulators.world.auditor.audited_coup import require
 from simulators.world.parts.clock import MICROSECONDS
 

@@ -16,10 +16,9 @@ import msgspec
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from events.commands.consumers import Ack
+from events.commands import Ack
 from events.mqtt.topics import Topics
-from events.types.shoe_reports import ShoeAck
-from events.types.stored import Stored
+from events.types import ShoeAck, Stored
 from simulators.world.auditor.audited_coup import Violation, require
 
 __all__ = ["PublicationWitness"]

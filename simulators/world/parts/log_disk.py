@@ -19,8 +19,7 @@ from events.log.open_checks import Tail
 from events.log.schema import APPLICATION_ID, SCHEMA, SCHEMA_VERSION
 from events.log.store import EventLog
 from events.proof.chain import next_hash
-from events.types.envelope import decode_data, decode_envelope
-from events.types.stored import Pending, Stored
+from events.types import Pending, Stored, decode_data, decode_envelope
 from simulators.world.parts.fault_injector import ArmedFaults
 from simulators.world.parts.lateness import LATE_LOG
 from table_core.service.snapshots import snapshot_path

@@ -14,10 +14,18 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from events.cards import Card, Hand
-from events.commands.base import Command
-from events.commands.corrections import CorrectHands, CorrectWager
-from events.commands.coup import CloseBetting, FreeHand, OpenBetting, VoidCoup
-from events.commands.wagers import PlaceWager, WagerRequest, WithdrawWager
+from events.commands import (
+    CloseBetting,
+    Command,
+    CorrectHands,
+    CorrectWager,
+    FreeHand,
+    OpenBetting,
+    PlaceWager,
+    VoidCoup,
+    WagerRequest,
+    WithdrawWager,
+)
 from simulators.device.script import DealerCall, FallenCard
 from simulators.faults.registry import FaultPlan
 from simulators.people import patrons

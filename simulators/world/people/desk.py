@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
-from events.commands.base import Answer, Command
+from events.commands import Answer, Command
 from events.commands.registry import COMMAND_NAMES
 from events.errors import OurBug
 from events.mqtt.bus import BusSettings

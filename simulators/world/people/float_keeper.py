@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from events.commands.chips import (
+from events.commands import (
     ChipCommand,
     CloseFloat,
     CorrectChips,
@@ -16,7 +16,7 @@ from events.commands.chips import (
     Fill,
     OpenFloat,
 )
-from events.types.chips import MOVES, ChipMove, Pieces
+from events.types import MOVES, ChipMove, Pieces
 from simulators.people.console import Console, refused
 from simulators.people.supervisor import SUPERVISOR
 

@@ -13,16 +13,21 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from events.commands.cards import ResolveIrregularity
-from events.commands.chips import CountDrop, Credit, Fill
-from events.commands.corrections import CorrectWager
-from events.commands.coup import VoidCoup
-from events.commands.shoe import EndShoe
-from events.commands.staff import AssignDealer
-from events.commands.wagers import PlaceWager, WagerRequest
+from events.commands import (
+    AssignDealer,
+    CorrectWager,
+    CountDrop,
+    Credit,
+    EndShoe,
+    Fill,
+    PlaceWager,
+    ResolveIrregularity,
+    VoidCoup,
+    WagerRequest,
+)
 from events.log.store import EventLog
 from events.proof.note import SigningKey
-from events.types.chips import Pieces
+from events.types import Pieces
 from table_core.decide.cards import RECORDED_KINDS
 from table_core.decide.decision import DecisionContext
 from table_core.process.options import RotationPolicy

@@ -5,8 +5,13 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from events.types.commission import CommissionCollected, CommissionRecovered
-from events.types.table import CoupSettled, CoupVoided, TableEvent
+from events.types import (
+    CommissionCollected,
+    CommissionRecovered,
+    CoupSettled,
+    CoupVoided,
+    TableEvent,
+)
 from table_core.fold.dispatch import fold
 from table_core.projections.pay_list import Move, pay_list
 from table_core.rules.rulebook import Rulebook

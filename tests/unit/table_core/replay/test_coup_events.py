@@ -13,8 +13,7 @@ from events.errors import InputError, LogRefused
 from events.log.reader import reading
 from events.log.store import EventLog
 from events.mqtt.topics import Topics
-from events.types.envelope import decode_data, decode_envelope
-from events.types.table import TableEvent
+from events.types import TableEvent, decode_data, decode_envelope
 from table_core.fold.dispatch import fold_all
 from table_core.projections.table_document import StateView, project_table
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
