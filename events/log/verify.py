@@ -45,7 +45,6 @@ from events.proof.checkpoint import (
     parse_checkpoint,
     signature_reach,
 )
-from events.proof.merkle import MerkleTree, leaf_hash
 from events.proof.note import VerifierKey, parse_verifier_key, split_notes
 from events.types import (
     MAX_EVENT_BYTES,
@@ -233,7 +232,7 @@ _COPIED: Final = ("stream", "position", "type", "version", "at")
 # Damaged text may even be in SQLite's messages, and Python then fails to decode them.
 _UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError)
 _PROGRESS_EVERY: Final = 10_000
-# Leaves that join the tree together, and requests that are looked up together.
+# Requests that are looked up together.
 _AT_ONCE: Final = 256
 _ANY_OF: Final = f"({', '.join('?' * _AT_ONCE)})"
 _REQUESTS: Final = "SELECT transaction_id, position FROM request WHERE transaction_id IN "
@@ -299,25 +298,17 @@ class VerificationWalk:
         self.progress = progress
         self.judge = judge
         self.wanted: set[int] = set()
-        self.position, self.digest, self._tree = start_of_log(origin)
-        self._leaves: list[bytes] = []
+        self.position, self.digest, self.tree = start_of_log(origin)
         self.before = b""
         self.newest = ""
-        self.roots: dict[int, bytes] = {0: self._tree.root()}
+        self.roots: dict[int, bytes] = {0: self.tree.root()}
         self.keys: list[tuple[int, VerifierKey]] = []
         self.settled: list[tuple[int, str]] = []
 
     def begin_at(self, start: ChainStart) -> None:
         """Trust a file about what is before it."""
-        self.position, self.digest, self._tree = start
-        self.roots[start.position] = self._tree.root()
-
-    @property
-    def tree(self) -> MerkleTree:
-        """The Merkle tree of the events so far."""
-        self._tree.add_leaves(self._leaves)
-        self._leaves.clear()
-        return self._tree
+        self.position, self.digest, self.tree = start
+        self.roots[start.position] = self.tree.root()
 
     def result(self, reach: SignatureReach, checkpoints: int, base: int = 1) -> VerificationResult:
         """Return the result of a walk that found nothing wrong.
@@ -355,10 +346,7 @@ class VerificationWalk:
         self.position += 1
         self.newest = at
         self.before, self.digest = self.digest, digest
-        self._leaves.append(leaf_hash(stored))
-        if len(self._leaves) >= _AT_ONCE:
-            self._tree.add_leaves(self._leaves)
-            self._leaves.clear()
+        self.tree.add(stored)
         if self.position in self.wanted:
             self.roots[self.position] = self.tree.root()
         if isinstance(event, CoupSettled):

@@ -26,6 +26,8 @@ __all__ = [
 ]
 
 _EMPTY_ROOT: Final = hashlib.sha256(b"").digest()
+# Leaves that wait to join together: one by one takes half as long again.
+_AT_ONCE: Final = 256
 
 
 def leaf_hash(data: bytes) -> bytes:
@@ -54,14 +56,14 @@ class MerkleTree:
 
     def __init__(self, size: int = 0, peaks: Iterable[bytes] = ()) -> None:
         self.size = size
-        self._peaks = list(peaks)
+        self._peaks, self._leaves = list(peaks), list[bytes]()
         if size < 0 or len(self._peaks) != size.bit_count():
             raise ValueError(f"{len(self._peaks)} peaks do not make a tree of {size} leaves")
 
     @property
     def peaks(self) -> tuple[bytes, ...]:
         """The roots of the perfect subtrees, largest first."""
-        return tuple(self._peaks)
+        return tuple(self._joined())
 
     def add(self, data: bytes) -> None:
         """Append a leaf."""
@@ -69,34 +71,36 @@ class MerkleTree:
 
     def add_leaf(self, leaf: bytes) -> None:
         """Append a leaf by its hash from `leaf_hash`."""
-        self._append(leaf, 0)
+        self._leaves.append(leaf)
+        self.size += 1
+        if len(self._leaves) >= _AT_ONCE:
+            self._joined()
 
-    def add_leaves(self, leaves: Sequence[bytes]) -> None:
-        """Append many leaves by their hashes, in the largest perfect subtrees that fit."""
-        done = 0
+    def _joined(self) -> list[bytes]:
+        """Return the peaks with the newest leaves, which join in the largest subtrees that fit."""
+        peaks, leaves, done = self._peaks, self._leaves, 0
+        size = self.size - len(leaves)
         while left := len(leaves) - done:
-            height = min(left.bit_length(), (self.size & -self.size or left).bit_length()) - 1
-            level = list(leaves[done : done + (1 << height)])
+            height = min(left.bit_length(), (size & -size or left).bit_length()) - 1
+            level = leaves[done : done + (1 << height)]
             done += len(level)
             while len(level) > 1:
                 level = _level_above(level)
-            self._append(level[0], height)
-
-    def _append(self, peak: bytes, height: int) -> None:
-        """Append a perfect subtree where one of its height fits."""
-        peaks, carry = self._peaks, self.size >> height
-        # Adding to the size carries over its trailing ones; each carry joins two equal peaks.
-        while carry & 1:
-            peak = node_hash(peaks.pop(), peak)
-            carry >>= 1
-        peaks.append(peak)
-        self.size += 1 << height
+            # Adding to the size carries over its trailing ones; each carry joins two equal peaks.
+            peak, carry = level[0], size >> height
+            while carry & 1:
+                peak = node_hash(peaks.pop(), peak)
+                carry >>= 1
+            peaks.append(peak)
+            size += 1 << height
+        leaves.clear()
+        return peaks
 
     def root(self) -> bytes:
         """Return the Merkle tree hash of all leaves so far."""
-        if not self._peaks:
+        if not self.size:
             return _EMPTY_ROOT
-        *larger, root = self._peaks
+        *larger, root = self._joined()
         for peak in reversed(larger):
             root = node_hash(peak, root)
         return root
