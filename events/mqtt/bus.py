@@ -36,10 +36,10 @@ import asyncio
 import random
 import secrets
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, Protocol
 
 import aiomqtt
 from msgspec import Struct
@@ -60,6 +60,7 @@ __all__ = [
     "Bus",
     "BusSettings",
     "Handler",
+    "Unfinished",
     "matches",
 ]
 
@@ -78,8 +79,18 @@ _HUNG_UP: Final = "Unspecified error"  # what paho says of a server that is gone
 _TLS_SAYS_S: Final = 1.0  # after the handshake, a refusal of our certificate comes at once
 
 
-Handler = Callable[[Message], Awaitable[None] | None]
-"""Handles a message; returns what waits for its end, or None where it has ended already."""
+class Unfinished(Protocol):
+    """What is left to do of a message, such as a coroutine: awaited to its end, or closed."""
+
+    def __await__(self) -> Generator[Any, Any, None]:
+        """Do it."""
+
+    def close(self) -> None:
+        """Leave it."""
+
+
+Handler = Callable[[Message], Unfinished | None]
+"""Handles a message; returns what is left to do, None where nothing is."""
 
 
 class BusSettings(Struct, frozen=True):
@@ -307,7 +318,7 @@ class Bus:
             if self._on_disconnect is not None:
                 self._on_disconnect()
 
-    def _handle(self, message: Message) -> Awaitable[None] | None:
+    def _handle(self, message: Message) -> Unfinished | None:
         for name, handler in self._subscriptions:
             if matches(name, message.topic):
                 return handler(message)
@@ -329,7 +340,7 @@ class _Inbox:
     def __init__(self, handle: Handler) -> None:
         self._handle = handle
         self._queue: deque[Message | None] = deque()  # bounded by `put`
-        self._awaited: asyncio.Future[Awaitable[None] | None] | None = None
+        self._awaited: asyncio.Future[Unfinished | None] | None = None
         self._bytes = 0
         self._overflowing = False
 
@@ -375,8 +386,13 @@ class _Inbox:
         """Return the oldest message, waiting for one; None at the end."""
         while not self._queue:
             self._overflowing = False
-            self._awaited = asyncio.get_running_loop().create_future()
-            rest = await self._awaited
+            self._awaited = awaited = asyncio.get_running_loop().create_future()
+            try:
+                rest = await awaited
+            except asyncio.CancelledError:
+                if not awaited.cancelled() and (left := awaited.result()) is not None:
+                    left.close()
+                raise
             if rest is not None:
                 await rest
         return self._next()

@@ -3,14 +3,14 @@
 import asyncio
 import random
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from events.clock import Clock
 from events.errors import OurBug
-from events.mqtt.bus import Bus, BusSettings, Handler
+from events.mqtt.bus import Bus, BusSettings, Handler, Unfinished
 from events.mqtt.messages import Message
 from events.mqtt.process import (
     Begin,
@@ -123,13 +123,20 @@ class _Run(Generic[_T]):
             return await self.done
         finally:
             if self.done.cancelled():
-                await self._close()
+                awaited = self._awaited
+                if awaited is not None and awaited.cancel() and isinstance(awaited, asyncio.Task):
+                    await asyncio.wait({awaited})
+                self.close()
 
-    async def _close(self) -> None:
+    def __await__(self) -> Generator[Any, Any, _T]:
+        return self.end().__await__()
+
+    def close(self) -> None:
+        """Close them where they wait."""
+        self.done.cancel()
         self._stop_waiting()
-        awaited = self._awaited
-        if awaited is not None and awaited.cancel() and isinstance(awaited, asyncio.Task):
-            await asyncio.wait({awaited})
+        if self._awaited is not None:
+            self._awaited.cancel()
         self._steps.close()
 
     def _go_on(self, outcome: Callable[[], object]) -> None:
@@ -264,11 +271,11 @@ class Performer:
         """Perform each effect and send its result back; raise its error where it was yielded."""
         return await _Run(steps, self).end()
 
-    def begin(self, steps: Steps[None]) -> Awaitable[None] | None:
+    def begin(self, steps: Steps[None]) -> Unfinished | None:
         """Perform steps until they wait; return what waits for their end, None if they ended."""
         run = _Run(steps, self)
         if not run.done.done():
-            return run.end()
+            return run
         run.done.result()  # raises what ended them
         return None
 
