@@ -16,7 +16,7 @@ from tests.support.service.screens import chromium
 from tests.support.table.roads_oracle import board_of
 
 SEED: Final = 20_261_128
-SHOES: Final = 2_000
+SHOES: Final = 1_000
 BATCH: Final = 100
 VECTORS: Final = msgspec.json.decode(vector("roads.json"))
 ROADS: Final = ("bead_plate", "big_road", "big_eye_boy", "small_road", "cockroach_pig")
@@ -48,7 +48,7 @@ WHOLE: Final = dict.fromkeys(ROADS, 1_000)
 
 def shoes(rng: random.Random) -> list[str]:
     """Even draws, which hardly ever make a dragon, and others that make little else."""
-    even = ["".join(rng.choices("BPT", (46, 45, 9), k=rng.randint(0, 90))) for _ in range(1_500)]
+    even = ["".join(rng.choices("BPT", (46, 45, 9), k=rng.randint(0, 90))) for _ in range(750)]
     runs = [
         "".join(rng.choice("BBBPPPT") * rng.randint(1, 14) for _ in range(rng.randint(1, 20)))[:100]
         for _ in range(SHOES - len(even))
