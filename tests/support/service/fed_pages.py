@@ -46,13 +46,9 @@ _FEED: Final = """
     window.fed.dispatchEvent(new MessageEvent(name, { data, lastEventId: id }));
 """
 _SHOW: Final = """async ([state, health]) => {
-  // A page on a starved machine holds that it slept, and drops what it was told: it is told again.
-  for (let tries = 0; tries < 9; tries += 1) {
-    if (state) feed("state", state, String(window.shown = (window.shown ?? 0) + 1));
-    feed("beat", health, "");
-    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-    if (!JSON.parse(health).live || document.body.dataset.live !== "no") return;
-  }
+  if (state) feed("state", state, String(window.shown = (window.shown ?? 0) + 1));
+  feed("beat", health, "");
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
 }"""
 
 
