@@ -167,15 +167,19 @@ class Life:
         play.load(f"{day}-01")
 
     def close(self, play: Play) -> None:
-        """The shoe ends, the tray is counted, and the day's report agrees with the log."""
+        """The shoe ends, tray and drop are counted, and the day's report agrees with the log."""
         play.supervisor.press("end_shoe")
         play.supervisor.press("close_float", **_TRAY)
+        answer = self.follow("money/drop-and-hold.md", "Record a drop box")
+        assert '"result":"accepted"' in answer, answer
+        assert "drop_counted" in play.types()
         self.well(_DOCTOR, _LEFT)
         report, _ = shown("operate/the-day.md", "Close")
         self.agrees()
         self.services.run(report)
         written = (self.machine.path / "srv/baccarat-table/day.html").read_text("utf-8")
         assert f"{play.types().count('coup_settled')} settled, 0 void" in written
+        assert "11,900" in written, "what the box held"
 
     def dispute(self, coup: str) -> None:
         """One of the day before is verified, found, read and printed, in a copy of the log."""

@@ -16,7 +16,7 @@ __all__ = ["CleanRoot", "Step", "clean_root", "empty_debian", "guide"]
 
 _SUITE: Final = "bookworm"
 # What Debian's installer leaves on a controller, and what the guide has installed first of all.
-_PACKAGES: Final = "systemd,udev,ca-certificates,mosquitto,python3,python3-venv"
+_PACKAGES: Final = "systemd,udev,ca-certificates,mosquitto,mosquitto-clients,python3,python3-venv"
 _HOSTS: Final = "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n"
 _GUIDE: Final = Path("docs/operate/install.md")
 _BLOCK: Final = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
