@@ -92,6 +92,7 @@ RULES: Final[dict[str, Schema]] = {
     "settlements": _SETTLEMENT,
     "reverses": _SETTLEMENT,
     "wager": _WAGER,
+    "acknowledgeable": _said("result_disputed"),
     "wagers": _WAGER,
     "Wager.id": _WAGER,
     "Sentence.key": _said("sign.no_side_betting"),

@@ -8,10 +8,11 @@ from collections import ChainMap
 from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import suppress
 from functools import cache
-from os import pread
+from os import fdopen, memfd_create, pread
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any, Final, NamedTuple, TypeVar
+from weakref import finalize
 
 from baccarat.rulebooks.editions import editions_at_hand
 from events.errors import InputError
@@ -58,7 +59,7 @@ class Judging:
         self._reader_of = cache(_Parsed(editions_at_hand(log, PROFILES), _reader).get)
         books = _Parsed(editions_at_hand(log, RULEBOOKS), _rulebook)
         if packed is None and whole:
-            packed = _OnDisk()
+            packed = _OnDisk(_unnamed_file())
         self._judge = LogJudge(origin, books, self._raw_says, packed, whole=whole, part=part)
 
     @property
@@ -106,7 +107,7 @@ class _PartJudging(Judging):
     """Judges a part of a log; its coups are in the file `store` afterwards."""
 
     def __init__(self, log: Path, origin: str, store: Path) -> None:
-        self._store, self._kept = store, _OnDisk(store)
+        self._store, self._kept = store, _OnDisk(store.open("wb+", buffering=_BUFFER))
         super().__init__(log, origin, part=True, packed=self._kept)
 
     def outcome(self) -> _Outcome:
@@ -141,7 +142,7 @@ class _JobsJudging:
         Raises:
             BadFile: the record does not follow from itself.
         """
-        stores = [_OnDisk(each.store, each.places) for each in outcomes]
+        stores = [_OnDisk(each.store.open("rb"), each.places) for each in outcomes]
         coups = ChainMap[str, bytes]({}, *stores)
         if len(coups) < sum(map(len, stores)):
             raise BadFile("a coup begins twice")
@@ -260,6 +261,14 @@ def _encoded(record: EvidenceEvent) -> bytes:
     )
 
 
+def _unnamed_file() -> IO[bytes]:
+    """Return a new temporary file, in memory where no folder for one can be written."""
+    try:
+        return TemporaryFile(buffering=_BUFFER)
+    except FileNotFoundError:
+        return fdopen(memfd_create("coups"), "wb+", buffering=_BUFFER)
+
+
 def _bad(fault: EvidenceFault) -> BadFile:
     _, _, position = fault.part.rpartition(" ")
     return BadFile(fault.reason, int(position) if position.isdigit() else None)
@@ -271,22 +280,19 @@ class _OnDisk(MutableMapping[str, bytes]):
     A value that is set again is written anew; its place is remembered, and the old one left.
 
     Args:
-        path: the file, which stays; None for a temporary one.
-        places: where each value of a file begins that was written before.
+        file: an empty one, or one that was written before; it is closed with the mapping.
+        places: where each value of the file begins.
     """
 
-    def __init__(self, path: Path | None = None, places: dict[str, int] | None = None) -> None:
+    def __init__(self, file: IO[bytes], places: dict[str, int] | None = None) -> None:
         self.places = {} if places is None else places
         self._end = 0
-        made = TemporaryFile if path is None else path.open
-        self._file: IO[bytes] = made("wb+" if places is None else "rb", buffering=_BUFFER)
+        self._file = file
+        self._closing = finalize(self, file.close)  # nobody closes the temporary one
 
     def close(self) -> None:
         """Close the file."""
-        self._file.close()
-
-    def __del__(self) -> None:
-        self._file.close()  # nobody closes the temporary one
+        self._closing()
 
     def __getitem__(self, name: str) -> bytes:
         begins = self.places[name]

@@ -252,6 +252,23 @@ class Life:
             self.well(doctor, _LEFT)
             play.coup()
         self.agrees()
+        self.go_back(play)
+
+    def go_back(self, play: Play) -> None:
+        """To the logs and the ledger of before the upgrade; what was played since comes again."""
+        settled = play.types().count("coup_settled")
+        _, stop, restore, start, *_ = shown("operate/upgrade.md", "Go back")
+        _, _, _, adopt, give, *_ = shown("operate/backup-and-restore.md", "Restore")
+        self.services.run(stop)
+        assert "nothing was changed" in self.services.run(restore, "no\n", code=1)
+        said = self.services.run(restore, "yes\n")
+        assert re.search(r"b7 loses \d+ events since position \d+, 3 of them settlements", said)
+        for step in (adopt, give, start):
+            self.services.run(step)
+        until_blocking(lambda: play.types().count("coup_settled") == settled, "the lost coups")
+        self.well(_DOCTOR, _LEFT)
+        play.coup()
+        self.agrees()
 
 
 @pytest.mark.parametrize("broker", ["mosquitto", "baccarat-broker"])

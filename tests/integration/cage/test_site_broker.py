@@ -113,7 +113,8 @@ def test_an_outside_system_is_added_while_others_stay_connected(broker: SecuredB
         assert witness.hear(f"{LAB.root}/#") == 1
         with quick_hashes():
             out = ("--kind", "mosquitto", "--pki", pki, "-o", broker.folder / "broker")
-            said(here("config", "broker", *out, *ports, config))
+            done = here("config", "broker", *out, *ports, config)
+        assert done.code == 0, done  # to root it says as well which files to give to the broker
         said(here("pki", "issue", pki, "b7-bank"))
         if os.geteuid() == 0:
             broker.command()  # which writes `user root` again

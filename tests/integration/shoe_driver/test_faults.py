@@ -1,4 +1,4 @@
-"""Every fault that the simulator knows, in each sort of profile, through a real driver and line.
+"""Every fault that the simulator knows, in every profile, through a real driver on a real line.
 
 Nobody repairs anything here: a coup that the table holds is void. So what is shown of each fault is
 what the product does by itself: either no card is lost, doubled or changed, or the coup is held (or
@@ -6,13 +6,12 @@ misaligned) and nothing settles.
 """
 
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from events.types import LinkStalled
+from events.types.shoe_reports import LinkStalled
 from simulators.device.profiles import GAMES, PROFILES
 from simulators.device.reports import Disclosure
 from simulators.faults.registry import FAULTS
@@ -61,52 +60,38 @@ def faults_of(profile: str, disclosure: str) -> list[str]:
     return [name for name in FAULTS if name not in left_out]
 
 
-Kind = tuple[str, Disclosure]
-# A fault is tried here in every second kind of game, in turn, and in the others by `make soak`:
-# each meets both disclosures, and a numbered profile as well as a line of text.
-_TURNS: Final = {kind: (0, 1, 1, 0)[at % 4] for at, kind in enumerate(GAMES)}
-HALVES: Final = [
-    pytest.param(kind, half, id="-".join((*kind, *(["rest"] if half else []))), marks=marks)
-    for half, marks in enumerate(([], [pytest.mark.soak]))
-    for kind in GAMES
-]
-
-
-def half_of(kind: Kind, half: int) -> list[str]:
-    turn = _TURNS[kind] + half
-    return [name for name in faults_of(*kind) if [*FAULTS].index(name) % 2 == turn % 2]
-
-
 @pytest.fixture(scope="module")
-def game(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Kind, int], FaultGame]:
-    """One game of each kind, with each fault of a half in turn."""
+def game(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Disclosure], FaultGame]:
+    """One game of each kind, with each of its faults in turn."""
+    played: dict[tuple[str, str], FaultGame] = {}
 
-    @cache
-    def of(kind: Kind, half: int) -> FaultGame:
-        return play_faults(tmp_path_factory.mktemp("game"), *kind, half_of(kind, half))
+    def of(profile: str, disclosure: Disclosure) -> FaultGame:
+        if (profile, disclosure) not in played:
+            folder = tmp_path_factory.mktemp("game")
+            names = faults_of(profile, disclosure)
+            played[profile, disclosure] = play_faults(folder, profile, disclosure, names)
+        return played[profile, disclosure]
 
     return of
 
 
-def test_each_fault_is_tried_here() -> None:
-    tried = {name for kind in GAMES for name in half_of(kind, 0)}
-    assert tried == FAULTS.keys() - ELSEWHERE
-
-
 CASES: Final = [
-    pytest.param(fault, *each.values, id=f"{fault}-{each.id}", marks=each.marks)
-    for each in HALVES
-    for fault in half_of(*each.values)  # type: ignore[arg-type] # its values are untyped
+    pytest.param(fault, *kind, id=f"{fault}-{'-'.join(kind)}")
+    for kind in GAMES
+    for fault in faults_of(*kind)
 ]
 
 
-@pytest.mark.parametrize(("fault", "kind", "half"), CASES)
+@pytest.mark.parametrize(("fault", "profile", "disclosure"), CASES)
 def test_no_card_is_lost_doubled_or_changed_or_nothing_settles(
-    fault: str, kind: Kind, half: int, game: Callable[[Kind, int], FaultGame]
+    fault: str,
+    profile: str,
+    disclosure: Disclosure,
+    game: Callable[[str, Disclosure], FaultGame],
 ) -> None:
-    (outcome,) = game(kind, half).by_fault[fault]
+    (outcome,) = game(profile, disclosure).by_fault[fault]
     logged = outcome.logged
-    a_line = not PROFILES[kind[0]].device("immediate").tells_places
+    a_line = not PROFILES[profile].device("immediate").tells_places
     if not (fault in SEEN_BY_PEOPLE or (a_line and fault in LOST_WITHOUT_TRACE)):
         assert outcome.is_true()
     if outcome.last is None:
@@ -122,11 +107,11 @@ def test_no_card_is_lost_doubled_or_changed_or_nothing_settles(
         assert set(logged.breaks) & BREAKS[fault]
 
 
-@pytest.mark.parametrize(("kind", "half"), HALVES)
+@pytest.mark.parametrize(("profile", "disclosure"), GAMES)
 def test_the_coup_behind_a_fault_is_whole(
-    kind: Kind, half: int, game: Callable[[Kind, int], FaultGame]
+    profile: str, disclosure: Disclosure, game: Callable[[str, Disclosure], FaultGame]
 ) -> None:
-    for outcome in game(kind, half).clean:
+    for outcome in game(profile, disclosure).clean:
         assert outcome.is_true(), outcome.played.coup
         whole = outcome.last is not None
         assert whole or outcome.tells_an_older_loss(), outcome.played.coup
