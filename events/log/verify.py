@@ -568,7 +568,8 @@ def verify_events(
             if judge is not None:
                 judge.take(position, entry, entry.data)
     finally:
-        ended += _ended_requests(db, asked)  # what is wrong with an earlier event comes first
+        if asked:
+            ended += _ended_requests(db, asked)  # what is wrong with an earlier event comes first
     return ended
 
 

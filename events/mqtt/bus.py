@@ -390,8 +390,9 @@ class _Inbox:
             try:
                 rest = await awaited
             except asyncio.CancelledError:
-                if not awaited.cancelled() and (left := awaited.result()) is not None:
-                    left.close()
+                with suppress(Exception):  # of a handler, where both came at once
+                    if not awaited.cancelled() and (left := awaited.result()) is not None:
+                        left.close()
                 raise
             if rest is not None:
                 await rest

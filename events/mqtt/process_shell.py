@@ -124,9 +124,11 @@ class _Run(Generic[_T]):
         finally:
             if self.done.cancelled():
                 awaited = self._awaited
-                if awaited is not None and awaited.cancel() and isinstance(awaited, asyncio.Task):
-                    await asyncio.wait({awaited})
-                self.close()
+                try:
+                    if isinstance(awaited, asyncio.Task) and awaited.cancel():
+                        await asyncio.wait({awaited})
+                finally:
+                    self.close()
 
     def __await__(self) -> Generator[Any, Any, _T]:
         return self.end().__await__()
@@ -191,7 +193,7 @@ class _Run(Generic[_T]):
         if signal is None:
             self._timer = self._loop.call_later(effect.seconds or 0, self._take_on, _no)
         elif not signal.is_set:
-            woken = partial(self._performer.alone, partial(self._woken, effect))
+            woken = partial(self._wake, effect, signal)
             self._signal, signal.on_set = signal, woken
             if effect.seconds is not None:
                 self._timer = self._loop.call_later(effect.seconds, woken)
@@ -201,12 +203,13 @@ class _Run(Generic[_T]):
             return _yes
         return None
 
-    def _woken(self, effect: Wait) -> None:
-        """Go on now, or once what follows the signal soon has been gathered."""
-        signal = self._signal
-        if signal is None:  # it was set twice
-            return
+    def _wake(self, effect: Wait, signal: Signal) -> None:
+        """End the wait, once, however often the signal is set until the steps go on."""
         self._stop_waiting()
+        self._performer.alone(partial(self._woken, effect, signal))
+
+    def _woken(self, effect: Wait, signal: Signal) -> None:
+        """Go on now, or once what follows the signal soon has been gathered."""
         if effect.gather_s and signal.is_set:
             self._gather(effect, signal)
         else:

@@ -214,7 +214,7 @@ class TableWriter:
     def look_ahead(self) -> None:
         """Compute what the settlement of a complete coup takes, before the shoe's result is there.
 
-        The caches of `settle` and of the examination of the shoe keep it.
+        `KeptSettlement` and the cache of the shoe's examination keep it.
         """
         if self.state.phase is Phase.COMPLETE:
             settle_ahead(self.state, self._context)

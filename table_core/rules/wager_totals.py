@@ -266,11 +266,11 @@ def places_of(wagers: Sequence[Wager], names: set[str] | frozenset[str]) -> list
     at each wager that is newer than the oldest of them once.
     """
     places: list[int] = []
-    for place in range(len(wagers) - 1, -1, -1):
-        if len(places) == len(names):
-            break
-        if wagers[place].id in names:
-            places.append(place)
+    for back, wager in enumerate(reversed(wagers), 1):
+        if wager.id in names:
+            places.append(len(wagers) - back)
+            if len(places) == len(names):
+                break
     return places[::-1]
 
 

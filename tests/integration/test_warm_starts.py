@@ -164,7 +164,7 @@ def test_a_tethered_child_of_ours_is_stopped_and_reaped(tmp_path: Path) -> None:
         import signal, sys, time
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(5))
         print("here", flush=True)
-        time.sleep(600)
+        while True: time.sleep(0.1)  # a signal just before one long sleep would wait for its end
     """
     said = tmp_path / "said"
     with Child.start([sys.executable, "-c", code], name="it", output=said) as child:

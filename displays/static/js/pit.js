@@ -104,7 +104,7 @@ function wayOut({ name }, link) {
   const code = silent ? "stalled" : name.startsWith("shoe_error_") ? name.slice("shoe_error_".length) : null;
   const held = name === "shoe_held";
   const command = code ? "clear_shoe_error" : held ? "release_shoe" : "acknowledge_alarm";
-  if (command === "acknowledge_alarm" && !station.state.acknowledgeable.includes(name)) return null;
+  if (command === "acknowledge_alarm" && !station.state.acknowledgeable?.includes(name)) return null;
   const reason = { name: "reason", kind: "reason" };
   const shoe = { name: "shoe", kind: "text", value: station.state.shoe?.id };
   const button = el("button", { type: "button", data: { key: name, command } }, word(`command.${command}`));

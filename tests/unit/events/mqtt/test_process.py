@@ -237,6 +237,29 @@ async def test_on_asyncio_what_steps_wake_goes_on_right_after_them_and_in_order(
     assert done[-1] == "gathered"
 
 
+async def test_on_asyncio_a_signal_that_is_set_again_and_again_ends_one_wait() -> None:
+    performer = Performer(Bus(BusSettings("127.0.0.1", 1, "x"), subscriptions={}), WorldClock())
+    signal, ends = Signal(), list[bool]()
+
+    def waits() -> Steps[None]:
+        for seconds in (5, 0.001):
+            ends.append((yield from Wait(seconds, signal)))
+            signal.clear()
+
+    def wakes() -> Steps[None]:
+        for _ in range(3):
+            signal.set()
+        yield from Now()
+        ends.append(True)
+
+    waiting = performer.begin(waits())
+    assert performer.begin(wakes()) is None
+    assert ends == [True, True]  # who wakes, and the first wait
+    assert waiting is not None
+    await waiting
+    assert ends == [True, True, False]
+
+
 async def test_on_asyncio_a_cancellation_closes_steps_where_they_wait() -> None:
     performer = Performer(Bus(BusSettings("127.0.0.1", 1, "x"), subscriptions={}), WorldClock())
     signal, ends = Signal(), list[str]()
