@@ -129,9 +129,10 @@ def _in_one_line(error: Exception) -> str:
     if isinstance(error, click.ClickException):
         return error.format_message()
     if isinstance(error, OSError):
-        _silence_stdout()
-        if error.errno == errno.EBADF and error.filename is None:
-            return "standard output is closed; what is said needs somewhere to go"
+        if error.filename is None:
+            _silence_stdout()
+            if error.errno == errno.EBADF:
+                return "standard output is closed; what is said needs somewhere to go"
         return f"{error.filename or 'standard output'}: {error.strerror}"
     if isinstance(error, sqlite3.Error):
         return f"a database file of this run: {error}"

@@ -7,10 +7,11 @@ Rooms below cannot see one another, so they meet here: `events.log.verify` walks
 from collections import ChainMap
 from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import suppress
+from errno import ENOSPC
 from functools import cache
-from os import fdopen, memfd_create, pread
+from os import fdopen, memfd_create, pread, strerror
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import TemporaryFile, gettempdir
 from typing import IO, Any, Final, NamedTuple, TypeVar
 from weakref import finalize
 
@@ -33,7 +34,6 @@ __all__ = ["Judging", "opening_judge", "verify_and_judge"]
 
 _T = TypeVar("_T")
 _SIZE_BYTES: Final = 4
-_BUFFER: Final = 1 << 18
 
 
 class Judging:
@@ -107,7 +107,7 @@ class _PartJudging(Judging):
     """Judges a part of a log; its coups are in the file `store` afterwards."""
 
     def __init__(self, log: Path, origin: str, store: Path) -> None:
-        self._store, self._kept = store, _OnDisk(store.open("wb+", buffering=_BUFFER))
+        self._store, self._kept = store, _OnDisk(store.open("wb+", buffering=0))
         super().__init__(log, origin, part=True, packed=self._kept)
 
     def outcome(self) -> _Outcome:
@@ -264,9 +264,14 @@ def _encoded(record: EvidenceEvent) -> bytes:
 def _unnamed_file() -> IO[bytes]:
     """Return a new temporary file, in memory where no folder for one can be written."""
     try:
-        return TemporaryFile(buffering=_BUFFER)
+        return TemporaryFile(buffering=0)
     except FileNotFoundError:
-        return fdopen(memfd_create("coups"), "wb+", buffering=_BUFFER)
+        return fdopen(memfd_create("coups"), "wb+", buffering=0)
+
+
+def _no_room(error: OSError) -> OSError:
+    """Return the error with the folder where room is missing."""
+    return OSError(error.errno, error.strerror, gettempdir())
 
 
 def _bad(fault: EvidenceFault) -> BadFile:
@@ -295,15 +300,20 @@ class _OnDisk(MutableMapping[str, bytes]):
         self._closing()
 
     def __getitem__(self, name: str) -> bytes:
-        begins = self.places[name]
-        self._file.flush()
-        file = self._file.fileno()
+        begins, file = self.places[name], self._file.fileno()
         size = int.from_bytes(pread(file, _SIZE_BYTES, begins), "big")
         return pread(file, size, begins + _SIZE_BYTES)
 
     def __setitem__(self, name: str, data: bytes) -> None:
+        record = len(data).to_bytes(_SIZE_BYTES, "big") + data
+        try:
+            written = self._file.write(record)
+        except OSError as error:
+            raise _no_room(error) from error
+        if written < len(record):
+            raise _no_room(OSError(ENOSPC, strerror(ENOSPC)))
         self.places[name] = self._end
-        self._end += self._file.write(len(data).to_bytes(_SIZE_BYTES, "big") + data)
+        self._end += written
 
     def __delitem__(self, name: str) -> None:
         del self.places[name]

@@ -3,7 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final
 
 from events.errors import InputError
@@ -31,7 +31,7 @@ class Cue:
 
 @contextmanager
 def key_cues(cue: Cue) -> Iterator[None]:
-    """Give the word at each line of stdin, such as the Enter key."""
+    """Give the word at each line of stdin, such as the Enter key; none where stdin is a file."""
     loop = asyncio.get_running_loop()
 
     def on_line() -> None:
@@ -40,7 +40,8 @@ def key_cues(cue: Cue) -> Iterator[None]:
         else:
             loop.remove_reader(sys.stdin)
 
-    loop.add_reader(sys.stdin, on_line)
+    with suppress(PermissionError):  # a file, or /dev/null: nobody presses a key there
+        loop.add_reader(sys.stdin, on_line)
     try:
         yield
     finally:

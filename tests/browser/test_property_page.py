@@ -84,7 +84,7 @@ def test_every_table_is_there_with_its_roads_and_goes_on_by_itself(
     stored(archive, later)
     tile = shown.locator('.tile[data-table="harbour/c1"]')
     expect(tile).to_have_attribute("data-position", str(len(entries_in(later))))
-    assert order(shown)[2] == "harbour/c1"
+    expect(shown.locator(".tile").nth(2)).to_have_attribute("data-table", "harbour/c1")
 
 
 def test_coups_are_found_by_a_card_and_nonsense_is_answered_in_words(

@@ -418,10 +418,9 @@ async def test_a_broken_consumer_is_found(mistake: str, nats: Broker, tmp_path: 
     )
     assert not verdict.ok
     assert verdict.first_difference
-    if mistake == "gaps are passed over":
-        assert "it went on behind a gap" in verdict.first_difference
-    else:
-        assert verdict.first_difference.startswith("seat ")
+    # A gap that a late replay fills before it is acknowledged shows in the book alone.
+    gap = "" if mistake != "gaps are passed over" else "|.* it went on behind a gap"
+    assert re.match(rf"seat \d{gap}", verdict.first_difference)
     if mistake == "revisions reverse nothing":
         assert verdict.likely == "it does not take back what a revision reverses"
 

@@ -1,7 +1,9 @@
 """Forged logs are noticed, and by whom: a sample of what `tests/soak` tries two thousand of."""
 
 import json
+import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -114,3 +116,21 @@ def test_an_honest_log_is_judged_decoded_and_signed_to_its_end(
         assert set(said["keys"]) == {str(key) for key in base.keys}
         assert said["unsigned_settlements"] == judged["not_judged"] == judged["not_decoded"] == 0
         assert min(judged["settlements"], judged["decoded"]) > 0
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_where_the_temporary_folder_is_full_it_is_named(
+    whole: list[Base],
+    tmp_path: Path,
+    jobs: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    base = whole[0]
+    monkeypatch.setattr(
+        "baccarat.history.log_judging.TemporaryFile",
+        partial(Path("/dev/full").open, "wb+"),
+    )
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert main(["log", "verify", str(base.log), "--jobs", jobs]) == 2
+    assert capsys.readouterr().err == f"baccarat: {tmp_path}: No space left on device\n"
