@@ -61,8 +61,7 @@ def verify_command(
     verified with all of them: from its first event on. The file stays as it is, and may be in use.
     Only a checkpoint from elsewhere can tell that LOG was cut or rewritten whole; only a key from
     elsewhere, that its checkpoints were. Exit code 0: all is well; 1: it is not, and the first bad
-    position is named; 2: there is no such log, or it
-    cannot be read or copied.
+    position is named; 2: there is no such log, or it cannot be read or copied.
     """
     held = [held for file in files for held in _checkpoints_in(file)]
     if witness is not None and not held:
