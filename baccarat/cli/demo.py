@@ -13,7 +13,7 @@ from rich.console import Console
 from baccarat.cli.number_options import FiniteFloatRange
 from baccarat.demo.counters import DemoStatistics
 from baccarat.demo.machine import DemoOptions, Machine
-from baccarat.demo.play import DemoResult, play
+from baccarat.demo.play import DemoResult, GameObserver, play
 from baccarat.demo.screen import LineScreen, LiveScreen, print_summary
 from baccarat.demo.spectator import Spectator
 from baccarat.rulebooks.library import site_rulebook
@@ -88,7 +88,7 @@ def _observer(
     out: Console,
     options: DemoOptions,
     currency: Currency,
-) -> LineScreen | LiveScreen:
+) -> GameObserver:
     spectator = Spectator(machine.table.bus_settings("spectator"), machine.table.topics)
     if out.is_terminal:
         title = f"baccarat {machine.table.rulebook}, {options.disclosure} disclosure"

@@ -6,14 +6,13 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from baccarat.demo.counters import DemoStatistics, Receipt, Summary, audit
 from baccarat.demo.machine import DemoBroken, DemoOptions, Machine
-from baccarat.demo.screen import LineScreen, LiveScreen
 from baccarat.rulebooks.library import site_rulebook
 from events.log.store import EventLog
-from events.types import CoupSettled, decode_data, decode_envelope
+from events.types import CoupSettled, Settlement, decode_data, decode_envelope
 from simulators.device.profiles import simulated_form
 from simulators.device.pty_port import INSTANT, Pace, PtyPort
 from simulators.device.reports import Disclosure
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from cage.ledger.received_event import LedgerEvent
     from cage.service import CageService
 
-__all__ = ["DemoResult", "play"]
+__all__ = ["DemoResult", "GameObserver", "play"]
 
 # How long the cage may take for its last acknowledgement after the last coup, seconds.
 _CAGE_PATIENCE_S: Final = 30.0
@@ -35,6 +34,22 @@ _CAGE_PATIENCE_S: Final = 30.0
 _POLL_S: Final = 0.1
 # Faults come in this part of a short game, per cent.
 _EARLY_PERCENT: Final = 80
+
+
+class GameObserver(Protocol):
+    """Something that watches the table while it is played."""
+
+    async def run(self) -> None:
+        """Watch until cancelled."""
+        ...
+
+    def on_settlement(self, settlement: Settlement) -> None:
+        """Take a settlement that the cage has booked."""
+        ...
+
+    def on_coup(self, coup: PlayedCoup) -> None:
+        """Take a coup that is over."""
+        ...
 
 
 class DemoResult:
@@ -51,10 +66,7 @@ class DemoResult:
 
 
 async def play(
-    options: DemoOptions,
-    machine: Machine,
-    ledger: DemoStatistics,
-    onlooker: LineScreen | LiveScreen,
+    options: DemoOptions, machine: Machine, ledger: DemoStatistics, onlooker: GameObserver
 ) -> DemoResult:
     """Play to the end of the rounds, or until SIGINT or SIGTERM; then audit the log.
 
@@ -90,7 +102,7 @@ async def _play(
     options: DemoOptions,
     machine: Machine,
     ledger: DemoStatistics,
-    onlooker: LineScreen | LiveScreen,
+    onlooker: GameObserver,
     device: tuple[PtyPort, DealingShoe],
     stop: asyncio.Event,
 ) -> tuple[int, GameTally]:
