@@ -1,7 +1,7 @@
 """Serve the property's page: the archive's board and queries on a web server."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -24,36 +24,6 @@ __all__ = ["serve"]
 _COMPARE_S: Final = 10.0
 
 _log: Final = structlog.get_logger()
-
-
-class _BoardSource:
-    """Reads the board for the page."""
-
-    def __init__(self, feed: BoardUpdater) -> None:
-        self._feed = feed
-
-    @property
-    def live(self) -> bool:
-        return self._feed.live
-
-    @property
-    def reason(self) -> str:
-        return self._feed.reason
-
-    @property
-    def well(self) -> bool:
-        health = self._feed.health
-        return self._feed.live and health is not None and health.well
-
-    @property
-    def change(self) -> int:
-        return self._feed.board.change
-
-    def news(self, since: int) -> bytes:
-        return self._feed.board.news(since)
-
-    def subscribe(self, wake: Callable[[], None]) -> Callable[[], None]:
-        return self._feed.subscribe(wake)
 
 
 class _Queries:
@@ -115,7 +85,7 @@ async def serve(config: PropertyConfig, stop: asyncio.Event) -> None:
     feed = BoardUpdater(archive.database, SystemClock())
     users = config.beside(page.users)
     app = make_board_app(
-        _BoardSource(feed),
+        feed,
         _Queries(archive.database),
         stop,
         page.names,

@@ -2,16 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from psycopg import AsyncConnection
 from psycopg.types.json import Jsonb
 
+from property.archive.client import ArchiveClient
 from property.archive.database import translate_archive_errors
 from property.health.readings import ArchivedUpTo, Reading
 
-__all__ = ["ReadingStore", "Rows", "SaidReading", "read_readings"]
+__all__ = ["ReadingStore", "SaidReading", "read_readings"]
 
 # A word that is heard again keeps its age; of one that is heard first, the hub's time counts too.
 _STORE: Final = """
@@ -61,14 +62,6 @@ class SaidReading(NamedTuple):
     def now(cls, reading: Reading) -> "SaidReading":
         """Return a reading that was made at this moment."""
         return cls(reading, datetime.now(UTC).isoformat())
-
-
-class Rows(Protocol):
-    """Answers SQL questions, as `property.archive.client.ArchiveClient` does."""
-
-    async def rows(self, sql: str) -> Any:
-        """Return a result with `rows`."""
-        ...
 
 
 class ReadingStore:
@@ -147,7 +140,7 @@ def _value(reading: Reading) -> dict[str, Any]:
     return {name: value[name] for name in value if name not in {"kind", "name", "age_s"}}
 
 
-async def read_readings(asker: Rows) -> tuple[dict[str, ArchivedUpTo], list[Reading]]:
+async def read_readings(asker: ArchiveClient) -> tuple[dict[str, ArchivedUpTo], list[Reading]]:
     """Return every table of the archive, and every reading with its age.
 
     Raises:

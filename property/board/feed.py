@@ -100,6 +100,20 @@ class BoardUpdater:
             return "parts"
         return "" if all(each.live for each in self.health.tables.values()) else "tables"
 
+    @property
+    def well(self) -> bool:
+        """Whether nothing is wrong with any part; the page names what is."""
+        return self.live and self.health is not None and self.health.well
+
+    @property
+    def change(self) -> int:
+        """The number of the board's newest change."""
+        return self.board.change
+
+    def news(self, since: int) -> bytes:
+        """Return the board's changes after change `since`, as JSON."""
+        return self.board.news(since)
+
     async def run(self) -> None:
         """Update the board for ever; retry while the archive is unavailable."""
         said = ""

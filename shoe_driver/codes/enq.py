@@ -7,7 +7,7 @@ A body that does not fit its kind has no meaning here, and the decoder reports i
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, Final, Literal, TypeAlias, TypeVar
+from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -24,7 +24,7 @@ from events.types import (
     ErrorRaised,
     FirstCard,
 )
-from shoe_driver.codes.reports import Unreadable, fixed_report, result_report
+from shoe_driver.codes.reports import Unreadable, fixed_report, look_up, result_report
 
 __all__ = ["DataElement", "EnqCodes", "EnqTable", "KindSpec"]
 
@@ -33,8 +33,6 @@ DataElement: TypeAlias = Literal["target", "card", "result", "error"]
 _FACE_WITHHELD: Final = 0x80
 _LAST_NUMBER: Final = 3  # no hand has more cards
 _REMEMBERED: Final = 4096  # bodies whose meaning is cached; a shoe uses some hundred
-
-_T = TypeVar("_T")
 
 
 class KindSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -128,12 +126,12 @@ class EnqCodes:
     def _take(self, element: str, byte: int, values: _Values) -> None:
         """Decode one data byte; the framer has checked that bit 7 is set."""
         if element == "target":
-            values.target = _look_up(self._table.targets, byte >> 4 & 7)
+            values.target = look_up(self._table.targets, byte >> 4 & 7)
             values.index = byte & 15
         elif element == "card":
-            values.face = None if byte == _FACE_WITHHELD else _look_up(self._cards, byte & 127)
+            values.face = None if byte == _FACE_WITHHELD else look_up(self._cards, byte & 127)
         elif element == "result":
-            values.result = _look_up(self._table.results, byte >> 4 & 7)
+            values.result = look_up(self._table.results, byte >> 4 & 7)
             values.pairs = byte & 15
         else:
             number = byte & 63
@@ -153,12 +151,6 @@ def _kinds(table: EnqTable) -> dict[int, tuple[KindSpec, _Builder]]:
     if wrong:
         raise ConfigError("; ".join(wrong))
     return made
-
-
-def _look_up(table: Mapping[int, _T], code: int) -> _T:
-    if code not in table:
-        raise Unreadable
-    return table[code]
 
 
 def _cards(table: EnqTable) -> dict[int, Card]:

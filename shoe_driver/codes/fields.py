@@ -10,7 +10,7 @@ other values that are in no table have no meaning here, and are reported raw
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -28,7 +28,14 @@ from events.types import (
     ErrorRaised,
     FirstCard,
 )
-from shoe_driver.codes.reports import FixedReport, Unreadable, face_of, fixed_report, result_report
+from shoe_driver.codes.reports import (
+    FixedReport,
+    Unreadable,
+    face_of,
+    fixed_report,
+    look_up,
+    result_report,
+)
 
 __all__ = ["IDLE", "WITHHELD", "FieldCodes", "FieldSpec", "FieldTable"]
 
@@ -144,7 +151,7 @@ class FieldCodes:
     def _made(self, spec: FixedReport, body: bytes) -> AnyReport:
         report = spec.report
         if report == "device_result":
-            winner = _look_up(self._table.results, self._key("result", body))
+            winner = look_up(self._table.results, self._key("result", body))
             return result_report(winner, self._number("pairs", body) or 0)
         if report in ("error_raised", "error_cleared"):
             key = self._key("error", body)
@@ -218,17 +225,11 @@ class FieldCodes:
 
     def _place(self, body: bytes) -> tuple[Hand | None, int | None]:
         code = self._key("hand", body)
-        hand = Hand(_look_up(self._table.hands, code)) if code else None
+        hand = Hand(look_up(self._table.hands, code)) if code else None
         number = self._number("number", body)
         if number is not None and not 1 <= number <= _LAST_NUMBER:
             raise Unreadable
         return hand, number
-
-
-def _look_up(table: Mapping[str, Any], key: str) -> str:
-    if key not in table:
-        raise Unreadable
-    return str(table[key])
 
 
 def _faces(table: FieldTable) -> dict[str, Card | None]:

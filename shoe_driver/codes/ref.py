@@ -32,7 +32,7 @@ from events.types import (
     ShoeBooted,
     ShoeReady,
 )
-from shoe_driver.codes.reports import Unreadable
+from shoe_driver.codes.reports import Unreadable, look_up
 
 __all__ = ["RefCodes", "RefKind", "RefTable"]
 
@@ -113,11 +113,7 @@ class RefCodes:
 
 def _card(code: int) -> Card | None:
     """Return a face, or None if it is withheld."""
-    if code == 0:
-        return None
-    if code not in _CARDS:
-        raise Unreadable
-    return _CARDS[code]
+    return None if code == 0 else look_up(_CARDS, code)
 
 
 def _place(code: int) -> tuple[Hand | None, int | None]:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -11,8 +11,18 @@ from events.cards import Card
 from events.errors import ConfigError
 from events.types import AnyReport, DeviceResult, RoundForcedEnd
 
-__all__ = ["FixedReport", "Unreadable", "face_of", "fixed_lines", "fixed_report", "result_report"]
+__all__ = [
+    "FixedReport",
+    "Unreadable",
+    "face_of",
+    "fixed_lines",
+    "fixed_report",
+    "look_up",
+    "result_report",
+]
 
+_K = TypeVar("_K")
+_V = TypeVar("_V")
 _FACE: Final = re.compile(
     r"(?P<rank>[A2-9TJQK]|10)(?P<suit>[SHDC])|(?P<suit2>[SHDC])(?P<rank2>[A2-9TJQK]|10)"
 )
@@ -23,6 +33,17 @@ _PAIRS: Final = 4  # bit 0 is a Player pair, bit 1 a Banker pair; the others mea
 
 class Unreadable(Exception):  # noqa: N818 - an inner signal, it never leaves this folder
     """Bytes do not fit their kind, or a value is in no table."""
+
+
+def look_up(table: Mapping[_K, _V], code: _K) -> _V:
+    """Return what a code stands for.
+
+    Raises:
+        Unreadable: it is not in the table.
+    """
+    if code not in table:
+        raise Unreadable
+    return table[code]
 
 
 class FixedReport(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

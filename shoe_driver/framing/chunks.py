@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from cobs import cobs  # type: ignore[import-untyped] # it has no types
 
 from shoe_driver.framing.checks import layout_of
-from shoe_driver.framing.frames import BufferingFramer, Frame, Piece, Rejected
+from shoe_driver.framing.frames import Frame, Framer, Piece, Rejected
 from shoe_driver.framing.grammar import FramerSpec, WireForm
 
 __all__ = ["STUFFINGS", "ChunkFramer", "Stuffing", "cobs_encode", "slip_encode"]
@@ -70,7 +70,7 @@ STUFFINGS: Final[Mapping[str, Stuffing]] = {
 }
 
 
-class ChunkFramer(BufferingFramer):
+class ChunkFramer(Framer):
     """Splits the stream at the delimiter, and decodes each chunk.
 
     Args:

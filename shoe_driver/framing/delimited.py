@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Final
 
 from shoe_driver.framing.checks import layout_of
-from shoe_driver.framing.frames import BufferingFramer, Frame, Piece, Rejected, half_start
+from shoe_driver.framing.frames import Frame, Framer, Piece, Rejected, half_start
 from shoe_driver.framing.grammar import WireForm
 
 __all__ = ["DelimitedFramer", "byte_classes", "is_self_marking"]
@@ -27,7 +27,7 @@ _HEX_LOWER: Final = rb"[0-9a-f]"
 _ANY_BYTE: Final = rb"[\x00-\xff]"
 
 
-class DelimitedFramer(BufferingFramer):
+class DelimitedFramer(Framer):
     """Cuts frames between their delimiters.
 
     Args:

@@ -9,14 +9,13 @@ Framers do not decide when half a frame has waited too long. That needs a clock:
 such a silence into its journal, and the decoder then calls `flush`.
 """
 
-from typing import Final, Protocol, TypeAlias
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 
 __all__ = [
     "RAW_LIMIT",
     "RUN_LIMIT",
-    "BufferingFramer",
     "Frame",
     "Framer",
     "Piece",
@@ -64,28 +63,6 @@ class Rejected(Struct, frozen=True, gc=False):
 Piece: TypeAlias = Frame | Rejected
 
 
-class Framer(Protocol):
-    """The interface of every framer."""
-
-    @property
-    def pending(self) -> bool:
-        """Whether the framer holds back bytes of an unfinished frame or run."""
-        ...
-
-    @property
-    def offset(self) -> int:
-        """How many bytes have been fed."""
-        ...
-
-    def feed(self, data: bytes) -> list[Piece]:
-        """Take the next bytes; return the completed pieces, in the stream's order."""
-        ...
-
-    def flush(self) -> list[Piece]:
-        """End the stream here: reject the bytes held back."""
-        ...
-
-
 class RejectedRun:
     """A run of rejected bytes; it keeps the first bytes and the length only.
 
@@ -125,7 +102,7 @@ class RejectedRun:
             self.length, self._raw = 0, b""
 
 
-class BufferingFramer:
+class Framer:
     """The base of the framers: it holds back the bytes of an incomplete frame.
 
     Args:
@@ -133,7 +110,7 @@ class BufferingFramer:
         mark: see `RejectedRun`.
 
     Attributes:
-        offset: see `Framer.offset`.
+        offset: how many bytes have been fed.
     """
 
     def __init__(self, broken: str, mark: bytes | None = None) -> None:
@@ -144,11 +121,15 @@ class BufferingFramer:
 
     @property
     def pending(self) -> bool:
-        """See `Framer.pending`."""
+        """Whether bytes of an unfinished frame or run are held back."""
         return bool(self._held) or self._run.length > 0
 
+    def feed(self, data: bytes) -> list[Piece]:
+        """Take the next bytes; return the completed pieces, in the stream's order."""
+        raise NotImplementedError
+
     def flush(self) -> list[Piece]:
-        """See `Framer.flush`."""
+        """End the stream here: reject the bytes held back."""
         out: list[Piece] = []
         self._run.add(self.offset - len(self._held), self._held, out, self._broken)
         self._run.end(out)

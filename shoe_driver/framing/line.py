@@ -16,7 +16,7 @@ import re
 from typing import Final
 
 from shoe_driver.framing.checks import layout_of
-from shoe_driver.framing.frames import BufferingFramer, Frame, Piece
+from shoe_driver.framing.frames import Frame, Framer, Piece
 from shoe_driver.framing.grammar import WireForm
 
 __all__ = ["LineFramer"]
@@ -26,7 +26,7 @@ _BROKEN: Final = "broken_line"
 _TOO_LONG: Final = "too_long"
 
 
-class LineFramer(BufferingFramer):
+class LineFramer(Framer):
     """Cuts lines.
 
     Args:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from shoe_driver.framing.checks import layout_of
-from shoe_driver.framing.frames import BufferingFramer, Frame, Piece, half_start
+from shoe_driver.framing.frames import Frame, Framer, Piece, half_start
 from shoe_driver.framing.grammar import WireForm
 
 __all__ = ["LooseFramer"]
@@ -24,7 +24,7 @@ _Try: TypeAlias = tuple[int, tuple[str, bytes] | str]
 """Where a candidate ends, and its parts; why it is none; or `_WAIT` for more bytes."""
 
 
-class LooseFramer(BufferingFramer):
+class LooseFramer(Framer):
     """Finds frames by their length, their size, or both of their delimiters and the check.
 
     Args:

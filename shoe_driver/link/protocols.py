@@ -11,7 +11,7 @@ sends only what their profile says: an acknowledgement, or a question.
 """
 
 import struct
-from typing import Final, Protocol
+from typing import Final
 
 from msgspec import Struct
 
@@ -76,76 +76,11 @@ class DecodedReport(Struct, frozen=True, gc=False):
     new: bool = True
 
 
-class LinkProtocol(Protocol):
-    """The interface of every link protocol."""
+class LinkProtocol:
+    """The base of every link protocol: it writes what the profile's sections say.
 
-    @property
-    def copies(self) -> tuple[int, ...]:
-        """Finished reports with one copy, two, and so on; empty if the device sends none."""
-        ...
-
-    @property
-    def resends(self) -> int:
-        """The number of reports that came again after they were accepted."""
-        ...
-
-    @property
-    def awaited(self) -> int:
-        """The least number of reports still to come from what arrived or is known to be missing."""
-        ...
-
-    @property
-    def memory(self) -> str | None:
-        """The state for the next frame, once `settled`; None before the first frame."""
-        ...
-
-    def recall(self, memory: str | None) -> None:
-        """Restore the state that `memory` returned."""
-        ...
-
-    def settled(self, mono_us: int) -> bool:
-        """Report whether `memory` is the whole state."""
-        ...
-
-    def decode(self, frame: Frame, mono_us: int | None) -> list[DecodedReport]:
-        """Return the reports of a valid frame, in order."""
-        ...
-
-    def rejected(self, piece: Rejected) -> list[AnyReport]:
-        """Return the reports that rejected bytes imply, besides the rejection itself."""
-        ...
-
-    def accept_no_late_copies(self) -> None:
-        """Accept no late copies: an older build began the journal, and its rules apply."""
-        ...
-
-    def restarted(self) -> None:
-        """Note a start of the driver: earlier times cannot be compared."""
-        ...
-
-    def reopened(self) -> None:
-        """Note that the port was opened."""
-        ...
-
-    def finish(self) -> list[DecodedReport]:
-        """Return the last reports: nothing more comes."""
-        ...
-
-    def greeting(self) -> bytes:
-        """Return the bytes to send when the port is open."""
-        ...
-
-    def replies(self) -> bytes:
-        """Return the bytes to send now that everything received is stored."""
-        ...
-
-    def question(self, mono_us: int) -> bytes:
-        """Return the bytes to send because time has passed; empty if none are due."""
-        ...
-
-
-class _BaseProtocol:
-    """The base of protocols: it writes what the profile's sections say, and counts nothing."""
+    By itself it counts nothing, keeps no state, and has no rule that depends on time or link.
+    """
 
     def __init__(self, profile: Profile) -> None:
         acknowledge, poll = profile.acknowledge, profile.poll
@@ -158,44 +93,65 @@ class _BaseProtocol:
 
     @property
     def copies(self) -> tuple[int, ...]:
+        """Finished reports with one copy, two, and so on; empty if the device sends none."""
         return ()
 
     @property
     def resends(self) -> int:
+        """The number of reports that came again after they were accepted."""
         return 0
 
     @property
     def awaited(self) -> int:
+        """The least number of reports still to come from what arrived or is known to be missing."""
         return 0
 
+    @property
+    def memory(self) -> str | None:
+        """The state for the next frame, once `settled`; None before the first frame."""
+        return None
+
+    def recall(self, memory: str | None) -> None:
+        """Restore the state that `memory` returned."""
+
     def settled(self, mono_us: int) -> bool:  # noqa: ARG002 - the protocol's signature
+        """Report whether `memory` is the whole state."""
         return True
 
+    def decode(self, frame: Frame, mono_us: int | None) -> list[DecodedReport]:
+        """Return the reports of a valid frame, in order."""
+        raise NotImplementedError
+
     def rejected(self, piece: Rejected) -> list[AnyReport]:  # noqa: ARG002 - the same
+        """Return the reports that rejected bytes imply, besides the rejection itself."""
         self._replies += self._nak
         return []
 
     def accept_no_late_copies(self) -> None:
-        """Do nothing: no rule here depends on the time of reading."""
+        """Accept no late copies: an older build began the journal, and its rules apply."""
 
     def restarted(self) -> None:
-        """Do nothing: no rule here depends on times before the start."""
+        """Note a start of the driver: earlier times cannot be compared."""
 
     def reopened(self) -> None:
-        """Do nothing: no rule here depends on the link."""
+        """Note that the port was opened."""
 
     def finish(self) -> list[DecodedReport]:
+        """Return the last reports: nothing more comes."""
         return []
 
     def greeting(self) -> bytes:
+        """Return the bytes to send when the port is open."""
         self._replies, self._due_us = b"", 0
         return b""
 
     def replies(self) -> bytes:
+        """Return the bytes to send now that everything received is stored."""
         replies, self._replies = self._replies, b""
         return replies
 
     def question(self, mono_us: int) -> bytes:
+        """Return the bytes to send because time has passed; empty if none are due."""
         if not self._request or mono_us < self._due_us:
             return b""
         self._due_us = mono_us + self._every_us
@@ -206,7 +162,7 @@ class _BaseProtocol:
         self._replies += self._ack
 
 
-class _FramesProtocol(_BaseProtocol):
+class _FramesProtocol(LinkProtocol):
     """The protocol of reports that are frames of binary codes or fields."""
 
     def __init__(self, profile: Profile) -> None:
@@ -296,13 +252,6 @@ class _NumberedProtocol(_FramesProtocol):
 class _UnnumberedProtocol(_FramesProtocol):
     """The protocol of frames without numbers. Rejected bytes may have been a card."""
 
-    @property
-    def memory(self) -> str | None:
-        return None
-
-    def recall(self, memory: str | None) -> None:
-        """Do nothing: there is no state."""
-
     def decode(self, frame: Frame, mono_us: int | None) -> list[DecodedReport]:  # noqa: ARG002 - the protocol's signature
         self._accepted()
         return [] if self._is_idle(frame) else [DecodedReport(self._meaning(frame), frame)]
@@ -312,7 +261,7 @@ class _UnnumberedProtocol(_FramesProtocol):
         return [ReportLost(expected="frame", got=piece.reason)]
 
 
-class _LineProtocol(_BaseProtocol):
+class _LineProtocol(LinkProtocol):
     """The protocol of `line`: every line is new. A rejected line is gone, perhaps with a card."""
 
     def __init__(self, profile: Profile) -> None:
@@ -349,7 +298,7 @@ class _LineProtocol(_BaseProtocol):
         return [ReportLost(expected="line", got=piece.reason)]
 
 
-class _RefProtocol(_BaseProtocol):
+class _RefProtocol(LinkProtocol):
     """The protocol of `cobs`: reports are numbered, acknowledged and resent."""
 
     def __init__(self, profile: Profile) -> None:

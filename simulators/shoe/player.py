@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Final, Protocol
+from typing import Final
 
 from msgspec.structs import asdict
 
@@ -13,15 +13,18 @@ from simulators.device.script import CableFault, DealerCall
 from simulators.shoe.dealing import DealingShoe, Happening, PhysicalCoup, ReportStep
 from simulators.shoe.shoe_in_hand import ShoeInHand, no_answer
 
-__all__ = ["DealtCoup", "Line", "ShoeSimulator"]
+__all__ = ["DealtCoup", "ShoeSimulator"]
 
 _TICK_S: Final = 0.01  # how often a link reads the host's bytes and its clock
 _NANOSECONDS_PER_MS: Final = 1_000_000
 _Restart = Callable[[], Awaitable[None]]
 
 
-class Line(Protocol):
-    """Carries the reports of a device."""
+class _Plain:
+    """Sends the copies one after the other, and expects nothing back."""
+
+    def __init__(self, port: PtyPort) -> None:
+        self._port = port
 
     async def say(self, step: ReportStep, restart: _Restart) -> int:
         """Send one report.
@@ -33,23 +36,10 @@ class Line(Protocol):
         Returns:
             `time.monotonic_ns()` as the last byte of its first sending was handed over.
         """
-        ...
-
-    async def run(self) -> None:
-        """Do the line's own work, such as resending, until cancelled."""
-        ...
-
-
-class _Plain:
-    """Sends the copies one after the other, and expects nothing back."""
-
-    def __init__(self, port: PtyPort) -> None:
-        self._port = port
-
-    async def say(self, step: ReportStep, restart: _Restart) -> int:
         return await _write(self._port, step, step.copies, restart)
 
     async def run(self) -> None:
+        """Do the line's own work, such as resending, until cancelled."""
         await asyncio.Event().wait()
 
 
@@ -145,7 +135,7 @@ class ShoeSimulator(ShoeInHand):
     ) -> None:
         super().__init__(dealing, first_shoe)
         self.port = port
-        self._line: Line = _Linked(port) if dealing.profile.linked else _Plain(port)
+        self._line = _Linked(port) if dealing.profile.linked else _Plain(port)
         self._link = port.link
         self._silence_s = silence_s
         self._told = told

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from events.mqtt.process import Instant
+
 
 @dataclass
 class FakeClock:
@@ -25,6 +27,15 @@ class FakeClock:
     def mono_us(self) -> int:
         """See `events.clock.Clock.mono_us`."""
         return self.now_us
+
+    @property
+    def now(self) -> Instant:
+        """Both readings."""
+        return Instant(self.utc_ns(), self.mono_us())
+
+    def passes(self, seconds: float) -> None:
+        """Let time pass."""
+        self.now_us += round(seconds * 1_000_000)
 
 
 def ticking_clock() -> FakeClock:

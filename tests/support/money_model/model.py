@@ -163,6 +163,11 @@ class Model:
         return self.coup is not None and self.coup.phase not in OVER
 
     @property
+    def wagers(self) -> Mapping[str, Stake]:
+        """What lies on the layout in the coup, by the wagers' ids."""
+        return self._current().wagers
+
+    @property
     def may_begin(self) -> bool:
         """Whether nothing is in progress and nothing is owed: the game goes on."""
         return not self.in_progress and not self.owed("outstanding")
@@ -253,22 +258,29 @@ class Model:
 
     def withdraw(self, names: Sequence[str]) -> None:
         """These go back, and the side bets that stood on them."""
-        coup = self._current()
-        before = self._unsupported(coup)
-        for name in names:
-            coup.returned[name] = coup.wagers.pop(name)
-        for name in self._unsupported(coup) - before:
-            coup.returned[name] = coup.wagers.pop(name)
+        self._return(self._current().wagers.keys() - self._without(names).keys())
 
     def close(self) -> None:
-        """Betting closes: what lacks its main wager goes back, what is prepaid is laid."""
+        """Betting closes: what lacks its main wager goes back, what is prepaid is laid.
+
+        What is left on a bet of which some went back, and is too little, goes back as well.
+        """
         coup = self._current()
         if coup.closed:
             return
         coup.closed = True
-        for name in self._unsupported(coup):
-            coup.returned[name] = coup.wagers.pop(name)
+        alone = self.unsupported(coup.wagers)
+        bets = {coup.wagers[name].bet for name in alone}
+        self._return(alone)
+        self._return(
+            name for name in self._too_little(coup.wagers) if coup.wagers[name].bet in bets
+        )
         self._lay(coup)
+
+    def _return(self, names: Iterable[str]) -> None:
+        coup = self._current()
+        for name in list(names):
+            coup.returned[name] = coup.wagers.pop(name)
 
     def card(self, place: str, face: str | None) -> None:
         """A card lies at its place, or its face is told."""
@@ -416,12 +428,13 @@ class Model:
         return supported and self._within_limits(all_, more) and self._combined(all_)
 
     def may_withdraw(self, names: Sequence[str]) -> bool:
-        """Whether these can go back together, within the differential."""
+        """Whether these can go back together: enough is left, within the differential."""
         coup = self._current()
         left = [each for name, each in coup.wagers.items() if name not in names]
         before, after = self._ahead(list(coup.wagers.values())), self._ahead(left)
         limit = self._limit("differential")
-        return limit is None or abs(after) <= max(limit, 0) or abs(after) <= abs(before)
+        close = limit is None or abs(after) <= max(limit, 0) or abs(after) <= abs(before)
+        return close and not self._too_little(self._without(names))
 
     def _limit(self, key: str) -> int | None:
         limits: Mapping[str, int] = self._current().rulebook.data.get("limits", {})
@@ -474,14 +487,27 @@ class Model:
                 return False
         return True
 
-    def _unsupported(self, coup: ModelCoup) -> set[str]:
+    def _without(self, names: Sequence[str]) -> dict[str, Stake]:
+        """What a withdrawal leaves: the side bets that stood on these go with them."""
+        before = self._current().wagers
+        left = {name: each for name, each in before.items() if name not in names}
+        gone = self.unsupported(left) - self.unsupported(before)
+        return {name: each for name, each in left.items() if name not in gone}
+
+    def _too_little(self, wagers: Mapping[str, Stake]) -> list[str]:
+        """The wagers that do not come to their minimum with what it binds beside them."""
+        book = self._current().rulebook
+        bound = {name: book.bound(each) or name for name, each in wagers.items()}
+        sums: Counter[object] = Counter()
+        for name, each in wagers.items():
+            sums[bound[name]] += each.stake
+        least = {name: book.bets[each.bet].get("minimum", 1) for name, each in wagers.items()}
+        return [name for name in wagers if sums[bound[name]] < least[name]]
+
+    def unsupported(self, wagers: Mapping[str, Stake]) -> set[str]:
         """The wagers that lack the main wager that they need."""
-        wagers = list(coup.wagers.values())
-        return {
-            name
-            for name, each in coup.wagers.items()
-            if not self._supported(coup.rulebook, each, wagers)
-        }
+        book, beside = self._current().rulebook, list(wagers.values())
+        return {name for name, each in wagers.items() if not self._supported(book, each, beside)}
 
     @staticmethod
     def _supported(book: ModelRulebook, wager: Stake, wagers: Sequence[Stake]) -> bool:

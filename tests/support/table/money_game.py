@@ -33,7 +33,7 @@ from table_core.state.coup import Phase
 from table_core.state.shoe import times_seen
 from tests.support.cage.books import book
 from tests.support.shoe.whole_shoe import CardTable, device_result
-from tests.support.table.corrections import check_past, correct_at_random
+from tests.support.table.corrections import correct_at_random
 from tests.support.table.coups import SHOE, World
 from tests.support.table.settled_coups import recalled
 
@@ -207,7 +207,6 @@ class Game:
         if between and not self.table.over and self.rng.random() < 0.1:
             self.ask(OpenBetting(transaction=self.t()))
         correct_at_random(self.world, self.rng, self.rng.choice(past))
-        check_past(self.world)
         if self.world.state.in_progress:
             self.world.must(VoidCoup(transaction=self.t(), reason="a correction came between"))
 
@@ -217,7 +216,6 @@ class Game:
         then = recalled(self.world, shoe)
         self.world.context = replace(self.world.context, recalled=then)
         correct_at_random(self.world, self.rng, self.rng.choice(list(then.past)))
-        check_past(self.world, recalled(self.world, shoe))
         assert (self.world.state.past, self.world.state.shoe) == (here.past, here.shoe)
 
     def _correct_twice(self) -> None:

@@ -15,26 +15,31 @@ ROWS: Final = 6
 _BACK: Final = {"big_eye_boy": 1, "small_road": 2, "cockroach_pig": 3}
 
 
-def _columns(shoe: str) -> list[list[list[object]]]:
-    """The big road: columns of [winner, ties]; ties before the first win wait for it."""
-    columns: list[list[list[object]]] = []
+def columns_of(shoe: str) -> tuple[list[list[tuple[str, int]]], int]:
+    """The big road: columns of winner and ties; and the ties that wait for the first win."""
+    columns: list[list[tuple[str, int]]] = []
     waiting = 0
     for result in shoe:
-        if result == "T":
-            if columns:
-                cell = columns[-1][-1]
-                cell[1] = int(str(cell[1])) + 1
-            else:
-                waiting += 1
-        elif columns and columns[-1][-1][0] == result:
-            columns[-1].append([result, 0])
-        else:
-            columns.append([[result, waiting]])
+        if result != "T" and columns and columns[-1][-1][0] == result:
+            columns[-1].append((result, 0))
+        elif result != "T":
+            columns.append([(result, waiting)])
             waiting = 0
-    return columns
+        elif columns:
+            winner, ties = columns[-1][-1]
+            columns[-1][-1] = (winner, ties + 1)
+        else:
+            waiting += 1
+    return columns, waiting
 
 
-def _derived(columns: list[list[list[object]]], back: int) -> str:
+def derived_of(shoe: str) -> dict[str, str]:
+    """The marks of each derived road, in the order of play."""
+    lengths = [len(column) for column in columns_of(shoe)[0]]
+    return {road: _derived(lengths, back) for road, back in _BACK.items()}
+
+
+def _derived(lengths: list[int], back: int) -> str:
     """A derived road, cell by cell in the order of play.
 
     The first cell of a column asks whether the two columns before it, one and `1 + back` to the
@@ -42,7 +47,6 @@ def _derived(columns: list[list[list[object]]], back: int) -> str:
     own row and the row above: red where both or neither are taken, which is everywhere but just
     below that column's end.
     """
-    lengths = [len(column) for column in columns]
     marks = ""
     for c, length in enumerate(lengths):
         for row in range(length):
@@ -88,12 +92,12 @@ def board_of(shoe: str, fits: dict[str, int]) -> dict[str, list[Mark]]:
         shoe: a letter a coup.
         fits: how many columns each road has room for.
     """
-    columns = _columns(shoe)
+    columns, _ = columns_of(shoe)
     cells = [cell for column in columns for cell in column]
     board = {
         "bead_plate": [(n // ROWS, n % ROWS, result, 0) for n, result in enumerate(shoe)],
         "big_road": [
-            (*place, str(winner), int(str(ties)))
+            (*place, winner, ties)
             for place, (winner, ties) in zip(
                 _laid([len(column) for column in columns]), cells, strict=True
             )
@@ -101,8 +105,7 @@ def board_of(shoe: str, fits: dict[str, int]) -> dict[str, list[Mark]]:
     }
     if shoe and not columns:
         board["big_road"] = [(0, 0, "", len(shoe))]  # ties wait for the first win
-    for road, back in _BACK.items():
-        marks = _derived(columns, back)
+    for road, marks in derived_of(shoe).items():
         places = _laid([len(list(run)) for _, run in groupby(marks)])
         board[road] = [(*place, mark, 0) for place, mark in zip(places, marks, strict=True)]
     return {road: _seen(marks, fits[road]) for road, marks in board.items()}

@@ -1,16 +1,12 @@
 """From a journal's records to events: the link's happenings, times, and numbers that stay."""
 
-from itertools import pairwise
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from events.errors import LogRefused
 from events.types import ShoeEvent
 from shoe_driver.decode import Decoder
 from shoe_driver.journal.records import Record, RecordKind
-from tests.support.shoe.shoe_bytes import NOISE, PROFILE, cut, frame, frames, said
+from tests.support.shoe.shoe_bytes import NOISE, PROFILE, frame, frames, said
 
 
 class Line:
@@ -148,60 +144,3 @@ def test_two_power_ups_whose_copies_were_lost_are_two_by_their_times() -> None:
     line.add(RecordKind.OPEN, "pty:/x")
     assert line.arrive(boot * 2, 0) == ["link_up", "shoe_booted"]
     assert line.arrive(boot, 4_000) == ["shoe_booted"]
-
-
-happenings = st.one_of(
-    st.binary(max_size=20).map(lambda data: (RecordKind.DATA, data)),
-    st.sampled_from(frames("S, D P1 8S, D B1 --, I B1 KC, G tie, E 2, P")).flatmap(
-        lambda copy: st.integers(1, 4).map(lambda count: (RecordKind.DATA, copy * count))
-    ),
-    st.sampled_from(
-        [
-            (RecordKind.START, b""),
-            (RecordKind.OPEN, b"pty:/x"),
-            (RecordKind.CLOSE, b"gone"),
-            (RecordKind.SILENCE, b"60001"),
-            (RecordKind.QUIET, b""),
-        ]
-    ),
-)
-journals = st.lists(st.tuples(happenings, st.integers(0, 400)), max_size=30)
-
-
-def records_of(made: list[tuple[tuple[RecordKind, bytes], int]]) -> list[Record]:
-    now, found = 0, []
-    for (kind, payload), later in made:
-        now += later * 1_000
-        found.append(Record(kind, now, now * 1_000, payload))
-    return found
-
-
-@given(journals)
-def test_decoded_again_the_same_events_have_the_same_numbers(
-    made: list[tuple[tuple[RecordKind, bytes], int]],
-) -> None:
-    records = records_of(made)
-    first, again = Decoder(PROFILE, "j1"), Decoder(PROFILE, "j1")
-    events = [event for record in records for event in first.feed(record)]
-    assert [event for record in records for event in again.feed(record)] == events
-    assert [event.seq for event in events] == list(range(1, len(events) + 1))
-    assert all(a.offset <= b.offset for a, b in pairwise(events) if not b.raw)
-    assert first.head == len(events)
-
-
-@given(journals, st.lists(st.integers(1, 60), max_size=8))
-def test_how_the_bytes_of_a_moment_were_read_changes_nothing(
-    made: list[tuple[tuple[RecordKind, bytes], int]], places: list[int]
-) -> None:
-    records = records_of(made)
-    split = [
-        Record(record.kind, record.mono_us, record.utc_ns, piece)
-        for record in records
-        for piece in (
-            cut(record.payload, places) if record.kind is RecordKind.DATA else [record.payload]
-        )
-    ]
-    whole, parts = Decoder(PROFILE, "j1"), Decoder(PROFILE, "j1")
-    assert [event for record in split for event in parts.feed(record)] == [
-        event for record in records for event in whole.feed(record)
-    ]

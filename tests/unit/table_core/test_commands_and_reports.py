@@ -29,7 +29,6 @@ from events.mqtt.topics import Topics
 from events.types import (
     LinkOpen,
     LinkUp,
-    ShoeAck,
     ShoeReported,
     Wager,
     WagersPlaced,
@@ -90,19 +89,6 @@ def wager(transaction: str, stake: int = 100, seat: int = 1) -> PlaceWager:
     )
 
 
-def test_the_same_transaction_and_body_again_answers_exists_with_the_first_position(
-    table: Table,
-) -> None:
-    in_betting(table)
-    first = ask(table, "wagers", wager("w"))
-    ask(table, "wagers", wager("w2", seat=2))
-    again = ask(table, "wagers", wager("w"))
-    assert (first.result, again.result) == ("accepted", "exists")
-    assert again.position == first.position
-    assert table.state.coup is not None
-    assert len(table.state.coup.wagers) == 2
-
-
 def test_two_users_may_choose_the_same_transaction_and_each_wager_has_its_own_id(
     table: Table,
 ) -> None:
@@ -149,22 +135,11 @@ def test_the_same_transaction_with_another_body_is_refused_naming_the_field(
     assert table.state.position == position
 
 
-def test_two_users_may_use_the_same_transaction_id(table: Table) -> None:
-    in_betting(table)
-    assert ask(table, "wagers", wager("o")).result == "accepted"
-
-
 def test_exists_survives_a_restart(log: EventLog, table: Table) -> None:
     in_betting(table)
     first = ask(table, "wagers", wager("w"))
     again = ask(table_on(log), "wagers", wager("w"))
     assert (again.result, again.position) == ("exists", first.position)
-
-
-def test_a_restart_folds_to_the_same_state(log: EventLog, table: Table) -> None:
-    in_betting(table)
-    table.hear(shoe_event(3, drawn(Hand.PLAYER, 1, "4D")))
-    assert table_on(log).state == table.state
 
 
 def test_closing_what_the_first_card_has_closed_answers_exists(table: Table) -> None:
@@ -174,21 +149,6 @@ def test_closing_what_the_first_card_has_closed_answers_exists(table: Table) -> 
     assert (answer.result, answer.position) == ("exists", table.state.position)
     late = ask(table, "wagers", wager("w"))
     assert (late.result, late.code) == ("refused", "betting_closed")
-
-
-def test_a_shoe_event_is_appended_once_and_acknowledged_by_number(table: Table) -> None:
-    event = shoe_event(3, drawn(Hand.PLAYER, 1, "4D"))
-    in_betting(table)
-    assert table.hear(event) is ShoeEventResult.APPENDED
-    position = table.state.position
-    assert table.hear(event) is ShoeEventResult.DUPLICATE
-    assert table.state.position == position
-    assert table.shoe_ack == ShoeAck(journal="j1", seq=3)
-
-
-def test_a_gap_in_the_shoes_numbers_is_not_taken(table: Table) -> None:
-    assert table.hear(shoe_event(5, LinkUp())) is ShoeEventResult.GAP
-    assert table.shoe_ack.seq == 2
 
 
 def test_a_new_journal_begins_at_one_and_the_old_ones_are_known_for_ever(
@@ -204,17 +164,6 @@ def test_a_new_journal_begins_at_one_and_the_old_ones_are_known_for_ever(
 def test_a_user_whom_the_configuration_does_not_know_may_do_nothing(table: Table) -> None:
     answer = ask(table, "stranger", OpenBetting(transaction="o"))
     assert (answer.result, answer.code) == ("refused", "not_allowed")
-
-
-def test_only_a_supervisor_voids(table: Table) -> None:
-    in_betting(table)
-    for user, result in (("dealer", "refused"), ("supervisor", "accepted")):
-        assert ask(table, user, VoidCoup(transaction=user, reason="misdeal")).result == result
-
-
-def test_nobody_speaks_for_somebody_else(table: Table) -> None:
-    answer = ask(table, "dealer", OpenBetting(transaction="o", actor="mr-smith"))
-    assert answer.code == "not_a_delegate"
 
 
 @pytest.mark.parametrize(

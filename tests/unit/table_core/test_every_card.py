@@ -1,36 +1,15 @@
 """Every card of a shoe is accounted for exactly once, however often and by whom it is told of."""
 
-import random
-from collections import Counter
-
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
 
-from events.cards import Card, Hand
-from events.commands import ResolveIrregularity
-from events.types import (
-    CardCarriedOver,
-    CardOutOfGame,
-    ShoeAudited,
-)
+from events.cards import Card
+from events.types import ShoeAudited
 from simulators.device.deck import shuffled
-from simulators.device.printed_rules import PrintedPlace, next_place, outcome
 from table_core.decide.decision import DecisionContext
-from table_core.state.coup import Phase
-from table_core.state.shoe import ShoeState
 from tests.support.cage.books import book
-from tests.support.shoe.whole_shoe import CardTable, device_result
-from tests.support.table.coups import SHOE, World, shoe_of
+from tests.support.shoe.whole_shoe import CardTable
+from tests.support.table.coups import SHOE
 from tests.support.table.histories import each_history
-from tests.support.table.odd_shoes import OddTelling
-
-P, B = Hand.PLAYER, Hand.BANKER
-
-
-def faces(shoe: ShoeState) -> list[str]:
-    return [shoe.order[at : at + 2] for at in range(0, len(shoe.order), 2)]
-
 
 HISTORIES = """
 a card counts once, whoever tells of it and however often
@@ -134,109 +113,17 @@ test_a_card_that_is_told_of_in_any_way_counts_once = each_history(HISTORIES, **S
 # ---- a whole shoe ----
 
 
-def audited(world: World) -> ShoeAudited:
-    (found,) = (event for event in world.log if isinstance(event, ShoeAudited))
-    return found
-
-
-def context_of(decks: int) -> DecisionContext:
-    return DecisionContext(table="t1", rulebook=book("au-commission", f"decks={decks}"))
-
-
 @pytest.mark.parametrize("decks", [4, 6, 8])
 def test_a_whole_shoe_is_accounted_for_to_the_last_card(decks: int) -> None:
-    table = CardTable(context_of(decks))
+    rulebook = book("au-commission", f"decks={decks}")
+    table = CardTable(DecisionContext(table="t1", rulebook=rulebook))
     table.load(SHOE, shuffled("a whole shoe", decks), decks=decks)
     while not table.over:
         table.coup()
-    audit = audited(table.world)
+    (audit,) = (event for event in table.world.log if isinstance(event, ShoeAudited))
     assert audit.seen + sum(audit.left.values()) == 52 * decks
     assert audit.seen == audit.known == 52 * decks - table.deck.left
     assert audit.left == {card: table.deck.composition()[card] for card in Card}
     assert 52 * decks / 6 < audit.coups < 52 * decks / 4
     # The coup in which the cut card came was finished and one more played: 14 cards do that.
     assert 3 <= table.deck.left <= 10
-
-
-class OddShoe(OddTelling):
-    """A shoe in which every coup goes in one of many ways; at its end all its cards were told of.
-
-    Args:
-        seed: of the cards and of the ways.
-        decks: how many.
-    """
-
-    def __init__(self, seed: int, decks: int) -> None:
-        self.table = CardTable(context_of(decks))
-        super().__init__(self.table.world, random.Random(seed))
-        self.cards = shuffled(seed, decks)
-        self.table.load(SHOE, self.cards, decks=decks)
-        self.aside: Card | None = None  # an overdrawn card that is the next coup's first
-        self.ways: list[str] = []
-
-    def play(self) -> None:
-        way = self.rng.choice(("open", "squeeze", "unread", "misread", "lost", "booted", "void"))
-        if self.aside is None and not self._is_last and self.rng.random() < 0.2:
-            self.ways.append("overdrawn")
-        self.ways.append(way)
-        self.table.begin()
-        odd = self.rng.randrange(4) if self.aside is None else self.rng.randrange(1, 4)
-        dealt: list[tuple[PrintedPlace, Card]] = []
-        while (place := next_place([card for _, card in dealt])) is not None:
-            dealt.append((place, self._next(place, way, odd=len(dealt) == odd)))
-            if self.table.over or (self.world.state.phase is Phase.VOIDED and way == "booted"):
-                return
-        self.tell_the_rest(way, dealt, odd)
-        if self.ways[-2:-1] == ["overdrawn"] and self.world.state.phase is Phase.COMPLETE:
-            self._overdraw()
-        self.world.say(device_result(outcome([card for _, card in dealt])))
-        assert not self.world.state.in_progress
-
-    @property
-    def _is_last(self) -> bool:
-        return self.table.deck.left < 30  # far enough from the cut card to leave it out
-
-    def _next(self, place: PrintedPlace, way: str, *, odd: bool) -> Card:
-        hand, number = place.hand, place.number
-        if self.aside is not None:
-            card, self.aside = self.aside, None
-            self.world.say(CardCarriedOver(hand=hand, number=number, face=card))
-            return card
-        card = self.table.draw()
-        self.tell(place, card, way, odd=odd)
-        return card
-
-    def _overdraw(self) -> None:
-        self.aside = self.table.draw()
-        told = self.rng.choice((None, self.aside))
-        self.world.say(CardOutOfGame(reason="drawn_outside_game", face=told))
-        self.ask(
-            ResolveIrregularity(
-                transaction=self.world.transaction(), kind="excess_card", seen=False, reason="h"
-            )
-        )
-
-
-@settings(max_examples=15, deadline=None)
-@given(st.integers(0, 2**32), st.sampled_from([4, 4, 8]))
-@example(1, 8)
-def test_whatever_happens_in_a_shoe_no_card_is_lost_or_counted_twice(seed: int, decks: int) -> None:
-    odd = OddShoe(seed, decks)
-    while not odd.table.over:
-        odd.play()
-        out = Counter(card.value for card in odd.cards[: len(odd.cards) - odd.table.deck.left])
-        if odd.aside is not None and not faces_hold(odd, odd.aside):
-            out[odd.aside.value] -= 1  # it lies there face down, and nobody has told its face
-        shoe = shoe_of(odd.world)
-        assert shoe.cards == len(odd.cards) - odd.table.deck.left, odd.ways
-        assert Counter(faces(shoe)) == +out, odd.ways
-    audit = audited(odd.world)
-    assert audit.seen == audit.known == len(odd.cards) - odd.table.deck.left
-    assert audit.left == {card: odd.table.deck.composition()[card] for card in Card}
-    assert audit.coups == sum(way != "overdrawn" for way in odd.ways)
-    assert audit.voids == sum(way in {"void", "booted"} for way in odd.ways)
-
-
-def faces_hold(odd: OddShoe, card: Card) -> bool:
-    extra = shoe_of(odd.world).extra
-    return extra is not None and extra.face is card

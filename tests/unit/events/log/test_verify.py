@@ -121,25 +121,6 @@ def test_every_change_of_one_stored_byte_is_found_at_its_position(tmp_path: Path
     assert verify(path).ok
 
 
-@pytest.mark.sweep
-def test_a_change_of_any_byte_of_the_file_is_found_or_changes_nothing(path: Path) -> None:
-    whole = verify(path)
-    data = path.read_bytes()
-    rng = random.Random(4096)
-    bad = 0
-    for _ in range(300):
-        at = rng.randrange(len(data))
-        path.write_bytes(data[:at] + bytes([data[at] ^ rng.randrange(1, 256)]) + data[at + 1 :])
-        try:
-            verdict = verify(path)
-        except InputError:
-            assert at < 16, at  # the magic of SQLite itself
-            continue
-        assert not verdict.ok or verdict == whole, at
-        bad += not verdict.ok
-    assert bad > 50
-
-
 def test_a_file_cut_anywhere_is_not_ok(path: Path) -> None:
     data = path.read_bytes()
     lengths = {0, 1, 15, 16, 17, 99, 100, 511, 512, len(data) - 1}
@@ -158,8 +139,8 @@ def test_progress_is_told_up_to_the_end(path: Path) -> None:
     assert told[-1] == (6, 6)
 
 
-def _run(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str, str]:
-    code = main(["log", "verify", *args])
+def run(capsys: pytest.CaptureFixture[str], *args: str | Path) -> tuple[int, str, str]:
+    code = main(["log", "verify", *map(str, args)])
     out, err = capsys.readouterr()
     return code, out, err
 
@@ -168,12 +149,12 @@ def test_the_command_answers_in_json_and_for_people(
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     root = verify(path).root
-    code, out, err = _run(capsys, str(path), "--json")
+    code, out, err = run(capsys, path, "--json")
     expected: dict[str, Any] = {"ok": True, "events": 6, "root": root}
     told = json.loads(out)
     assert (code, list(told), err) == (0, FIELDS, "")
     assert told.items() >= {**expected, "first_bad": None, "reason": None, "signed_to": 0}.items()
-    code, out, err = _run(capsys, str(path))
+    code, out, err = run(capsys, path)
     assert (code, err) == (0, "")
     assert "6 events" in out
     assert str(root) in out
@@ -183,10 +164,10 @@ def test_the_command_says_no_with_exit_code_1(
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     forged(path, "UPDATE event SET at = '' WHERE position = 4", chain=False)
-    code, out, err = _run(capsys, str(path), "--json")
+    code, out, err = run(capsys, path, "--json")
     answer = json.loads(out)
     assert (code, answer["ok"], answer["first_bad"], answer["root"], err) == (1, False, 4, None, "")
-    code, out, err = _run(capsys, str(path))
+    code, out, err = run(capsys, path)
     assert (code, err) == (1, "")
     assert "NOT ok at position 4" in out
 
@@ -197,7 +178,7 @@ def test_the_command_refuses_what_is_no_log_with_exit_code_2(
     text = tmp_path / "notes.txt"
     text.write_text("SQLite is nice\n" * 100)
     for path in (tmp_path / "none.sqlite", tmp_path, text, tmp_path / "notes.txt" / "below"):
-        code, out, err = _run(capsys, str(path), "--json")
+        code, out, err = run(capsys, path, "--json")
         assert (code, out) == (2, "")
         assert err.count("\n") == 1
         assert str(path) in err
@@ -339,12 +320,12 @@ def test_a_change_of_any_byte_of_a_signed_file_is_found_or_changes_nothing(tmp_p
     notes = [note for _, note in stored_checkpoints(path)]
     places = [data.index(note) + at for note in notes for at in range(len(note))]
     rng = random.Random(4096)
-    places += [rng.randrange(16, len(data)) for _ in range(150)]
+    places += [rng.randrange(16, len(data)) for _ in range(300)]
     for at in places:
         path.write_bytes(data[:at] + bytes([data[at] ^ rng.randrange(1, 256)]) + data[at + 1 :])
         verdict = verify(path, keys=public)
         assert not verdict.ok or verdict == whole, at
-        assert not verdict.ok or at not in places[:-150], at
+        assert not verdict.ok or at not in places[:-300], at
 
 
 # ---- whose checkpoint, whose key ----
@@ -425,12 +406,6 @@ def test_a_key_proves_nothing_on_a_log_without_checkpoints(tmp_path: Path) -> No
 
 
 # ---- the command ----
-
-
-def run(capsys: pytest.CaptureFixture[str], *args: str | Path) -> tuple[int, str, str]:
-    code = main(["log", "verify", *map(str, args)])
-    out, err = capsys.readouterr()
-    return code, out, err
 
 
 def test_the_command_holds_a_file_against_a_log(

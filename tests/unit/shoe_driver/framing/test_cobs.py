@@ -10,7 +10,6 @@ from shoe_driver.framing.frames import Frame, Framer, Piece, Rejected
 from shoe_driver.framing.registry import make_framer
 from shoe_driver.profiles.catalogue import load_profile
 from tests.support.shoe.ref_bytes import drawn, ref_body, ref_frame, stuff, unstuffed, wrapped
-from tests.support.shoe.shoe_bytes import cut, left_out
 
 SEED = 20261127
 LIMIT = 64
@@ -112,17 +111,6 @@ hostile = st.lists(
     ),
     max_size=12,
 ).map(b"".join)
-
-
-@given(hostile, st.lists(st.integers(0, 300), max_size=12))
-def test_the_same_pieces_however_it_is_cut(data: bytes, places: list[int]) -> None:
-    whole = fed(data)
-    assert fed(*cut(data, places)) == whole
-    assert not left_out(data, whole).strip(b"\0")
-    for piece in whole:
-        assert piece.raw == data[piece.offset : piece.offset + len(piece.raw)]
-        if isinstance(piece, Frame):  # it is made anew by the page
-            assert wrapped(piece.body) == b"\0" + piece.raw + b"\0"
 
 
 @given(hostile)

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from shoe_driver.framing.frames import Frame, Framer, Piece, Rejected
 from shoe_driver.framing.grammar import FramerSpec, WireForm
 from shoe_driver.framing.registry import make_framer
-from tests.support.shoe.shoe_bytes import cut, left_out
 
 SEED = 20261127
 LIMIT = 12
@@ -93,15 +92,6 @@ hostile = st.lists(
     ),
     max_size=12,
 ).map(b"".join)
-
-
-@given(hostile, st.lists(st.integers(0, 300), max_size=12))
-def test_the_same_lines_however_it_is_cut(data: bytes, places: list[int]) -> None:
-    whole = fed(data) if data else []
-    assert fed(*cut(data, places)) == whole if data else True
-    for piece in whole:
-        assert piece.raw == data[piece.offset : piece.offset + len(piece.raw)]
-    assert not left_out(data, whole).strip(b"\r\n")
 
 
 @given(hostile)

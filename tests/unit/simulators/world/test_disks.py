@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
-from typing import Protocol
+from typing import TypeAlias
 
 import pytest
 
@@ -29,18 +29,6 @@ ORIGIN = "s/t"
 
 
 # ---- the driver's journal ----
-
-
-class Journals(Protocol):
-    """A disk with one journal on it."""
-
-    def open(self) -> Journal | WorldJournal: ...
-
-    def tear(self, data: bytes) -> None: ...
-
-    def content(self) -> bytes: ...
-
-    def append_when_full(self, journal: Journal | WorldJournal, records: list[Record]) -> None: ...
 
 
 class RealJournals:
@@ -91,6 +79,9 @@ class WorldJournals:
 
     def close(self) -> None:
         pass
+
+
+Journals: TypeAlias = RealJournals | WorldJournals
 
 
 @pytest.fixture(params=["real", "world"])
@@ -159,16 +150,6 @@ def test_what_was_there_when_a_journal_was_opened_outlives_a_power_cut() -> None
 # ---- the table's log ----
 
 
-class Logs(Protocol):
-    """A disk with one log on it."""
-
-    def open(self) -> EventLog: ...
-
-    def fill(self) -> None: ...
-
-    def relieve(self) -> None: ...
-
-
 class RealLogs:
     def __init__(self, folder: Path) -> None:
         self._path = folder / "table.sqlite"
@@ -209,6 +190,9 @@ class WorldLogs:
 
     def close(self) -> None:
         self._disk.close()
+
+
+Logs: TypeAlias = RealLogs | WorldLogs
 
 
 @pytest.fixture(params=["real", "world"])

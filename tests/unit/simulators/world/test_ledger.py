@@ -4,7 +4,7 @@ from collections import Counter
 from contextlib import closing
 from pathlib import Path
 from random import Random
-from typing import Protocol
+from typing import TypeAlias
 
 import pytest
 from msgspec.structs import replace
@@ -22,19 +22,9 @@ STREAM = "world/t1"
 SEED = 7
 
 
-class Book(Protocol):
-    """A ledger on its disk."""
-
-    def book(self, facts: list[LedgerEvent]) -> int:
-        """By a cage that was just started; the number of entries made."""
-        ...
-
-    def position(self) -> int: ...
-
-    def accounts(self) -> dict[str, int]: ...
-
-
 class RealBook:
+    """A ledger on its disk, booked by a cage that was just started."""
+
     def __init__(self, folder: Path) -> None:
         self._url = str(folder / "ledger.sqlite")
 
@@ -66,6 +56,9 @@ class WorldBook:
             for posting in entry.postings:
                 sums[posting.account] += posting.amount
         return {name: amount for name, amount in sums.items() if amount}
+
+
+Book: TypeAlias = RealBook | WorldBook
 
 
 @pytest.fixture(scope="module")

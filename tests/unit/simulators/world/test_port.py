@@ -5,7 +5,7 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
+from typing import TypeAlias
 
 import pytest
 
@@ -16,27 +16,6 @@ from simulators.world.parts.clock import WorldClock
 from simulators.world.parts.port import WorldPort
 
 LIMIT_S = 10.0
-
-
-class Line(Protocol):
-    """Both ends of a shoe's line."""
-
-    @property
-    def port(self) -> PtyPort | WorldPort: ...
-
-    async def write(self, data: bytes) -> None: ...
-
-    async def release(self) -> None: ...
-
-    def open(self) -> None: ...
-
-    def close(self) -> None: ...
-
-    async def read(self, size: int) -> bytes: ...
-
-    async def is_lost(self) -> bool: ...
-
-    def say(self, data: bytes) -> None: ...
 
 
 class RealLine:
@@ -107,6 +86,9 @@ class WorldLine:
 
     def say(self, data: bytes) -> None:
         self.port.say(data)
+
+
+Line: TypeAlias = RealLine | WorldLine
 
 
 @pytest.fixture(params=["real", "world"])

@@ -13,7 +13,7 @@ from events.commands import CollectCommission, CorrectHands, CorrectWager, Wager
 from events.types import SettlementLine
 from table_core.decide.decision import DecisionContext
 from table_core.state.table import Coup
-from tests.support.table.corrections import dealt_hands
+from tests.support.table.corrections import hands_of
 from tests.support.table.coups import SHOE, World
 from tests.support.table.money_game import BOOKS
 from tests.support.table.settled_coups import deal
@@ -29,13 +29,6 @@ def play(world: World, coup: CorrectHands, wagers: list[WagerRequest]) -> None:
     world.close()
     deal(world, coup.player, coup.banker)
     assert not world.state.in_progress
-
-
-def hands_of(shoe: list[Card]) -> CorrectHands:
-    """A possible coup of the shoe's next six cards."""
-    hands = dealt_hands([shoe.pop() for _ in range(6)])
-    assert hands is not None
-    return CorrectHands(transaction="", coup="", player=hands[0], banker=hands[1], reason="r")
 
 
 def standing(coup: Coup) -> dict[int, tuple[tuple[object, ...], ...]]:
@@ -64,7 +57,7 @@ def test_a_corrected_table_stands_as_one_that_was_never_wrong(
     wrong = rng.randint(1, coups)
     shoe = rng.sample(list(Card), 8) * 7  # few faces make pairs; one copy may be burned
     rng.shuffle(shoe)
-    right_hands = [hands_of(shoe) for _ in range(coups)]
+    right_hands = [hands_of([shoe.pop() for _ in range(6)]) for _ in range(coups)]
     for number, right in enumerate(right_hands, start=1):
         asked = [
             WagerRequest(seat=seat, bet=bet, stake=rng.randint(1, 9) * 60)
@@ -74,7 +67,7 @@ def test_a_corrected_table_stands_as_one_that_was_never_wrong(
         if number != wrong:
             play(correct_screen, right, asked)
             continue
-        dealt = hands_of(shoe)
+        dealt = hands_of([shoe.pop() for _ in range(6)])
         entered = [replace(asked[0], stake=60), asked[1], replace(asked[2], bet="tie"), asked[3]]
         play(correct_screen, dealt, entered)
         mistaken = asked

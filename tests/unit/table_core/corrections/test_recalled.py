@@ -42,7 +42,6 @@ from table_core.state.coup import Phase
 from table_core.state.table import TableState
 from tests.support.clock import FakeClock
 from tests.support.log.logs import keep
-from tests.support.table.corrections import check_past
 from tests.support.table.coups import (
     COUP,
     NATURAL_NINE,
@@ -87,7 +86,6 @@ def test_every_coup_is_recalled_as_it_stands_now(name: str, log: EventLog) -> No
         assert found.shoe is not None
         assert expected.shoe is not None
         assert (found.shoe.id, found.shoe.order) == (shoe, expected.shoe.order)
-        check_past(game.world, found)
 
 
 def test_a_coup_is_recalled_while_the_float_is_older_than_its_shoe(log: EventLog) -> None:

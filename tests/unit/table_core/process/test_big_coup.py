@@ -24,6 +24,7 @@ from events.types import (
 from table_core.process.table_writer import ShoeEventResult
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.service.table import Table
+from tests.support.clock import ticking_clock
 from tests.support.table.coups import ORDER, SHOE, drawn, shoe_event
 
 WAGERS = 10_000
@@ -36,20 +37,6 @@ PAYS = {"player": 1}
 ROLES = {user: frozenset({user}) for user in ("dealer", "wagers")}
 
 
-class SteppedClock:
-    """A second later each time it is asked."""
-
-    def __init__(self) -> None:
-        self.now = 1_795_815_607_000_000_000
-
-    def utc_ns(self) -> int:
-        self.now += 1_000_000_000
-        return self.now
-
-    def mono_us(self) -> int:
-        return self.now // 1000
-
-
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float, float]:
     """The log of such a coup; seconds for placing and for the settlement."""
@@ -58,7 +45,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float, float
     with EventLog.open(path, "site/t1") as log:
         rulebook = load_rulebook("au-commission")
         table = Table(
-            log, Topics("site", "t1"), rulebook, SteppedClock(), roles=ROLES, probe=steps.append
+            log, Topics("site", "t1"), rulebook, ticking_clock(), roles=ROLES, probe=steps.append
         )
         _hear(table, LinkOpen(transport="pty:x"), LinkUp())
         _ask(table, "dealer", LoadShoe(transaction="l", shoe=SHOE))

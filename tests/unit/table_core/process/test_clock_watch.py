@@ -5,39 +5,24 @@ from pathlib import Path
 import pytest
 
 from events.log.store import EventLog
-from events.mqtt.process import Instant
 from events.mqtt.topics import Topics
 from events.types import IrregularityRecorded
 from table_core.process.clock_watch import ClockWatch
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.service.table import Table
+from tests.support.clock import FakeClock
 
 _S = 1_000_000_000
 
 
-class Clock:
-    """Two clocks that a test sets."""
-
-    def __init__(self, utc_s: float = 1_000_000_000, mono_s: float = 50) -> None:
-        self.utc_s, self.mono_s = utc_s, mono_s
-
-    def utc_ns(self) -> int:
-        return int(self.utc_s * _S)
-
-    def mono_us(self) -> int:
-        return int(self.mono_s * 1_000_000)
-
-    @property
-    def now(self) -> Instant:
-        return Instant(self.utc_ns(), self.mono_us())
-
-    def passes(self, seconds: float, *, utc: float | None = None) -> None:
-        self.mono_s += seconds
-        self.utc_s += seconds if utc is None else utc
+def passes(clock: FakeClock, seconds: float, utc: float) -> None:
+    """So many seconds by the monotonic clock, and so many by the other."""
+    clock.passes(seconds)
+    clock.epoch_ns += round((utc - seconds) * _S)
 
 
 @pytest.mark.parametrize(
-    ("passes", "utc", "back"),
+    ("by", "utc", "back"),
     [
         (5, 5, 0),  # as it should
         (5, 6.5, 0),  # forward
@@ -47,10 +32,10 @@ class Clock:
         (5, -3595, 3600),  # an hour: somebody set the zone's time
     ],
 )
-def test_a_step_back_is_seen_once(passes: float, utc: float, back: float) -> None:
-    clock = Clock()
+def test_a_step_back_is_seen_once(by: float, utc: float, back: float) -> None:
+    clock = FakeClock()
     watch = ClockWatch(clock.now, "")
-    clock.passes(passes, utc=utc)
+    passes(clock, by, utc)
     assert watch.went_back_s(clock.now) == pytest.approx(back)
     clock.passes(5)
     assert watch.went_back_s(clock.now) == 0
@@ -58,20 +43,20 @@ def test_a_step_back_is_seen_once(passes: float, utc: float, back: float) -> Non
 
 def test_a_clock_behind_the_newest_event_is_seen_at_the_start() -> None:
     newest = "2001-09-09T02:46:40.000000000Z"  # 1,000,003,600 s
-    now = Clock().now
+    now = FakeClock(1_000_000_000 * _S).now
     watch = ClockWatch(now, newest)
     assert watch.went_back_s(now) == pytest.approx(3600)
     assert watch.went_back_s(now) == 0
 
 
 def test_the_table_records_it_and_goes_on(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = FakeClock()
     with EventLog.open(tmp_path / "table.sqlite", "harbour/b7") as log:
         table = Table(log, Topics("harbour", "b7"), load_rulebook("ez"), clock, roles={})
         before = log.position
         table.perform(table.writer.report_clock())
         assert log.position == before
-        clock.passes(1, utc=-60)
+        passes(clock, 1, -60)
         table.perform(table.writer.report_clock())
         table.perform(table.writer.report_clock())
         assert log.position == before + 1

@@ -7,46 +7,25 @@ import pytest
 
 from events.clock import rfc3339
 from events.log.store import EventLog
-from events.mqtt.process import Instant, Steps, no_probe
+from events.mqtt.process import Steps, no_probe
 from events.mqtt.process_shell import clock_and_log_lines, perform_at_once
 from events.types import CoupSettled, LinkUp, Pending, ShoeReported, TableEvent, encode_envelope
 from table_core.process.consumer_health import ACK_OVERDUE_S, CONSUMERS_MOST, ConsumerHealth
 from table_core.service.log_performers import log_performers
+from tests.support.clock import FakeClock
 from tests.support.table.coups import shoe_event
 from tests.support.table.settlements import settlement
 
-START_NS = 1_795_000_000_000_000_000
-SECOND_US = 1_000_000
 COUP = "20261128-01/1"
 CAGE = "cage/main"
 OTHER = ShoeReported(source=shoe_event(1, LinkUp()))
-
-
-class HandClock:
-    """Both clocks stand until they are moved."""
-
-    def __init__(self) -> None:
-        self.us = 0
-
-    def utc_ns(self) -> int:
-        return START_NS + self.us * 1_000
-
-    def mono_us(self) -> int:
-        return self.us
-
-    @property
-    def now(self) -> Instant:
-        return Instant(self.utc_ns(), self.mono_us())
-
-    def passes(self, seconds: float) -> None:
-        self.us += int(seconds * SECOND_US)
 
 
 class World:
     """A log, a hand on the clock, and the settlement feed that reads the one behind the other."""
 
     def __init__(self, log: EventLog) -> None:
-        self.log, self.clock = log, HandClock()
+        self.log, self.clock = log, FakeClock()
         self._performers = {**clock_and_log_lines(self.clock), **log_performers(log, no_probe)}
         self._fed = log.position
         self.restart()
@@ -227,5 +206,5 @@ def test_an_hour_that_is_set_back_makes_no_age_below_nothing(world: World) -> No
     world.do(world.feed.acknowledged(CAGE, world.append(OTHER)))
     world.clock.passes(100)
     world.append(settled())
-    world.clock.us -= 50 * SECOND_US
+    world.clock.passes(-50)
     assert world.shown()[1] == 0

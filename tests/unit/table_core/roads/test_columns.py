@@ -18,45 +18,15 @@ from table_core.roads.columns import Bead, Roads, bead_of, project_roads, read_r
 from table_core.rules.wagers import BET_KINDS
 from tests.support.machine.files import vector
 from tests.support.table.deals import coups, outcome
+from tests.support.table.roads_oracle import columns_of, derived_of
 
 LETTERS = {"P": Winner.PLAYER, "B": Winner.BANKER, "T": Winner.TIE}
-LOOKBACKS = {"big_eye_boy": 1, "small_road": 2, "cockroach_pig": 3}
 VECTORS = msgspec.json.decode(vector("roads.json"))
 
 # Short runs and long ones: even draws alone would hardly ever reach past a column's end.
 results = st.lists(st.tuples(st.sampled_from("PPPBBBT"), st.integers(1, 9)), max_size=25).map(
     lambda runs: "".join(letter * length for letter, length in runs)
 ) | st.text("PBT")
-
-
-def oracle(text: str) -> tuple[list[list[int]], int, dict[str, str]]:
-    """Ties by cell and column, pending ties, derived roads, from the definition, with no haste.
-
-    The big road is a set of cells (column, row) that is filled in order; for each decided coup the
-    cells placed before it are looked at.
-    """
-    cells: dict[tuple[int, int], int] = {}
-    marks = dict.fromkeys(LOOKBACKS, "")
-    column, row, last, pending = -1, 0, "", 0
-    for letter in text:
-        if letter == "T":
-            if last:
-                cells[column, row] += 1
-            else:
-                pending += 1
-            continue
-        column, row = (column, row + 1) if letter == last else (column + 1, 0)
-        for road, k in LOOKBACKS.items():
-            if row == 0 and column - 1 - k >= 0:
-                heights = [len([c for c, _ in cells if c == it]) for it in range(column)]
-                marks[road] += "R" if heights[column - 1] == heights[column - 1 - k] else "B"
-            if row >= 1 and column - k >= 0:
-                here, above = (column - k, row) in cells, (column - k, row - 1) in cells
-                marks[road] += "R" if here == above else "B"
-        cells[column, row] = pending
-        last, pending = letter, 0
-    columns = [[cells[c, r] for c, r in sorted(cells) if c == it] for it in range(column + 1)]
-    return columns, pending, marks
 
 
 def ties(roads: Roads) -> list[list[int]]:
@@ -73,26 +43,26 @@ def test_the_roads_are_those_computed_elsewhere(case: dict[str, object]) -> None
 
 @pytest.mark.parametrize("case", VECTORS, ids=[case["seq"] or "none" for case in VECTORS])
 def test_the_oracle_agrees_with_what_was_computed_elsewhere(case: dict[str, object]) -> None:
-    columns, _, marks = oracle(str(case["seq"]))
-    assert [len(column) for column in columns] == case["heights"]
-    assert list(marks.values()) == [case["bigEye"], case["small"], case["cockroach"]]
+    shoe = str(case["seq"])
+    assert [len(column) for column in columns_of(shoe)[0]] == case["heights"]
+    assert list(derived_of(shoe).values()) == [case["bigEye"], case["small"], case["cockroach"]]
 
 
 @given(results)
 def test_the_roads_are_those_of_the_definition(text: str) -> None:
     roads = read_results(text)
-    columns, pending, marks = oracle(text)
-    assert ties(roads) == columns
+    columns, pending = columns_of(text)
+    assert ties(roads) == [[ties for _, ties in column] for column in columns]
     assert roads.pending_ties == pending
-    assert msgspec.structs.asdict(roads.derived) == marks
+    assert msgspec.structs.asdict(roads.derived) == derived_of(text)
     winners = [column.winner for column in roads.columns]
     assert all(one is not two for one, two in pairwise(winners))
 
 
 @given(results, st.sampled_from("PB"))
 def test_next_is_what_a_win_then_adds(text: str, letter: str) -> None:
-    now, then = oracle(text)[2], oracle(text + letter)[2]
-    added = {road: then[road].removeprefix(now[road]) for road in LOOKBACKS}
+    now, then = derived_of(text), derived_of(text + letter)
+    added = {road: then[road].removeprefix(now[road]) for road in then}
     assert msgspec.structs.asdict(read_results(text).next_marks(LETTERS[letter])) == added
 
 
