@@ -33,7 +33,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Coup]:
     """The coups of a quiet game with the same seed, longer than any that is disturbed."""
     folder = tmp_path_factory.mktemp("undisturbed")
     with running("nats", folder / "broker") as broker:
-        record = asyncio.run(Game(folder, broker).play(coups=40))
+        record = asyncio.run(Game(folder, broker).play(coups=24))
     assert record.tally.voided == 0
     assert record.verdict_ok
     return record.coups

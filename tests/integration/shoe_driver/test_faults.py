@@ -84,9 +84,14 @@ PART: Final = {
 @pytest.fixture(scope="module")
 def game(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Kind, bool], FaultGame]:
     """One game of each kind and part, with each of its faults in turn."""
-    return cache(
-        lambda kind, soak: play_faults(tmp_path_factory.mktemp("game"), *kind, PART[kind, soak])
-    )
+
+    @cache
+    def of(kind: Kind, soak: bool) -> FaultGame:
+        profile, disclosure = kind
+        folder = tmp_path_factory.mktemp("game")
+        return play_faults(folder, profile, disclosure, PART[kind, soak])
+
+    return of
 
 
 GAMES_IN_PARTS: Final = [
