@@ -5,6 +5,7 @@ import gc
 import os
 import signal
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from functools import partial
@@ -35,6 +36,8 @@ _LONG: Final = (
     *("test_storage", "test_rights", "test_screens_speak", "test_doctor", "test_uplink"),
     *("test_displays_roads", "test_cage_reports", "test_command", "test_broker_rights"),
 )
+# These are about the bus itself, or take turns by themselves.
+_ON_BOTH: Final = {"events", "kill", "test_session_falls.py", "test_world_bus.py"}
 # Of databases that nobody keeps: no forced writes, and no cleaning beside the tests.
 _FLEETING: Final = ("fsync=off", "full_page_writes=off", "autovacuum=off")
 _UMASK: Final = os.umask(0o022)
@@ -87,8 +90,22 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         return (yield)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes an hour or a minute begins first, or it is waited for last."""
+    """What takes an hour or a minute begins first, or it is waited for last.
+
+    Outside `_ON_BOTH` the brokers take turns: a file's first test has the one here and the other
+    in a soak, and its next test the other way round.
+    """
+    turns: dict[Path, dict[str, int]] = defaultdict(dict)
+    for item in items:
+        if isinstance(item, pytest.Function) and not _ON_BOTH.intersection(item.path.parts):
+            kind = item.callspec.params.get("broker") if hasattr(item, "callspec") else None
+            if kind is not None:
+                seen = turns[item.path]
+                turn = seen.setdefault(item.nodeid.replace(str(kind), ""), len(seen))
+                if kind != sorted(BROKERS)[turn % len(BROKERS)]:
+                    item.add_marker(pytest.mark.soak)
     items.sort(key=lambda item: (not _goes_first(item), _RANKS.get(item.path.stem, len(_LONG))))
 
 
@@ -107,7 +124,7 @@ def _goes_first(item: pytest.Item) -> bool:
 
 @pytest.fixture(params=sorted(BROKERS))
 def broker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Broker]:
-    """Each of the brokers in turn: a test that takes this runs on both."""
+    """Each of the brokers: a test that takes this runs on both, on one of them in a soak."""
     with running(request.param, tmp_path / "broker") as started:
         yield started
 

@@ -63,6 +63,6 @@ async def one(mosquitto: Broker) -> AsyncIterator[Table1]:
 
 @pytest.fixture
 async def table(broker: Broker) -> AsyncIterator[Table1]:
-    """Everybody at the table but the core, on each of the brokers in turn."""
+    """Everybody at the table but the core, on each of the brokers."""
     async with connected(broker.port) as made:
         yield made

@@ -6,6 +6,7 @@ cards and the same lines; one that did not was misaligned, for a stated reason, 
 
 import asyncio
 from collections import Counter
+from itertools import product
 from pathlib import Path
 from typing import Final, Literal
 
@@ -32,7 +33,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Coup]:
     """The coups of a quiet game with the same seed, longer than any that is disturbed."""
     folder = tmp_path_factory.mktemp("undisturbed")
     with running("nats", folder / "broker") as broker:
-        record = asyncio.run(Game(folder, broker).play(coups=40))
+        record = asyncio.run(Game(folder, broker).play(coups=24))
     assert record.tally.voided == 0
     assert record.verdict_ok
     return record.coups
@@ -124,26 +125,28 @@ async def test_a_driver_killed_at_any_step_loses_no_card_or_the_coup_says_why(
     _hold(record, undisturbed)
 
 
+# Each service stands still while the one broker is killed, and while the other is wiped.
+_BROKERS_HERE: Final = {
+    ("table", "nats", False, 1), ("table", "mosquitto", True, 4),
+    ("shoe", "mosquitto", False, 1), ("shoe", "nats", True, 4),
+}  # fmt: skip
+_BROKERS: Final = [
+    pytest.param(*each, marks=[] if each in _BROKERS_HERE else pytest.mark.soak)
+    for each in product(("table", "shoe"), BROKERS, (False, True), (1, 4))
+]
+
+
 @pytest.mark.timeout(400)
-@pytest.mark.parametrize(
-    ("wipe", "nth"),
-    [
-        (False, 1),
-        (True, 4),
-        pytest.param(False, 4, marks=pytest.mark.soak),
-        pytest.param(True, 1, marks=pytest.mark.soak),
-    ],
-)
-@pytest.mark.parametrize(("service", "steps"), [("table", TABLE_STEPS), ("shoe", SHOE_STEPS)])
+@pytest.mark.parametrize(("service", "broker", "wipe", "nth"), _BROKERS, indirect=["broker"])
 async def test_a_broker_killed_or_wiped_in_mid_coup_changes_nothing(
     service: Literal["table", "shoe"],
-    steps: list[str],
     wipe: bool,
     nth: int,
     broker: Broker,
     tmp_path: Path,
     undisturbed: dict[str, Coup],
 ) -> None:
+    steps = TABLE_STEPS if service == "table" else SHOE_STEPS
     kills = [Kill(service, step, nth, "wait", wipe) for step in steps]
     record = await Game(tmp_path, broker, kills).play()
     assert len(record.sprung) == len(kills)
@@ -155,6 +158,9 @@ async def test_a_broker_killed_or_wiped_in_mid_coup_changes_nothing(
 
 
 @pytest.mark.timeout(400)
+@pytest.mark.parametrize(
+    "broker", ["mosquitto", pytest.param("nats", marks=pytest.mark.soak)], indirect=True
+)
 async def test_everything_killed_in_turn(
     broker: Broker, tmp_path: Path, undisturbed: dict[str, Coup]
 ) -> None:

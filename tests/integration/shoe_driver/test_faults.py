@@ -1,18 +1,21 @@
-"""Every fault that the simulator knows, in every profile, through a real driver on a real line.
+"""Every fault that the simulator knows, through a real driver on a real line.
 
+Shoes with a check take turns with the faults, and so do lines of text without one; `make soak`
+plays each fault in each profile.
 Nobody repairs anything here: a coup that the table holds is void. So what is shown of each fault is
 what the product does by itself: either no card is lost, doubled or changed, or the coup is held (or
 misaligned) and nothing settles.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Final
 
 import pytest
 
 from events.types.shoe_reports import LinkStalled
-from simulators.device.profiles import GAMES, PROFILES
+from simulators.device.profiles import CHECKED_GAMES, GAMES, PROFILES
 from simulators.device.reports import Disclosure
 from simulators.faults.registry import FAULTS
 from tests.support.shoe.fault_games import FaultGame, play_faults
@@ -51,6 +54,9 @@ BREAKS: Final = {
     "wrong_baud": {"report_lost"},
 }
 
+Kind = tuple[str, Disclosure]
+"""A profile, and when its shoe tells the faces."""
+
 
 def faults_of(profile: str, disclosure: str) -> list[str]:
     left_out = set(PROFILES[profile].unfit) | ELSEWHERE
@@ -60,38 +66,56 @@ def faults_of(profile: str, disclosure: str) -> list[str]:
     return [name for name in FAULTS if name not in left_out]
 
 
-@pytest.fixture(scope="module")
-def game(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Disclosure], FaultGame]:
-    """One game of each kind, with each of its faults in turn."""
-    played: dict[tuple[str, str], FaultGame] = {}
+def in_turn(kinds: Sequence[Kind]) -> list[tuple[str, Kind]]:
+    """Each fault that one of these kinds of game can have, with one of those."""
+    fitting = [(fault, [k for k in kinds if fault in faults_of(*k)]) for fault in FAULTS]
+    return [(fault, fit[at % len(fit)]) for at, (fault, fit) in enumerate(fitting) if fit]
 
-    def of(profile: str, disclosure: Disclosure) -> FaultGame:
-        if (profile, disclosure) not in played:
-            folder = tmp_path_factory.mktemp("game")
-            names = faults_of(profile, disclosure)
-            played[profile, disclosure] = play_faults(folder, profile, disclosure, names)
-        return played[profile, disclosure]
+
+TURNS: Final = [*in_turn(CHECKED_GAMES), *in_turn([k for k in GAMES if k not in CHECKED_GAMES])]
+PART: Final = {
+    (kind, soak): [fault for fault in faults_of(*kind) if ((fault, kind) in TURNS) != soak]
+    for kind in GAMES
+    for soak in (False, True)
+}
+"""The faults of the game that the suite plays of a kind, and of the one of `make soak`."""
+
+
+@pytest.fixture(scope="module")
+def game(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Kind, bool], FaultGame]:
+    """One game of each kind and part, with each of its faults in turn."""
+
+    @cache
+    def of(kind: Kind, soak: bool) -> FaultGame:
+        profile, disclosure = kind
+        folder = tmp_path_factory.mktemp("game")
+        return play_faults(folder, profile, disclosure, PART[kind, soak])
 
     return of
 
 
+GAMES_IN_PARTS: Final = [
+    pytest.param(
+        *part, id="-".join(part[0]) + "-others" * part[1], marks=[pytest.mark.soak] * part[1]
+    )
+    for part in PART
+]
 CASES: Final = [
-    pytest.param(fault, *kind, id=f"{fault}-{'-'.join(kind)}")
-    for kind in GAMES
-    for fault in faults_of(*kind)
+    pytest.param(
+        fault, *part, id=f"{fault}-{'-'.join(part[0])}", marks=[pytest.mark.soak] * part[1]
+    )
+    for part, faults in PART.items()
+    for fault in faults
 ]
 
 
-@pytest.mark.parametrize(("fault", "profile", "disclosure"), CASES)
+@pytest.mark.parametrize(("fault", "kind", "soak"), CASES)
 def test_no_card_is_lost_doubled_or_changed_or_nothing_settles(
-    fault: str,
-    profile: str,
-    disclosure: Disclosure,
-    game: Callable[[str, Disclosure], FaultGame],
+    fault: str, kind: Kind, soak: bool, game: Callable[[Kind, bool], FaultGame]
 ) -> None:
-    (outcome,) = game(profile, disclosure).by_fault[fault]
+    (outcome,) = game(kind, soak).by_fault[fault]
     logged = outcome.logged
-    a_line = not PROFILES[profile].device("immediate").tells_places
+    a_line = kind not in CHECKED_GAMES
     if not (fault in SEEN_BY_PEOPLE or (a_line and fault in LOST_WITHOUT_TRACE)):
         assert outcome.is_true()
     if outcome.last is None:
@@ -107,11 +131,11 @@ def test_no_card_is_lost_doubled_or_changed_or_nothing_settles(
         assert set(logged.breaks) & BREAKS[fault]
 
 
-@pytest.mark.parametrize(("profile", "disclosure"), GAMES)
+@pytest.mark.parametrize(("kind", "soak"), GAMES_IN_PARTS)
 def test_the_coup_behind_a_fault_is_whole(
-    profile: str, disclosure: Disclosure, game: Callable[[str, Disclosure], FaultGame]
+    kind: Kind, soak: bool, game: Callable[[Kind, bool], FaultGame]
 ) -> None:
-    for outcome in game(profile, disclosure).clean:
+    for outcome in game(kind, soak).clean:
         assert outcome.is_true(), outcome.played.coup
         whole = outcome.last is not None
         assert whole or outcome.tells_an_older_loss(), outcome.played.coup
