@@ -9,10 +9,9 @@ import os
 from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
-from time import perf_counter
 from typing import Final
 
-from benchmarks.instruments.figures import Figure, without_floor
+from benchmarks.instruments.figures import Figure, seconds_of, without_floor
 from benchmarks.rows import BenchOptions
 from benchmarks.table.coups import BenchTable, deal_coups, result_of
 from events.commands import LoadShoe, OpenBetting, PlaceWager, WagerRequest, WithdrawWager
@@ -79,7 +78,7 @@ def _find(folder: Path, count: int) -> float:
     folder.mkdir()
     for number in range(count):
         (folder / segment_name("bench/t1", number * 10 + 1, number * 10 + 11)).touch()
-    return _timed(lambda: find_segments(folder, "bench/t1", count * 10 + 1)) / count
+    return seconds_of(lambda: find_segments(folder, "bench/t1", count * 10 + 1)) / count
 
 
 def _wagers(path: Path, count: int) -> list[float]:
@@ -106,7 +105,7 @@ def _wagers(path: Path, count: int) -> list[float]:
         while placed < count:
             place()
         acts = (place, withdraw_newest, withdraw_oldest)
-        return [min(_timed(act) for _ in range(_STEPS)) for act in acts]
+        return [min(seconds_of(act) for _ in range(_STEPS)) for act in acts]
 
 
 def _snapshot(path: Path, coups: int, advance: Callable[[int], object]) -> int:
@@ -144,9 +143,3 @@ def _withdraw(table: BenchTable, number: int) -> None:
     """Give back the wager that was placed as this one."""
     mine = f"all/w-{number}/0"
     table.ask(WithdrawWager(transaction=table.transaction(), wagers=(mine,)))
-
-
-def _timed(what: Callable[[], object]) -> float:
-    begun = perf_counter()
-    what()
-    return perf_counter() - begun
