@@ -9,11 +9,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from subprocess import PIPE
 from time import monotonic
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from msgspec import structs
 
 from baccarat.demo.machine import DemoOptions, Machine
+from baccarat.local_brokers.mosquitto import MosquittoBroker, find_mosquitto
 from baccarat.services.registry import unwrapped_errors
 from benchmarks.instruments.browser_frames import require_browser
 from benchmarks.instruments.figures import (
@@ -25,9 +26,10 @@ from benchmarks.instruments.figures import (
 )
 from benchmarks.instruments.measure import Decided, MemoryUse, Play, memory_of, sum_memory
 from benchmarks.instruments.measure import measure as measure_settlements
-from benchmarks.instruments.processes import processor_s
+from benchmarks.instruments.processes import processor_s, wake_ups
 from benchmarks.rows import BenchOptions
 from benchmarks.screens import screens_figures
+from events.errors import InputError
 from simulators.device.pty_port import Pace, PtyPort
 from simulators.people.dealer_and_patrons import Croupier, PlayedCoup
 from simulators.shoe.dealing import DealingShoe
@@ -73,35 +75,71 @@ def screens(options: BenchOptions) -> list[Figure]:
     return _run(options, screens_figures, "displays")
 
 
+class _LivePace(NamedTuple):
+    """What the processes of a table take at a live pace.
+
+    Args:
+        memory: of all together, after each coup.
+        sizes: of each, MB.
+        processor: of each, % of a core.
+        wake_ups: of each, a second.
+    """
+
+    memory: list[MemoryUse]
+    sizes: dict[str, float]
+    processor: dict[str, float]
+    wake_ups: dict[str, float]
+
+
 def controller(options: BenchOptions) -> list[Figure]:
     """Measure memory and processor of a whole table at a live pace."""
     options = structs.replace(options, samples=options.events or _LIVE_COUPS)
-    memory, sizes, processor = _run(options, _at_a_live_pace, "displays", "cage", speed=1)
-    product = percentiles([each.proportional for each in memory])
-    bare = _bare_mb() + sizes["broker"]
+    found = _run(options, _at_a_live_pace, "displays", "cage", speed=1)
+    product = percentiles([each.proportional for each in found.memory])
+    bare = _bare_mb() + found.sizes["broker"]
     load = {"load": round(os.getloadavg()[0], 2)}
-    each = {name: round(of_core, 2) for name, of_core in processor.items()}
-    used = sum(processor.values()) - processor["broker"]
+    each = {name: round(of_core, 2) for name, of_core in found.processor.items()}
+    woken = {f"wake_ups_{name}": round(often, 1) for name, often in found.wake_ups.items()}
+    used = sum(found.processor.values()) - found.processor["broker"]
+    sizes, whole = _with_mosquitto(options)
     return [
         Figure(
             **side_by_side(product, (bare, bare), digits=1),
             name="controller_memory",
             unit="MB",
-            samples=len(memory),
+            samples=len(found.memory),
             goal=f"ratio_p99 <= {_MEMORY_MOST:g}, PSS of all five processes together",
             met=product[1] <= _MEMORY_MOST * bare,
-            detail=sizes | load,
+            detail=found.sizes | sizes | load,
         ),
         Figure(
             **without_floor(used, used, digits=2),
             name="controller_processor",
             unit="% of a core",
-            samples=len(memory),
+            samples=len(found.memory),
             goal=f"p50 <= {_PROCESSOR_MOST:g} % of a core, the four services together",
             met=used <= _PROCESSOR_MOST,
-            detail=each | load,
+            detail=each | woken | whole | load,
         ),
     ]
+
+
+def _with_mosquitto(options: BenchOptions) -> tuple[dict[str, float], dict[str, float]]:
+    """Return memory and processor of the same table with a site's broker, for the details."""
+    try:
+        find_mosquitto()
+    except InputError:
+        return {}, {}
+    start = MosquittoBroker.start
+    found = _run(options, _at_a_live_pace, "displays", "cage", speed=1, start_broker=start)
+    _, whole = percentiles([each.proportional for each in found.memory])
+    return (
+        {"mosquitto": found.sizes["broker"], "all_with_mosquitto": round(whole, 1)},
+        {
+            "mosquitto": round(found.processor["broker"], 2),
+            "all_with_mosquitto": round(sum(found.processor.values()), 2),
+        },
+    )
 
 
 def _bare_mb() -> float:
@@ -119,24 +157,29 @@ def _bare_mb() -> float:
 
 async def _at_a_live_pace(
     machine: Machine, play: Play, coups: int, advance: Callable[[int], object]
-) -> tuple[list[MemoryUse], dict[str, float], dict[str, float]]:
-    """Return all memory after each coup; each process's memory, and its percent of a core."""
+) -> _LivePace:
     memory: list[MemoryUse] = []
     async with asyncio.TaskGroup() as group:
         background = [group.create_task(each) for each in (play.run(), machine.watch())]
         await play.coup()  # whose shoe is loaded first
-        begun, before = monotonic(), {n: processor_s(pid) for n, pid in machine.pids.items()}
+        before, slept = _of_each(processor_s, machine), _of_each(wake_ups, machine)
+        begun = monotonic()
         for number in range(coups):
             await play.coup()
             parts = {name: memory_of(pid) for name, pid in machine.pids.items()}
             memory.append(sum_memory(list(parts.values())))
             advance(number + 1)
         took = monotonic() - begun
-        used = {n: processor_s(pid) - before[n] for n, pid in machine.pids.items()}
+        used = {n: (s - before[n]) / took * 100 for n, s in _of_each(processor_s, machine).items()}
+        woken = {n: (s - slept[n]) / took for n, s in _of_each(wake_ups, machine).items()}
         for task in background:
             task.cancel()
     sizes = {name: round(part.proportional, 1) for name, part in parts.items()}
-    return memory, sizes, {name: seconds / took * 100 for name, seconds in used.items()}
+    return _LivePace(memory, sizes, used, woken)
+
+
+def _of_each(what: Callable[[int], float], machine: Machine) -> dict[str, float]:
+    return {name: what(pid) for name, pid in machine.pids.items()}
 
 
 class _Play:
@@ -172,13 +215,17 @@ _Measure = Callable[[Machine, Play, int, Callable[[int], object]], Awaitable[_Me
 
 
 def _run(
-    options: BenchOptions, how: _Measure[_Measured], *more: str, speed: float = 0
+    options: BenchOptions,
+    how: _Measure[_Measured],
+    *more: str,
+    speed: float = 0,
+    start_broker: Callable[[Path], MosquittoBroker] | None = None,
 ) -> _Measured:
     """Measure at a machine's table; `more` are services besides driver and core."""
     with (
         options.folder() as folder,
         options.progress("coups", options.samples) as advance,
-        Machine(_machine(folder, speed)) as machine,
+        Machine(_machine(folder, speed), start_broker) as machine,
         unwrapped_errors(),
     ):
         port = PtyPort(machine.link, pace=_LINE)

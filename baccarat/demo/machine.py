@@ -4,8 +4,9 @@ import fcntl
 import secrets
 import socket
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -16,6 +17,7 @@ from msgspec import Struct, field
 from baccarat.config.form import TableConfig
 from baccarat.config.table import load_config
 from baccarat.free_port import free_port
+from baccarat.local_brokers.mosquitto import MosquittoBroker
 from baccarat.local_brokers.nats import LOOPBACK, EmbeddedBroker
 from baccarat.processes.children import Child, first_ended
 from baccarat.rulebooks.library import is_file
@@ -124,10 +126,16 @@ class Machine:
 
     Args:
         options: of the command line.
+        start_broker: starts another broker than the embedded one, in a folder.
     """
 
-    def __init__(self, options: DemoOptions) -> None:
+    def __init__(
+        self,
+        options: DemoOptions,
+        start_broker: Callable[[Path], EmbeddedBroker | MosquittoBroker] | None = None,
+    ) -> None:
         self._options = options
+        self._start_broker = start_broker or partial(EmbeddedBroker.start, port=options.mqtt_port)
         self._stack = ExitStack()
         self._children: list[tuple[Child, Path]] = []
         self.data = options.data or Path(tempfile.mkdtemp(prefix="baccarat-demo-"))
@@ -139,11 +147,9 @@ class Machine:
     def __enter__(self) -> Self:
         with self._stack:  # undone, in order, when anything below fails
             self._prepare()
-            broker = self._stack.enter_context(
-                EmbeddedBroker.start(self.data.absolute() / "broker", self._options.mqtt_port)
-            )
-            self._broker = broker
-            self.config = self._write_config(broker.port)
+            self._broker = self._start_broker(self.data.absolute() / "broker")
+            self._stack.enter_context(self._broker)
+            self.config = self._write_config(self._broker.port)
             self._stack = self._stack.pop_all()
         return self
 

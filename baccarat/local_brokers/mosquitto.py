@@ -38,11 +38,13 @@ class MosquittoBroker:
     Args:
         child: its process.
         port: its MQTT port on loopback.
+        log: its log file.
     """
 
-    def __init__(self, child: Child, port: int) -> None:
+    def __init__(self, child: Child, port: int, log: Path) -> None:
         self.child = child
         self.port = port
+        self.log = log
 
     @classmethod
     def start(cls, data: Path) -> Self:
@@ -65,7 +67,7 @@ class MosquittoBroker:
             conf.write_text(text, encoding="utf-8")
             child = Child.start([program, "-c", conf], name="broker", output=log)
             if _answers(child, port):
-                return cls(child, port)
+                return cls(child, port, log)
             child.stop()
         raise BusError(f"broker: mosquitto does not come up; see {log}")
 

@@ -123,8 +123,9 @@ class _Played:
                 group.create_task(self._pit.watch())
                 group.create_task(self.casino.run())
 
-    async def all_have_begun(self) -> None:
-        await self.casino.all_have_begun()
+    @property
+    def begun(self) -> int:
+        return self.casino.begun
 
     def taken(self) -> list[SettledCoup]:
         settled, self._settled = self._settled, []

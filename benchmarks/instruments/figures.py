@@ -1,9 +1,10 @@
-"""Compute figures from samples: percentiles, ratios to the floor, and whether the goal is met."""
+"""Take times, and compute figures from samples: percentiles, ratios to the floor, goals met."""
 
 import math
 import os
 from collections.abc import Callable, Sequence
 from statistics import quantiles
+from time import perf_counter
 from typing import Any, Final
 
 from msgspec import Struct
@@ -17,6 +18,7 @@ __all__ = [
     "latency",
     "memory",
     "percentiles",
+    "seconds_of",
     "side_by_side",
     "unmeasured",
     "without_floor",
@@ -162,6 +164,13 @@ def percentiles(values: Sequence[float]) -> tuple[float, float]:
         return values[0], values[0]
     cuts = quantiles(values, n=100, method="inclusive")
     return cuts[49], cuts[98]
+
+
+def seconds_of(what: Callable[[], object], clock: Callable[[], float] = perf_counter) -> float:
+    """Return how long a call takes by a clock; `process_time` counts the processor's time."""
+    begun = clock()
+    what()
+    return clock() - begun
 
 
 FIGURES: Final[dict[str, Callable[[Samples], Figure]]] = {"latency": latency, "memory": memory}

@@ -1,10 +1,10 @@
-"""What the kernel says of a process: its processor time and its memory. Linux only."""
+"""What the kernel says of a process: its processor time, waits and memory. Linux only."""
 
 import os
 from pathlib import Path
 from typing import Final
 
-__all__ = ["peak_mb", "processor_s", "resident_mb"]
+__all__ = ["peak_mb", "processor_s", "resident_mb", "wake_ups"]
 
 _BYTES_PER_MB: Final = 1_000_000
 _BYTES_PER_KB: Final = 1_024
@@ -14,6 +14,16 @@ def processor_s(pid: int) -> float:
     """Return the processor time of a process so far, seconds."""
     fields = Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def wake_ups(pid: int) -> int:
+    """Return how often the threads of a process have waited, and so were woken, so far."""
+    return sum(
+        int(line.split()[1])
+        for status in Path(f"/proc/{pid}/task").glob("*/status")
+        for line in status.read_text("utf-8", "replace").splitlines()
+        if line.startswith("voluntary_ctxt_switches:")
+    )
 
 
 def resident_mb(pid: int) -> float:

@@ -14,12 +14,11 @@ from contextlib import closing
 from datetime import date, timedelta
 from itertools import count, groupby
 from pathlib import Path
-from time import perf_counter
 from typing import Final
 
 import msgspec
 
-from benchmarks.instruments.figures import Figure, percentiles, side_by_side
+from benchmarks.instruments.figures import Figure, percentiles, seconds_of, side_by_side
 from benchmarks.rows import BenchOptions
 from benchmarks.table.coups import BenchTable
 from events.cards import Hand, parse_card
@@ -88,8 +87,8 @@ def opening(folder: Path, events: int, opens: int, advance: Callable[[int], obje
     made, behind = make_log(path, events, advance)
     product, floor = [], []
     for _ in range(opens):
-        floor.append(_timed(lambda: _bare(path, made - behind)))
-        product.append(_timed(lambda: _open(path, made)))
+        floor.append(seconds_of(lambda: _bare(path, made - behind)) * _MS)
+        product.append(seconds_of(lambda: _open(path, made)) * _MS)
     p50, p99 = percentiles(product)
     floor_p50, floor_p99 = percentiles(floor)
     size = path.stat().st_size
@@ -221,9 +220,3 @@ def _bare(path: Path, books: int) -> None:
     with closing(sqlite3.connect(path)) as db:
         db.execute("SELECT * FROM event WHERE position >= ?", (books,)).fetchall()
     snapshot_path(path).read_bytes()
-
-
-def _timed(what: Callable[[], None]) -> float:
-    begun = perf_counter()
-    what()
-    return (perf_counter() - begun) * _MS

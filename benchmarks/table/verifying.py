@@ -8,14 +8,12 @@ and decodes them, and does nothing else. They take turns; the file is in the pag
 import hashlib
 import os
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from time import perf_counter
 from typing import Final
 
 from baccarat.history.log_judging import verify_and_judge
-from benchmarks.instruments.figures import Figure, percentiles, side_by_side
+from benchmarks.instruments.figures import Figure, percentiles, seconds_of, side_by_side
 from benchmarks.rows import BenchOptions
 from benchmarks.table.opening import EVENTS, make_log
 from events.errors import OurBug
@@ -37,9 +35,9 @@ def measure(options: BenchOptions) -> list[Figure]:
         made, _ = make_log(path, events, advance)
         timed: dict[str, list[float]] = {"verify": [], "verify_judged": [], "floor": []}
         for _ in range(min(options.samples, _PASSES)):
-            timed["floor"].append(_timed(lambda: _bare(path)))
-            timed["verify"].append(_timed(lambda: _verified(path, jobs)))
-            timed["verify_judged"].append(_timed(lambda: _judged(path, jobs)))
+            timed["floor"].append(seconds_of(lambda: _bare(path)))
+            timed["verify"].append(seconds_of(lambda: _verified(path, jobs)))
+            timed["verify_judged"].append(seconds_of(lambda: _judged(path, jobs)))
     return [_figure(name, timed, made, jobs) for name in _MOST]
 
 
@@ -78,9 +76,3 @@ def _bare(path: Path) -> None:
             head = hashlib.sha256(head + stored).digest()
             hashlib.sha256(b"\0" + stored).digest()
             decode_data(decode_envelope(stored))
-
-
-def _timed(what: Callable[[], None]) -> float:
-    begun = perf_counter()
-    what()
-    return perf_counter() - begun

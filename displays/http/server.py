@@ -15,6 +15,7 @@ import socket
 import ssl
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from email.utils import formatdate
 from pathlib import Path
 from typing import Final
 
@@ -166,6 +167,7 @@ class LimitedConnection(H11Protocol):
 
     def handle_events(self) -> None:
         """Handle received data or the end of an answer, and update the timer."""
+        self.server_state.default_headers = [(b"date", formatdate(usegmt=True).encode())]
         super().handle_events()
         self._time_head()
 
@@ -262,14 +264,19 @@ class WebServer:
 
     def stop(self) -> None:
         """Make `serve` return."""
-        self._server.should_exit = True
+        self._server.ended.set()
 
 
 class _Server(uvicorn.Server):
     """uvicorn's server on an existing socket, without signal handlers.
 
-    It also limits the time of a TLS handshake, which uvicorn does not.
+    It also limits the time of a TLS handshake, which uvicorn does not. While no browser asks for
+    anything it sleeps; uvicorn wakes ten times a second for the date and for an end.
     """
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.ended = asyncio.Event()
 
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
@@ -295,6 +302,10 @@ class _Server(uvicorn.Server):
             for each in sockets or []
         ]
         self.started = True
+
+    async def main_loop(self) -> None:
+        """Serve until `ended` is set."""
+        await self.ended.wait()
 
 
 def _config(app: Callable[..., object], certificate: Certificate | None) -> uvicorn.Config:

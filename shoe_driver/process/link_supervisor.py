@@ -33,7 +33,7 @@ STOPPED: Final = "driver stopped"
 _PAUSE_FIRST_S: Final = 0.1
 _PAUSE_LEAST_S: Final = 0.05
 _PAUSE_MOST_S: Final = 1.5
-# The interval between checks for silence; the limits themselves are the profile's.
+# The interval between checks before a link is heard; `SilenceWatch` says how often later.
 _WATCH_EVERY_S: Final = 0.25
 # How long a start waits for the core to acknowledge the rest of a journal due for replacement.
 _ROLL_PATIENCE_S: Final = 5.0
@@ -156,8 +156,9 @@ class LinkSupervisor:
         yield from self._up()
         yield from recorder.happened(RecordKind.OPEN, self._port.transport)
         yield from _send(recorder.decoder.greeting())
+        rest_s = _WATCH_EVERY_S
         while not self._stopped.is_set:
-            yield from Wait(_WATCH_EVERY_S, self._arrived)
+            yield from Wait(rest_s, self._arrived)
             self._arrived.clear()
             if records := (yield from TakeRead()):
                 self._silence.arrived(records)
@@ -165,7 +166,7 @@ class LinkSupervisor:
                 yield from _send(recorder.decoder.replies())
             if recorder.profile.poll is not None:
                 yield from _send(recorder.decoder.question((yield from Now()).mono_us))
-            yield from self._watch()
+            rest_s = yield from self._watch()
             # Silence, too, can show that a frame was broken: it is asked for again.
             yield from _send(recorder.decoder.replies())
 
@@ -180,9 +181,12 @@ class LinkSupervisor:
                 yield from self._log.warning("link.stale", bytes=length)
                 yield from self._recorder.arrived(stale)
 
-    def _watch(self) -> Steps[None]:
-        """Check for silence, a forsaken journal, a full segment and a changed hint."""
-        yield from self._silence.watch()
+    def _watch(self) -> Steps[float]:
+        """Check for silence, a forsaken journal, a full segment and a changed hint.
+
+        Return after how many seconds to check again.
+        """
+        rest_s = yield from self._silence.watch()
         self._recorder.require_trusted_journal()
         yield from self._recorder.begin_segment()
         port, hint = self._port, self._silence.hint
@@ -193,6 +197,7 @@ class LinkSupervisor:
             else:
                 yield from self._log.info("link.proven", transport=port.transport)
             yield from self._publish_status()
+        return rest_s
 
     def _await_roll(self) -> Steps[None]:
         """Give the core a moment to acknowledge the rest of a journal that is to be replaced."""

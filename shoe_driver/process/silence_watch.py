@@ -19,6 +19,11 @@ __all__ = ["SilenceWatch"]
 
 # More than a power-up's noise and a frame joined in mid-stream; a few reports at a wrong baud.
 _NOISE_BYTES: Final = 160
+# Seconds between two checks: while a frame is incomplete, a limit is near or the device is asked;
+# and at rest.
+_LOOK_S: Final = 0.25
+_REST_S: Final = 1.0
+_NEAR_MS: Final = 1_250
 # After so many silence limits without a beat, the port is closed and opened again.
 _GIVE_UP: Final = 3
 _TO_SPEAK: Final = frozenset({LinkState.OPEN, LinkState.UP})
@@ -60,11 +65,11 @@ class SilenceWatch:
         self._last_us = records[-1].mono_us
         self._unproven += sum(len(record.payload) for record in records)
 
-    def watch(self) -> Steps[None]:
-        """Check the link for silence. Call it often, and after what arrived was decoded.
+    def watch(self) -> Steps[float]:
+        """Check the link for silence, after what arrived was decoded.
 
-        While bytes wait that were not decoded, this process or its disk was stalled, and the device
-        was not silent.
+        Return after how many seconds to check again if nothing arrives. While bytes wait that were
+        not decoded, this process or its disk was stalled, and the device was not silent.
 
         Raises:
             PortError: a device with a beat has been silent for too long.
@@ -75,17 +80,20 @@ class SilenceWatch:
         if decoder.frames != self._frames:
             self._frames, self._unproven = decoder.frames, 0
         if (yield from BytesWait()):
-            return
+            return _LOOK_S
         now = (yield from Now()).mono_us
         if decoder.pending and now - self._last_us > profile.patience_ms * 1_000:
             yield from self._recorder.happened(RecordKind.QUIET)
         silent_ms = (now - max(self._opened_us, decoder.heard_us or 0)) // 1_000
-        if silent_ms <= limits.silence_ms:
-            return
-        if decoder.device_should_send and decoder.link in _TO_SPEAK:
-            yield from self._recorder.happened(RecordKind.SILENCE, str(silent_ms))
-        if profile.has_beat and silent_ms > _GIVE_UP * limits.silence_ms:
-            raise PortError(
-                f"no heartbeat for {silent_ms // 1_000} s",
-                "look at the shoe's power and cable; behind a device server, at its far side",
-            )
+        limit_ms = limits.silence_ms
+        if silent_ms > limit_ms:
+            if decoder.device_should_send and decoder.link in _TO_SPEAK:
+                yield from self._recorder.happened(RecordKind.SILENCE, str(silent_ms))
+            limit_ms *= _GIVE_UP
+            if profile.has_beat and silent_ms > limit_ms:
+                raise PortError(
+                    f"no heartbeat for {silent_ms // 1_000} s",
+                    "look at the shoe's power and cable; behind a device server, at its far side",
+                )
+        near = decoder.pending or profile.poll is not None or 0 <= limit_ms - silent_ms < _NEAR_MS
+        return _LOOK_S if near else _REST_S

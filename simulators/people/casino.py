@@ -64,6 +64,9 @@ class Casino:
         period_s: from the beginning of a coup to that of the next, seconds; 0 leaves no time.
         speed: of the people and the shoe, 1 is a live table's; 0 as fast as possible.
         on_coup: called with every coup that is over and the table's place; must not wait.
+
+    Attributes:
+        begun: how many tables have played a coup: their shoes are loaded.
     """
 
     def __init__(
@@ -76,8 +79,7 @@ class Casino:
         on_coup: Callable[[TableAddress, PlayedCoup], None],
     ) -> None:
         self._period_s = period_s
-        self._begun = 0
-        self._all_begun = asyncio.Event()
+        self.begun = 0
         self._on_coup = on_coup
         self._tables = [
             _Table(place, seed + number, speed, self._teller(place))
@@ -105,10 +107,6 @@ class Casino:
                 group.create_task(table.croupier.run())
                 group.create_task(self._play(table, self._period_s * number / len(self._tables)))
 
-    async def all_have_begun(self) -> None:
-        """Wait until a coup is over at every table: all shoes are loaded, all tables play."""
-        await self._all_begun.wait()
-
     async def _play(self, table: _Table, after_s: float) -> None:
         loop, croupier = asyncio.get_running_loop(), table.croupier
         due = loop.time() + after_s
@@ -116,9 +114,7 @@ class Casino:
             await asyncio.sleep(max(0.0, due - loop.time()))
             await croupier.play(croupier.tally.coups + 1)
             if croupier.tally.coups == 1:
-                self._begun += 1
-                if self._begun == len(self._tables):
-                    self._all_begun.set()
+                self.begun += 1
             due = max(due + self._period_s, loop.time())
 
     def _teller(self, place: TableAddress) -> Callable[[PlayedCoup], None]:

@@ -262,16 +262,19 @@ def totals_without(
 def places_of(wagers: Sequence[Wager], names: set[str] | frozenset[str]) -> list[int]:
     """Return the places of the wagers with these ids, in their order.
 
-    The search begins at the newest wager, since people take back what they have just laid. It looks
-    at each wager that is newer than the oldest of them once.
+    The search goes from both ends to the middle, since people take back what they have just laid,
+    and whoever takes back all of a coup begins at the oldest or the newest.
     """
     places: list[int] = []
-    for back, wager in enumerate(reversed(wagers), 1):
-        if wager.id in names:
-            places.append(len(wagers) - back)
-            if len(places) == len(names):
-                break
-    return places[::-1]
+    last = len(wagers) - 1
+    for front, (old, new) in enumerate(zip(wagers, reversed(wagers), strict=True)):
+        if len(places) == len(names) or front * 2 > last:
+            break
+        if new.id in names:
+            places.append(last - front)
+        if old.id in names and front * 2 < last:
+            places.append(front)
+    return sorted(places)
 
 
 def remove_wagers(standing: WagerTotals, wagers: Iterable[Wager]) -> WagerTotals:

@@ -152,11 +152,12 @@ def with_wager(coup: Coup, was: Wager | None, wager: Wager | None) -> Coup:
 
 
 def _without(coup: Coup, gone: set[str]) -> Coup:
-    left, start = list[Wager](), 0
-    for place in places_of(coup.wagers, gone):
-        left += coup.wagers[start:place]
-        start = place + 1
-    return replace(coup, wagers=(*left, *coup.wagers[start:]))
+    wagers, places = coup.wagers, places_of(coup.wagers, gone)
+    if not places:
+        return coup
+    first, end = places[0], places[-1] + 1
+    between = tuple([each for each in wagers[first:end] if each.id not in gone])
+    return replace(coup, wagers=wagers[:first] + between + wagers[end:])
 
 
 def _settled(coup: Coup, event: CoupSettled) -> Coup:

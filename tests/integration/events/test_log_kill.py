@@ -20,8 +20,7 @@ from events.log.verify import verify
 from events.proof.note import SigningKey
 from events.types import decode_envelope
 from table_core.service.snapshots import inspect_log
-from tests.support.log.closed_books import ORIGIN as CHAINED
-from tests.support.log.closed_books import chain, events_of
+from tests.support.log.closed_books import SITE_T1, chain, events_of
 from tests.support.log.logs import NAME, ORIGIN, grow
 from tests.support.machine.seeds import seeded
 from tests.support.table.money_game import BOOKS
@@ -180,12 +179,12 @@ def test_a_kill_at_any_step_leaves_one_whole_log(tmp_path: Path, step: str, shoe
     done = step in {"turn.renamed", "turn.done"}
     assert verify(made.path).root == root  # as the kill has left it
     assert events_of(made.path) == made.rows
-    files = segments_in(archive_folder(made.path), CHAINED)
+    files = segments_in(archive_folder(made.path), SITE_T1)
     assert len(files) == before + done
     assert all(each.path.stat().st_mode & 0o777 == 0o400 for each in files)
     assert not next_file_of(made.path).exists()
     assert inspect_log(made.path) is None
-    with EventLog.open(made.path, CHAINED) as log:
+    with EventLog.open(made.path, SITE_T1) as log:
         assert log.cursor("cage") == 5
         assert (log.new_file() is None) is done
         assert [(each.position, each.stored, each.hash) for each in log.read()] == list(made.rows)

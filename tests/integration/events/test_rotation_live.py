@@ -12,7 +12,7 @@ from events.log.segments import archive_folder, segments_in
 from events.log.store import EventLog
 from events.log.verify import verify
 from table_core.service.snapshots import inspect_log
-from tests.support.log.closed_books import ORIGIN
+from tests.support.log.closed_books import SITE_T1
 from tests.support.machine.waiting import until
 from tests.support.service.table_service import Table1, played, service
 from tests.support.table.coups import SHOE
@@ -28,7 +28,7 @@ async def three_shoes(table: Table1, folder: Path) -> None:
             end = EndShoe(transaction=f"e{number}", reason="done")
             await table.must("dealer", end)
             if number < 3:
-                await until(lambda: len(segments_in(archive, ORIGIN)) == number, "no new file")  # noqa: B023 - used at once
+                await until(lambda: len(segments_in(archive, SITE_T1)) == number, "no new file")  # noqa: B023 - used at once
         head = table.states[-1].position
         await table.must("display", Replay(transaction="r", start=1))
         await until(lambda: table.replayed and table.replayed[-1].position >= head, "not all")
@@ -54,7 +54,7 @@ async def test_a_consumer_that_was_away_since_the_first_shoe_catches_up(
     assert "the closed files were not looked at" in capsys.readouterr().out
     assert main(["log", "show", str(path)]) == 0
     assert len(capsys.readouterr().out.splitlines()) == whole.events
-    with EventLog.open(path, ORIGIN) as log:
+    with EventLog.open(path, SITE_T1) as log:
         assert log.base > 1
 
     file, restored = tmp_path / "kept" / "monday.sqlite", tmp_path / "new" / "table.sqlite"

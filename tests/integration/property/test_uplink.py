@@ -38,7 +38,7 @@ from property.hub.uplink_status import UplinkStatus, parse_uplink_status
 from property.uplink.replication import EXPECTED_SEQUENCE, PublishRefused, parse_publish_answer
 from property.uplink.service import UplinkLog, feeds_of, run_uplink
 from table_core.rulebooks.shipped import load_rulebook
-from tests.support.log.closed_books import ORIGIN, chain
+from tests.support.log.closed_books import SITE_T1, chain
 from tests.support.log.logs import pending
 from tests.support.machine.tasks import serving
 from tests.support.machine.waiting import PATIENCE_SECONDS, until
@@ -93,10 +93,10 @@ async def test_large_events_go_over_in_batches_of_their_own(hub: Hub, tmp_path: 
 async def test_a_log_that_goes_on_in_new_files_is_one_log(hub: Hub, tmp_path: Path) -> None:
     made = chain(tmp_path, load_rulebook("au-commission"), seed=3)
     assert made.files
-    table = UplinkLog(path=made.path, hub=hub.settings(ORIGIN))
+    table = UplinkLog(path=made.path, hub=hub.settings(SITE_T1))
     async with serving(partial(run_uplink, feeds_of([table], SystemClock()))):
-        await until_held(hub, ORIGIN, made.path)
-    assert await held_rows(hub, ORIGIN) == list(made.rows)
+        await until_held(hub, SITE_T1, made.path)
+    assert await held_rows(hub, SITE_T1) == list(made.rows)
 
 
 async def test_checkpoints_follow_the_events_that_they_cover(hub: Hub, tmp_path: Path) -> None:

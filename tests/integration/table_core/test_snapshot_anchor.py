@@ -12,7 +12,7 @@ from events.commands import EndShoe, LoadShoe, OpenBetting
 from events.log.store import EventLog
 from events.types import LinkOpen, LinkUp
 from table_core.service.snapshots import inspect_log, snapshot_path
-from tests.support.log.closed_books import ORIGIN
+from tests.support.log.closed_books import SITE_T1
 from tests.support.log.logs import forging
 from tests.support.machine.waiting import until
 from tests.support.service.table_service import Table1, played, service
@@ -36,7 +36,7 @@ async def test_the_books_are_closed_behind_a_shoes_end_and_the_next_start_begins
     one: Table1, tmp_path: Path
 ) -> None:
     path = await a_shoe_ends(one, tmp_path)
-    with EventLog.open(path, ORIGIN) as log:
+    with EventLog.open(path, SITE_T1) as log:
         ends = [each.type for each in log.read()][-3:]
         assert log.checked_from == log.position
     assert ends == ["shoe_ended", "shoe_audited", "books_closed"]
@@ -86,14 +86,14 @@ async def test_an_inspection_that_is_ended_by_somebody_says_nothing_and_is_begun
         running = asyncio.create_task(inspect_in_background(path))  # there is no such log yet
         told = "inspection.failed"
         await until(lambda: told in [each["event"] for each in logs], "it does not fail")
-        EventLog.open(path, ORIGIN).close()
+        EventLog.open(path, SITE_T1).close()
         assert await running is None
     assert "no such file" in next(each["said"] for each in logs if each["event"] == told)
 
 
 async def test_an_inspection_ends_with_the_service(tmp_path: Path) -> None:
     path = tmp_path / "table.sqlite"
-    EventLog.open(path, ORIGIN).close()
+    EventLog.open(path, SITE_T1).close()
     running = asyncio.create_task(inspect_in_background(path))
     await asyncio.sleep(0)  # until it has begun
     running.cancel()

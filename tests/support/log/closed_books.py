@@ -24,7 +24,7 @@ from tests.support.clock import FakeClock
 from tests.support.log.logs import NAME, event_of, events_in, keep
 from tests.support.table.money_game import Game, random_coup
 
-ORIGIN = "site/t1"
+SITE_T1 = "site/t1"
 TOPICS = Topics("site", "t1")
 ROLES: Mapping[str, frozenset[str]] = {
     "dealer": frozenset({"dealer"}),
@@ -59,7 +59,7 @@ def closed(
     """Play so many shoes of so many coups, and some coups more of another shoe."""
     rng, game, at_books = random.Random(seed), Game(rulebook, seed), {}
     path = folder / NAME
-    with EventLog.open(path, ORIGIN) as log:
+    with EventLog.open(path, SITE_T1) as log:
         heard = 0
         for shoe in range(shoes + 1):
             for _ in range(coups):
@@ -92,7 +92,7 @@ def books_of(path: Path, position: int) -> BooksClosed:
 
 def opened(made: Closed) -> tuple[OpenedTable, list[str], int]:
     """What opening finds, the names of what it logged, and how many events it folded."""
-    with EventLog.open(made.path, ORIGIN) as log, capture_logs() as logs:
+    with EventLog.open(made.path, SITE_T1) as log, capture_logs() as logs:
         folded = 0
 
         class Counting:
@@ -122,7 +122,7 @@ def chain(
     """Play so many shoes of one coup; behind each but the last, a new file begins."""
     rng, game = random.Random(seed), Game(rulebook, seed)
     path = folder / NAME
-    with EventLog.open(path, ORIGIN) as log:
+    with EventLog.open(path, SITE_T1) as log:
         heard = 0
         for shoe in range(shoes):
             game.play(random_coup(rng))
@@ -137,12 +137,12 @@ def chain(
             heard = len(game.world.log)
             assert game.world.state == state
         rows = tuple((each.position, each.stored, each.hash) for each in log.read())
-    return Chain(path, segments_in(archive_folder(path), ORIGIN), rows)
+    return Chain(path, segments_in(archive_folder(path), SITE_T1), rows)
 
 
 def events_of(path: Path) -> tuple[tuple[int, bytes, bytes], ...]:
     """What the writer reads, from the first event on."""
-    with EventLog.open(path, ORIGIN) as log:
+    with EventLog.open(path, SITE_T1) as log:
         return tuple((each.position, each.stored, each.hash) for each in log.read())
 
 

@@ -10,7 +10,7 @@ from events.log.packing import convert
 from events.log.reader import reading
 from events.log.segments import archive_folder, segments_in
 from events.log.verify import verify
-from tests.support.log.closed_books import ORIGIN, Chain
+from tests.support.log.closed_books import SITE_T1, Chain
 
 _TAIL = 48  # lengths and hash
 
@@ -80,7 +80,7 @@ def mutated(
     copy = folder / "damaged"
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(log.parent, copy)
-    file = rng.choice(segments_in(archive_folder(copy / log.name), ORIGIN))
+    file = rng.choice(segments_in(archive_folder(copy / log.name), SITE_T1))
     before = file.path.read_bytes()
     after = kind(before, rng)
     if after == before:

@@ -75,8 +75,8 @@ MISTAKES: Final = (
     (
         "silence is not watched",
         _LINK,
-        "        yield from self._silence.watch()\n",
-        "",
+        "        rest_s = yield from self._silence.watch()\n",
+        "        rest_s = _WATCH_EVERY_S\n",
     ),
     (
         "a link that is lost is not stored",

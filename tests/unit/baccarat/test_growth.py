@@ -35,7 +35,17 @@ from tests.support.table.large_coups import place, placed
 SLACK = 1.3
 
 
-def grows_in_proportion(measure: Callable[[int], int], sizes: tuple[int, ...] = SIZES) -> None:
+Sizes = tuple[int, ...]
+
+
+@pytest.fixture(params=[SIZES, pytest.param((*SIZES, 10_000), marks=pytest.mark.soak)], ids=len)
+def sizes(request: pytest.FixtureRequest) -> Sizes:
+    """How large the input is, from one measure to the next."""
+    found: Sizes = request.param
+    return found
+
+
+def grows_in_proportion(measure: Callable[[int], int], sizes: Sizes) -> None:
     """Ten times the input may take ten times the steps."""
     counts = [measure(size) for size in sizes]
     for (less, before), (more, after) in zip(
@@ -44,7 +54,7 @@ def grows_in_proportion(measure: Callable[[int], int], sizes: tuple[int, ...] = 
         assert after <= before * more / less * SLACK, dict(zip(sizes, counts, strict=True))
 
 
-def stays(measure: Callable[[int], int], sizes: tuple[int, ...] = SIZES) -> None:
+def stays(measure: Callable[[int], int], sizes: Sizes) -> None:
     """However large the input is, the measure stays what it was at the middle size."""
     counts = [measure(size) for size in sizes]
     assert counts[-1] <= counts[1] * SLACK, dict(zip(sizes, counts, strict=True))
@@ -58,30 +68,30 @@ def segments(folder: Path, count: int) -> Path:
     return there
 
 
-def test_closed_files_are_listed_in_one_pass(tmp_path: Path) -> None:
+def test_closed_files_are_listed_in_one_pass(tmp_path: Path, sizes: Sizes) -> None:
     def measure(count: int) -> int:
         folder = segments(tmp_path, count)
         return steps_of(lambda: find_segments(folder, "site/t1", count * 10 + 1))
 
-    grows_in_proportion(measure)
+    grows_in_proportion(measure, sizes)
 
 
-def test_a_position_is_found_among_closed_files_by_halving() -> None:
+def test_a_position_is_found_among_closed_files_by_halving(sizes: Sizes) -> None:
     def measure(count: int) -> int:
         files = tuple(Segment(Path(str(n)), n * 10 + 1, n * 10 + 11) for n in range(count))
         closed = Segments("site/t1", files)
         return steps_of(lambda: closed._file_of(count * 5))
 
-    stays(measure)
+    stays(measure, sizes)
 
 
-def test_placing_a_wager_looks_at_no_other() -> None:
+def test_placing_a_wager_looks_at_no_other(sizes: Sizes) -> None:
     # Of a whole block of wagers, since their totals are made once a block.
     def measure(count: int) -> int:
         world = placed(count)
         return steps_of(lambda: place(world, range(count, count + 32)))
 
-    stays(measure)
+    stays(measure, sizes)
 
 
 def withdrawing(mine: slice) -> Callable[[int], int]:
@@ -96,16 +106,23 @@ def withdrawing(mine: slice) -> Callable[[int], int]:
     return measure
 
 
-def test_withdrawing_the_newest_wager_looks_at_no_older() -> None:
+@pytest.mark.parametrize("mine", [slice(-1, None), slice(1)], ids=["newest", "oldest"])
+def test_withdrawing_a_wager_at_an_end_looks_at_no_other(mine: slice, sizes: Sizes) -> None:
     # Where it closes a block of wagers, and where it begins one.
-    for sizes in (SIZES, tuple(size // 32 * 32 + 1 for size in SIZES)):
-        stays(withdrawing(slice(-1, None)), sizes)
+    for beyond in (0, 1):
+        stays(withdrawing(mine), tuple(max(size // 32, 1) * 32 + beyond for size in sizes))
 
 
-@pytest.mark.parametrize("mine", [slice(1), slice(None, None, 2)])
-def test_withdrawing_looks_at_each_wager_a_few_times(mine: slice) -> None:
-    # The oldest, and every second in one command: a wager withdrawn costs a constant then.
-    grows_in_proportion(withdrawing(mine))
+def test_withdrawing_wagers_looks_at_each_a_few_times(sizes: Sizes) -> None:
+    # Every second in one command: a wager withdrawn costs a constant then.
+    grows_in_proportion(withdrawing(slice(None, None, 2)), sizes)
+
+
+def test_withdrawing_one_in_the_middle_takes_few_steps_for_each_other(sizes: Sizes) -> None:
+    # It is the dearest of all: three searches look at every wager, four lines for each two.
+    less, more = sizes[-2:]
+    few, many = (withdrawing(slice(size // 2, size // 2 + 1))(size) for size in (less, more))
+    assert many - few <= 6 * (more - less) * SLACK
 
 
 @pytest.mark.parametrize(
@@ -163,14 +180,14 @@ def test_journals_and_errors_do_not_fill_the_state() -> None:
         lambda count: len(encode_state(reported(count, 1).state)),
         lambda count: len(encode_state(reported(1, count).state)),
     ):
-        stays(measure, (100, 1_000, 4_000))
+        stays(measure, (100, 1_000, 10_000))
     link = reported(2_000, 1_000).state.link
     assert link.past == tuple(f"j{n:05}" for n in range(1_999 - KEPT_JOURNALS, 1_999))
     assert len(link.errors) == MOST_ERRORS + 1
     assert MORE_ERRORS in link.errors
 
 
-def test_the_state_message_is_bounded_and_its_pages_hold_the_wagers() -> None:
+def test_the_state_message_is_bounded_and_its_pages_hold_the_wagers(sizes: Sizes) -> None:
     def message(count: int) -> int:
         world = placed(count)
         document = project_table(
@@ -181,8 +198,8 @@ def test_the_state_message_is_bounded_and_its_pages_hold_the_wagers() -> None:
     def pages(count: int) -> int:
         return sum(len(encode_page(page)) for page in pages_of(placed(count).state.coup))
 
-    stays(message, (100, 600, 2_000))
-    grows_in_proportion(pages, (600, 1_200, 2_400))
+    stays(message, (100, 600, 2_000, *sizes[3:]))
+    grows_in_proportion(pages, (600, 1_200, 2_400, *sizes[3:]))
 
 
 def whole_coup(count: int) -> int:
@@ -218,5 +235,5 @@ def whole_coup(count: int) -> int:
     return steps
 
 
-def test_a_coup_grows_with_its_wagers_from_the_first_to_its_correction() -> None:
-    grows_in_proportion(whole_coup)
+def test_a_coup_grows_with_its_wagers_from_the_first_to_its_correction(sizes: Sizes) -> None:
+    grows_in_proportion(whole_coup, sizes)

@@ -9,7 +9,7 @@ import pytest
 from baccarat.cli.main import main
 from events.log.store import EventLog
 from events.types import Stored, decode_envelope
-from tests.support.log.closed_books import ORIGIN, Closed, closed
+from tests.support.log.closed_books import SITE_T1, Closed, closed
 from tests.support.log.logs import forging, made
 from tests.support.table.money_game import BOOKS
 
@@ -23,7 +23,7 @@ def game(tmp_path_factory: pytest.TempPathFactory) -> Closed:
 
 @pytest.fixture(scope="module")
 def events(game: Closed) -> list[Stored]:
-    with EventLog.open(game.path, ORIGIN) as log:
+    with EventLog.open(game.path, SITE_T1) as log:
         return list(log.read())
 
 
@@ -103,7 +103,7 @@ def test_the_stats_count_what_is_there(
 def test_the_stats_of_an_empty_log_are_none(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    EventLog.open(tmp_path / "table.sqlite", ORIGIN).close()
+    EventLog.open(tmp_path / "table.sqlite", SITE_T1).close()
     assert main(["log", "stats", str(tmp_path / "table.sqlite"), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["events"], found["first"], found["types"]) == (0, None, {})

@@ -14,7 +14,7 @@ from events.log.backup import back_up, restore
 from events.log.store import RESTORING_SUFFIX, EventLog
 from events.log.verify import verify
 from table_core.service.snapshots import inspect_log
-from tests.support.log.closed_books import ORIGIN, Closed, closed, table_on
+from tests.support.log.closed_books import SITE_T1, Closed, closed, table_on
 from tests.support.log.logs import contents, forging, grow, killed, made
 from tests.support.table.money_game import BOOKS
 
@@ -132,7 +132,7 @@ def test_a_restored_log_is_the_table_as_it_was_and_goes_on(
     assert restore(backup, path, inspect_log) is None
     assert sorted(contents(path.parent)) == ["table.sqlite", "table.sqlite.lock"]
     assert stored(path) == stored(game.path)
-    with EventLog.open(path, ORIGIN) as log:
+    with EventLog.open(path, SITE_T1) as log:
         assert table_on(log, RULEBOOK).state == game.state
         # What an older session says is ignored: the restored table's are beyond all there were.
         assert log.next_session() == 1_000_000_001
@@ -170,7 +170,7 @@ def test_the_log_that_is_replaced_is_moved_away_whole(tmp_path: Path) -> None:
 
 
 def test_a_table_that_runs_keeps_its_log(game: Closed, backup: Path) -> None:
-    with EventLog.open(game.path, ORIGIN) as log:
+    with EventLog.open(game.path, SITE_T1) as log:
         with pytest.raises(LogRefused, match="another writer"):
             restore(backup, game.path, inspect_log, replace=True)
         assert log.position == game.state.position
@@ -221,9 +221,9 @@ def test_a_restore_that_was_cut_off_in_mid_move_lets_no_empty_log_begin(
     game.path.rename(game.path.with_name("table.sqlite.replaced-1"))
     shutil.copyfile(backup, game.path.with_name(game.path.name + RESTORING_SUFFIX))
     with pytest.raises(LogRefused, match="restore it once more"):
-        EventLog.open(game.path, ORIGIN)
+        EventLog.open(game.path, SITE_T1)
     assert restore(backup, game.path, inspect_log) is None
-    with EventLog.open(game.path, ORIGIN) as log:
+    with EventLog.open(game.path, SITE_T1) as log:
         assert log.position == game.state.position
 
 

@@ -30,7 +30,7 @@ from table_core.service.snapshots import inspect_log, snapshot_path
 from table_core.service.table import Table
 from table_core.state.table import TableState
 from tests.support.log.closed_books import (
-    ORIGIN,
+    SITE_T1,
     Closed,
     books_of,
     closed,
@@ -58,7 +58,7 @@ def test_snapshot_and_the_rest_come_to_what_the_whole_log_comes_to_at_every_shoe
 ) -> None:
     rulebook = BOOKS[name]()
     made = closed(tmp_path_factory.mktemp("log"), rulebook, seed, coups=2)
-    with EventLog.open(made.path, ORIGIN) as log:
+    with EventLog.open(made.path, SITE_T1) as log:
         events = [decode_data(decode_envelope(each.stored)) for each in log.read()]
     for position, state in made.at_books.items():
         assert fold_all(TableState(), events[: position - 1]) == state
@@ -71,7 +71,7 @@ def test_snapshot_and_the_rest_come_to_what_the_whole_log_comes_to_at_every_shoe
 
 
 def test_the_books_say_where_log_and_tree_and_state_stood(game: Closed) -> None:
-    with EventLog.open(game.path, ORIGIN) as log:
+    with EventLog.open(game.path, SITE_T1) as log:
         stored = list(log.read())
     for position, state in game.at_books.items():
         books = books_of(game.path, position)
@@ -85,7 +85,7 @@ def test_the_books_say_where_log_and_tree_and_state_stood(game: Closed) -> None:
 
 
 def test_opening_looks_at_events_from_the_newest_books_on(game: Closed) -> None:
-    with EventLog.open(game.path, ORIGIN) as log:
+    with EventLog.open(game.path, SITE_T1) as log:
         assert log.checked_from == newest_books(game)
         tree = MerkleTree()
         for each in log.read():
@@ -97,7 +97,7 @@ def test_opening_looks_at_events_from_the_newest_books_on(game: Closed) -> None:
 def test_a_change_before_the_books_opens_and_is_found_by_the_inspection(game: Closed) -> None:
     with forging(game.path) as db:
         db.execute("UPDATE event SET bytes = CAST(bytes || ' ' AS BLOB) WHERE position = 3")
-    with EventLog.open(game.path, ORIGIN) as log:
+    with EventLog.open(game.path, SITE_T1) as log:
         assert log.position == game.state.position
     said = inspect_log(game.path)
     assert said is not None
@@ -109,7 +109,7 @@ def test_a_change_behind_the_books_is_refused_at_once(game: Closed) -> None:
     with forging(game.path) as db:
         db.execute("UPDATE event SET bytes = CAST(bytes || ' ' AS BLOB) WHERE position = ?", (bad,))
     with pytest.raises(LogRefused, match=f"position {bad}: the hash chain breaks here"):
-        EventLog.open(game.path, ORIGIN)
+        EventLog.open(game.path, SITE_T1)
 
 
 def test_a_change_of_the_books_themselves_is_refused_at_once(game: Closed) -> None:
@@ -126,14 +126,14 @@ def test_a_change_of_the_books_themselves_is_refused_at_once(game: Closed) -> No
         with forging(copy) as db:
             db.execute("UPDATE event SET bytes = ? WHERE position = ?", (stored(forged, at), at))
         with pytest.raises(LogRefused, match=f"position {at}: the hash chain breaks here"):
-            EventLog.open(copy, ORIGIN)
+            EventLog.open(copy, SITE_T1)
 
 
 def stored(books: BooksClosed, position: int) -> bytes:
     return encode_envelope(
         books,
         index=0,
-        stream=ORIGIN,
+        stream=SITE_T1,
         position=position,
         at=AT,
         actor="core",
@@ -149,14 +149,14 @@ def forge(made: Closed, forged: BooksClosed) -> None:
         db.execute(
             "UPDATE event SET bytes = ?, at = ? WHERE position = ?", (stored(forged, at), AT, at)
         )
-        rehash(db, ORIGIN)
+        rehash(db, SITE_T1)
 
 
 def test_books_that_lie_about_the_log_are_not_begun_from_and_found(game: Closed) -> None:
     books = books_of(game.path, newest_books(game))
     for forged in (replace(books, size=4), replace(books, chain="1" * 64)):
         forge(game, forged)
-        with EventLog.open(game.path, ORIGIN) as log:
+        with EventLog.open(game.path, SITE_T1) as log:
             assert log.checked_from == 1
         said = inspect_log(game.path)
         assert said is not None
@@ -197,13 +197,13 @@ def shoe_over(log: EventLog, probe: Callable[[str], None] = lambda _: None) -> T
 
 def test_a_shoe_that_ended_without_books_gets_them_at_the_next_start(tmp_path: Path) -> None:
     path = tmp_path / "table.sqlite"
-    with EventLog.open(path, ORIGIN) as log:
+    with EventLog.open(path, SITE_T1) as log:
         table = table_on(log, RULEBOOK)
         table.ask("dealer", LoadShoe(transaction="l", shoe=SHOE), caught_up=True)
         table.close_books()
         before = table.state.position
         table.ask("dealer", EndShoe(transaction="e", reason="end"), caught_up=True)
-    with EventLog.open(path, ORIGIN) as log:
+    with EventLog.open(path, SITE_T1) as log:
         table = table_on(log, RULEBOOK)
         assert table.state.position == before + 2  # the end and the audit, no books yet
         table.close_books()
@@ -211,7 +211,7 @@ def test_a_shoe_that_ended_without_books_gets_them_at_the_next_start(tmp_path: P
         assert table.state.position == before + 3
         state = table.state
     assert books_of(path, before + 3).shoe == SHOE
-    with EventLog.open(path, ORIGIN) as log:
+    with EventLog.open(path, SITE_T1) as log:
         table = table_on(log, RULEBOOK)
         assert table.state == state
         table.close_books()
@@ -219,7 +219,7 @@ def test_a_shoe_that_ended_without_books_gets_them_at_the_next_start(tmp_path: P
 
 
 def test_books_that_the_disk_refuses_are_closed_later(tmp_path: Path) -> None:
-    with EventLog.open(tmp_path / "table.sqlite", ORIGIN) as log:
+    with EventLog.open(tmp_path / "table.sqlite", SITE_T1) as log:
         table = shoe_over(log)
         before = table.state
         db = log._files._db  # where SQLite itself can be told to take nothing
@@ -245,14 +245,14 @@ def test_a_table_that_dies_as_it_closes_its_books_comes_up_the_same(
 
     armed = False
     path = tmp_path / "table.sqlite"
-    with EventLog.open(path, ORIGIN) as log:
+    with EventLog.open(path, SITE_T1) as log:
         table = shoe_over(log, die)
         before = table.state
         armed = True
         with pytest.raises(DiedError):
             table.close_books()
     assert not snapshot_path(path).exists()
-    with EventLog.open(path, ORIGIN) as log:
+    with EventLog.open(path, SITE_T1) as log:
         table = table_on(log, RULEBOOK)
         table.close_books()
         assert table.state == replace(before, position=before.position + 1)
@@ -264,7 +264,7 @@ def test_a_table_that_dies_as_it_closes_its_books_comes_up_the_same(
 def test_no_new_money_on_a_log_that_is_not_trusted_but_the_coup_can_be_finished(
     tmp_path: Path,
 ) -> None:
-    with EventLog.open(tmp_path / "table.sqlite", ORIGIN) as log:
+    with EventLog.open(tmp_path / "table.sqlite", SITE_T1) as log:
         table = table_on(log, RULEBOOK)
         table.ask("dealer", LoadShoe(transaction="l", shoe=SHOE), caught_up=True)
         table.hear(shoe_event(1, LinkOpen(transport="pty:x")))
@@ -285,7 +285,7 @@ def test_no_new_money_on_a_log_that_is_not_trusted_but_the_coup_can_be_finished(
 
 
 def test_a_log_that_is_not_trusted_gets_no_books(tmp_path: Path) -> None:
-    with EventLog.open(tmp_path / "table.sqlite", ORIGIN) as log:
+    with EventLog.open(tmp_path / "table.sqlite", SITE_T1) as log:
         table = shoe_over(log)
         table.writer.start_lockdown("something")
         before = log.position
@@ -295,7 +295,7 @@ def test_a_log_that_is_not_trusted_gets_no_books(tmp_path: Path) -> None:
 
 def test_the_books_are_sealed_on_the_bus(game: Closed) -> None:
     """Their hash is of a state with the burned faces in it, which somebody could guess."""
-    with EventLog.open(game.path, ORIGIN) as log:
+    with EventLog.open(game.path, SITE_T1) as log:
         (event,) = log.read(newest_books(game), 1)
     assert decode_envelope(event.stored).data != b"null"
     assert b'"data":null' in public_bytes(event)
@@ -308,10 +308,10 @@ def test_an_inspection_of_no_log_is_bad_input(tmp_path: Path) -> None:
 
 
 def test_an_inspection_reads_beside_the_writer_and_changes_nothing(game: Closed) -> None:
-    with EventLog.open(game.path, ORIGIN) as log:
+    with EventLog.open(game.path, SITE_T1) as log:
         assert inspect_log(game.path) is None
         assert log.position == game.state.position
-        assert check_log(game.path, ORIGIN).position == log.position
+        assert check_log(game.path, SITE_T1).position == log.position
 
 
 def test_events_that_do_not_follow_are_told_by_the_inspection(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from events.log.reader import reading
 from events.log.segments import archive_folder, find_segments, segments_in
 from events.log.verify import verify
 from table_core.service.snapshots import inspect_log
-from tests.support.log.closed_books import ORIGIN, Chain, base_of, chain, events_of
+from tests.support.log.closed_books import SITE_T1, Chain, base_of, chain, events_of
 from tests.support.log.packed import MUTATIONS, forms, mutated, packed_chain
 from tests.support.table.money_game import BOOKS
 
@@ -97,7 +97,7 @@ def test_a_conversion_killed_at_any_step_loses_nothing(
 def test_a_damaged_file_is_not_packed_and_stays(plain: Chain, tmp_path: Path) -> None:
     path = tmp_path / "data" / plain.path.name
     shutil.copytree(plain.path.parent, path.parent)
-    bad = segments_in(archive_folder(path), ORIGIN)[0].path
+    bad = segments_in(archive_folder(path), SITE_T1)[0].path
     bad.chmod(0o644)
     data = bad.read_bytes()
     at = data.index(b'"card_dealt"')
@@ -112,7 +112,7 @@ def test_both_forms_of_a_file_are_one_file(plain: Chain, packed: Path, tmp_path:
     path = tmp_path / "data" / packed.name
     shutil.copytree(packed.parent, path.parent)
     shutil.copy(plain.files[0].path, archive_folder(path))
-    found = find_segments(archive_folder(path), ORIGIN, base_of(path))
+    found = find_segments(archive_folder(path), SITE_T1, base_of(path))
     assert [file.path.suffix for file in found] == [".sqlite", ".packed"]
     assert verify(path).ok
 
@@ -128,7 +128,7 @@ def test_a_backup_takes_packed_files_as_they_are(
 
 
 def test_one_coup_is_read_without_the_rest(packed: Path) -> None:
-    (file, *_) = segments_in(archive_folder(packed), ORIGIN)
+    (file, *_) = segments_in(archive_folder(packed), SITE_T1)
     with closing(PackedFile.open(file.path)) as opened:
         assert len(list(opened.bare(file.first + 3, file.first + 9))) == 7
         assert opened.unpacked == 1

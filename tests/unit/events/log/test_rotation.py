@@ -45,7 +45,7 @@ from table_core.service.table import Table
 from table_core.state.table import TableState
 from tests.support.clock import FakeClock
 from tests.support.log.closed_books import (
-    ORIGIN,
+    SITE_T1,
     Chain,
     base_of,
     chain,
@@ -73,7 +73,7 @@ def log(template: Path, tmp_path: Path) -> Chain:
     shutil.copytree(template, folder)
     path = folder / "table.sqlite"
     with reading(path) as reader:
-        return Chain(path, segments_in(archive_folder(path), ORIGIN), tuple(reader.bare()))
+        return Chain(path, segments_in(archive_folder(path), SITE_T1), tuple(reader.bare()))
 
 
 def test_a_chain_of_files_is_the_log_that_one_file_would_be(log: Chain, tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_files_overlap_in_their_books_and_are_read_only(log: Chain) -> None:
     assert (first.first, second.last) == (1, base_of(log.path))
     assert first.last == second.first
     for file in log.files:
-        assert file.path.name == segment_name(ORIGIN, file.first, file.last)
+        assert file.path.name == segment_name(SITE_T1, file.first, file.last)
         assert stat.S_IMODE(file.path.stat().st_mode) == 0o400
         with closing(sqlite3.connect(f"{file.path.as_uri()}?immutable=1", uri=True)) as db:
             (kind,) = db.execute(
@@ -102,7 +102,7 @@ def test_files_overlap_in_their_books_and_are_read_only(log: Chain) -> None:
 
 def test_any_stretch_can_be_read_across_files(log: Chain) -> None:
     seams = [log.files[0].last, log.files[1].last]
-    with EventLog.open(log.path, ORIGIN) as opened:
+    with EventLog.open(log.path, SITE_T1) as opened:
         for start in (1, *seams, *[seam - 1 for seam in seams], *[seam + 1 for seam in seams]):
             for limit in (1, 2, 3, len(log.rows)):
                 got = [
@@ -113,7 +113,7 @@ def test_any_stretch_can_be_read_across_files(log: Chain) -> None:
 
 def test_reading_goes_on_though_a_new_file_begins_meanwhile(tmp_path: Path) -> None:
     made = chain(tmp_path, RULEBOOK, 3, shoes=1)
-    with EventLog.open(made.path, ORIGIN) as opened:
+    with EventLog.open(made.path, SITE_T1) as opened:
         read = opened.read()
         seen = [next(read).position]
         assert opened.new_file() is not None
@@ -124,7 +124,7 @@ def test_reading_goes_on_though_a_new_file_begins_meanwhile(tmp_path: Path) -> N
 def test_the_table_comes_up_without_its_snapshot_from_the_closed_files(log: Chain) -> None:
     events = [decode_data(decode_envelope(row[1])) for row in log.rows]
     snapshot_path(log.path).unlink()
-    with EventLog.open(log.path, ORIGIN) as opened:
+    with EventLog.open(log.path, SITE_T1) as opened:
         assert table_on(opened, RULEBOOK).state == fold_all(TableState(), events)
 
 
@@ -134,7 +134,7 @@ def test_a_coup_in_a_closed_file_is_recalled(log: Chain) -> None:
         for row in log.rows
         if (envelope := decode_envelope(row[1])).type == "coup_settled"
     )
-    with EventLog.open(log.path, ORIGIN) as opened:
+    with EventLog.open(log.path, SITE_T1) as opened:
         found = recall_coup(opened.read, opened.position, coup)
     assert found is not None
     assert find_past_coup(found, coup) is not None
@@ -144,7 +144,7 @@ def test_a_request_in_a_closed_file_is_still_known_even_when_the_index_is_gone(
     tmp_path: Path,
 ) -> None:
     path = _with_requests(tmp_path)
-    index = index_of(archive_folder(path), ORIGIN)
+    index = index_of(archive_folder(path), SITE_T1)
     for damage in (
         lambda: None,
         index.unlink,
@@ -154,18 +154,18 @@ def test_a_request_in_a_closed_file_is_still_known_even_when_the_index_is_gone(
         lambda: list(convert(path, pack=False)),
     ):
         damage()
-        with EventLog.open(path, ORIGIN) as opened:
+        with EventLog.open(path, SITE_T1) as opened:
             assert opened.base > 1
             assert opened.recorded("anna/t-1") == AcceptedRequest(b'{"transaction":"x"}', 2)
             assert opened.recorded("anna/t-9") is None
     _lose_a_request(path)
-    with EventLog.open(path, ORIGIN) as opened, pytest.raises(LogRefused, match="anna/t-1"):
+    with EventLog.open(path, SITE_T1) as opened, pytest.raises(LogRefused, match="anna/t-1"):
         opened.recorded("anna/t-1")
 
 
 def test_cursors_session_and_newest_checkpoint_go_on(tmp_path: Path) -> None:
     path = chain(tmp_path, RULEBOOK, 5, shoes=1).path
-    with EventLog.open(path, ORIGIN) as opened:
+    with EventLog.open(path, SITE_T1) as opened:
         opened.move_cursor("cage", 3)
         session = opened.next_session()
         closed = opened.new_file()
@@ -195,7 +195,7 @@ def test_a_new_file_takes_only_what_comes_next(log: Chain) -> None:
 
 def test_a_reader_of_the_file_is_waited_for(tmp_path: Path) -> None:
     path = chain(tmp_path, RULEBOOK, 5, shoes=1).path
-    with EventLog.open(path, ORIGIN) as opened:
+    with EventLog.open(path, SITE_T1) as opened:
         opened.move_cursor("cage", 1)
         with reading(path) as reader:
             opened.move_cursor("cage", 2)
@@ -209,8 +209,8 @@ def test_a_reader_of_the_file_is_waited_for(tmp_path: Path) -> None:
 
 def test_a_file_that_is_in_the_way_is_not_replaced(tmp_path: Path) -> None:
     path = chain(tmp_path, RULEBOOK, 5, shoes=1).path
-    with EventLog.open(path, ORIGIN) as opened:
-        there = archive_folder(path) / segment_name(ORIGIN, 1, opened.position)
+    with EventLog.open(path, SITE_T1) as opened:
+        there = archive_folder(path) / segment_name(SITE_T1, 1, opened.position)
         there.parent.mkdir()
         there.write_bytes(b"mine")
         with pytest.raises(LogRefused, match="is there already"):
@@ -227,7 +227,7 @@ def test_a_disk_without_second_names_keeps_the_file_it_has(
     def refuse(*_: object) -> None:
         raise PermissionError(1, "Operation not permitted")
 
-    with EventLog.open(path, ORIGIN) as opened:
+    with EventLog.open(path, SITE_T1) as opened:
         count = opened.position
         monkeypatch.setattr("events.log.rotation.os.link", refuse)
         with pytest.raises(LogUnwritable, match="not permitted"):
@@ -242,7 +242,7 @@ def test_a_disk_without_second_names_keeps_the_file_it_has(
 def test_a_log_that_is_missing_does_not_begin_anew_beside_its_closed_files(log: Chain) -> None:
     log.path.unlink()
     with pytest.raises(LogRefused, match="is a closed file of it"):
-        EventLog.open(log.path, ORIGIN)
+        EventLog.open(log.path, SITE_T1)
     assert not log.path.exists()
 
 
@@ -363,7 +363,7 @@ def test_no_reader_takes_what_is_wrong(log: Chain, tamper: Callable[[Chain], int
     tamper(log)
     with pytest.raises(LogRefused), reading(log.path) as reader:
         list(reader.read())
-    with pytest.raises(LogRefused), EventLog.open(log.path, ORIGIN) as opened:
+    with pytest.raises(LogRefused), EventLog.open(log.path, SITE_T1) as opened:
         list(opened.read())
 
 
@@ -375,7 +375,7 @@ def test_events_cut_off_before_books_do_not_pass_for_a_closed_file(tmp_path: Pat
     verdict = verify(made.path)
     assert (verdict.ok, verdict.first_bad) == (False, 1)
     with pytest.raises(LogRefused, match="is missing"):
-        EventLog.open(made.path, ORIGIN)
+        EventLog.open(made.path, SITE_T1)
 
 
 def test_the_closed_files_may_lie_elsewhere_for_the_verifier(log: Chain, tmp_path: Path) -> None:
@@ -392,16 +392,16 @@ def test_a_closed_file_can_be_verified_with_those_before_it(log: Chain) -> None:
 
 def test_two_files_that_end_alike_are_refused(log: Chain) -> None:
     first = log.files[0]
-    double = first.path.with_name(segment_name(ORIGIN, first.last - 2, first.last))
+    double = first.path.with_name(segment_name(SITE_T1, first.last - 2, first.last))
     os.link(first.path, double)
     with pytest.raises(LogRefused, match="both end at"):
-        find_segments(archive_folder(log.path), ORIGIN, base_of(log.path))
+        find_segments(archive_folder(log.path), SITE_T1, base_of(log.path))
 
 
 def _with_requests(folder: Path) -> Path:
     """A log whose first, closed file holds requests."""
     path = folder / "table.sqlite"
-    with EventLog.open(path, ORIGIN) as opened:
+    with EventLog.open(path, SITE_T1) as opened:
         for number in range(1, 4):
             _ask(opened, f"anna/t-{number}")
         table = table_on(opened, RULEBOOK)
@@ -417,7 +417,7 @@ def _ask(opened: EventLog, cause: str) -> None:
     for index in range(2):
         event = AlarmRaised(alarm=f"a{index}", text="test")
         stored = encode_envelope(
-            event, index=index, stream=ORIGIN, position=first + index, at=AT,
+            event, index=index, stream=SITE_T1, position=first + index, at=AT,
             actor="anna", cause=cause, correlation="",
         )  # fmt: skip
         entries.append(Pending(event.TYPE, event.VERSION, AT, stored))
@@ -425,13 +425,13 @@ def _ask(opened: EventLog, cause: str) -> None:
 
 
 def _lose_a_request(path: Path) -> None:
-    (file,) = segments_in(archive_folder(path), ORIGIN)
+    (file,) = segments_in(archive_folder(path), SITE_T1)
     with forging(writable(file)) as db:
         db.execute("DELETE FROM request WHERE transaction_id = 'anna/t-1'")
 
 
 RULEBOOK = BOOKS["au-commission"]()
-SITE, TABLE = ORIGIN.split("/")
+SITE, TABLE = SITE_T1.split("/")
 DAY_NS = 24 * 60 * 60 * 1_000_000_000
 LATE = 1_795_823_999_000_000_000  # 2026-11-27, one second before midnight, UTC
 SECOND_NS = 1_000_000_000
@@ -449,7 +449,7 @@ class Days:
         self.log, self.table = self._open()
 
     def _open(self) -> tuple[EventLog, Table]:
-        log = EventLog.open(self.path, ORIGIN)
+        log = EventLog.open(self.path, SITE_T1)
         table = Table(log, Topics(SITE, TABLE), RULEBOOK, self.clock, roles={})
         table.writer.configure_rotation(self.when)
         return log, table
@@ -482,7 +482,7 @@ class Days:
     def files(self) -> tuple[tuple[int, int], ...]:
         """First and last position of each closed file."""
         return tuple(
-            (file.first, file.last) for file in segments_in(archive_folder(self.path), ORIGIN)
+            (file.first, file.last) for file in segments_in(archive_folder(self.path), SITE_T1)
         )
 
 
@@ -597,14 +597,14 @@ def test_a_checkpoint_made_just_behind_the_seam_is_of_the_file_before(tmp_path: 
 @pytest.mark.parametrize("signed", ["plain"], indirect=True)
 def test_a_checkpoint_from_elsewhere_finds_a_change_in_a_closed_file(signed: Signed) -> None:
     (held,) = parse_kept_checkpoints("kept", signed.kept[0])
-    (file,) = segments_in(archive_folder(signed.path), ORIGIN)
+    (file,) = segments_in(archive_folder(signed.path), SITE_T1)
     with forging(writable(file)) as db:
         db.execute("UPDATE event SET bytes = CAST(bytes || ' ' AS BLOB) WHERE position = 4")
     assert verify(signed.path, held=[held]).first_bad == 4
 
 
 def test_a_file_alone_answers_for_what_it_holds(signed: Signed) -> None:
-    (file,) = segments_in(archive_folder(signed.path), ORIGIN)
+    (file,) = segments_in(archive_folder(signed.path), SITE_T1)
     alone = verify(signed.path, alone=True)
     assert (alone.ok, alone.base, alone.root) == (True, file.last, verify(signed.path).root)
 
@@ -619,7 +619,10 @@ def test_evidence_of_a_coup_in_a_closed_file_is_made_and_verified(signed: Signed
 def test_counting_goes_over_all_files(signed: Signed, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["log", "stats", "--json", str(signed.path)]) == 0
     told = json.loads(capsys.readouterr().out)
-    files = [signed.path, *(each.path for each in segments_in(archive_folder(signed.path), ORIGIN))]
+    files = [
+        signed.path,
+        *(each.path for each in segments_in(archive_folder(signed.path), SITE_T1)),
+    ]
     assert told["events"] == signed.events
     assert (told["shoes"], told["coups"], told["settlements"]) == (2, 2, 2)
     assert told["bytes"] == sum(each.stat().st_size for each in files)

@@ -94,7 +94,7 @@ def test_after_a_link_that_was_proven_the_first_pause_is_short_again() -> None:
     driver.fails[OpenPort] = LinkError("not there")
     lost = (driver.says(stream("D P1 9H")), driver.says(GONE))
     driver.play(driver.link, driver.later(0), driver.later(0), driver.fails.clear, *lost)
-    assert driver.waits == pytest.approx([0.1, 0.2, 0.4, 0.25, 0.25, 0.1])
+    assert driver.waits == pytest.approx([0.1, 0.2, 0.4, 0.25, 1.0, 0.1])
 
 
 def test_a_pause_is_short_after_an_attempt_that_took_long() -> None:
@@ -120,7 +120,20 @@ def test_silence_is_stored_and_a_device_that_should_beat_is_given_up() -> None:
     noted = driver.play(driver.link, beat, *[driver.later(1)] * 12)
     stored = [each for each in noted if each.startswith(("store", "close"))]
     assert stored[:5] == ["store OPEN", "store DATA", "store SILENCE", "close", "store CLOSE"]
-    assert "no heartbeat for 10 s" in {status.reason for status in driver.statuses}
+    assert "no heartbeat for 9 s" in {status.reason for status in driver.statuses}
+
+
+def test_a_link_at_rest_wakes_the_driver_once_a_second() -> None:
+    driver = connected()  # whose silence of a minute in a deal is a stall
+    driver.play(driver.link, driver.says(stream("D P1 9H")), *[driver.later(0)] * 50)
+    assert driver.waits == [0.25] + [1.0] * 51
+
+
+def test_half_a_frame_is_looked_at_four_times_a_second() -> None:
+    driver = connected()
+    half = driver.says(frames("D P1 9H")[0][:4])
+    driver.play(driver.link, half, driver.later(0), driver.later(0))
+    assert driver.waits[1:3] == [0.25, 0.25]
 
 
 def test_a_process_that_stood_still_hears_no_silence_before_it_has_read() -> None:

@@ -34,7 +34,7 @@ from table_core.service import snapshots as books
 from table_core.service.snapshots import snapshot_path, store_snapshot
 from table_core.state.table import Alarm, ShoeLink, TableState
 from tests.support.log.closed_books import (
-    ORIGIN,
+    SITE_T1,
     Closed,
     books_of,
     closed,
@@ -279,7 +279,7 @@ def test_books_of_another_fold_are_not_begun_from_and_are_closed_anew(
     assert found.fault is None
     assert logged == ["snapshot.other_build"]
     assert folded == game.state.position
-    with EventLog.open(game.path, ORIGIN) as log:
+    with EventLog.open(game.path, SITE_T1) as log:
         table_on(log, RULEBOOK).close_books()
     assert books_of(game.path, game.state.position + 1).fold == FOLD_VERSION + 1
     _, logged, folded = opened(game)
@@ -311,7 +311,7 @@ def test_without_a_snapshot_an_event_that_this_build_does_not_know_is_refused(
     game: Closed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     snapshot_path(game.path).unlink()
-    with EventLog.open(game.path, ORIGIN) as log:
+    with EventLog.open(game.path, SITE_T1) as log:
         position = next(each.position for each in log.read() if each.type == "deal_completed")
 
     def as_an_older_build(envelope: Envelope) -> TableEvent:
