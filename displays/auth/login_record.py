@@ -41,8 +41,9 @@ class RecordEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     Args:
         n: 1, 2, 3... without gaps.
         at: when it was written, RFC 3339 in UTC.
-        what: `login`, `logout`, `failed`, `locked`, `expired`, `added`, `removed`, `roles_changed`,
-            `password_changed`, `break_glass`, `accounts`, or `unsound`.
+        what: `login`, `resumed` (kept over a restart of the service), `logout`, `failed`,
+            `locked`, `expired`, `added`, `removed`, `roles_changed`, `password_changed`,
+            `break_glass`, `accounts`, or `unsound`.
         user: the account; empty where a name was typed that no account has.
         place: the browser's network.
         text: more, for a person.
