@@ -132,7 +132,11 @@ def make_app(  # noqa: PLR0913 - all that a site sets of its screens
 
 def _sessions(clock: Clock, idle_s: int, login: LoginRules, file: Path | None) -> Sessions:
     each = 1 if login.one_session else SESSIONS_EACH
-    return Sessions(clock, idle_s, each, SessionStore(file, clock) if file else None)
+    kept = Sessions(clock, idle_s, each, SessionStore(file, clock) if file else None)
+    if login.record is not None:
+        for person in kept.people():
+            login.record.note("resumed", person)
+    return kept
 
 
 class _Scoreboard:

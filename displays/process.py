@@ -1,12 +1,13 @@
-"""What a display does on the bus: it keeps the live state, and receives answers. Pure."""
+"""What a display does on the bus: keeps the live state, receives answers, notes logins. Pure."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from displays.live import LiveState
+from events.commands import ANSWER_REFUSED, NoteLogins
 from events.mqtt.messages import Message
 from events.mqtt.presence import PresencePublisher
-from events.mqtt.process import Steps, Wait
+from events.mqtt.process import LogLine, Steps, Wait
 from events.mqtt.request_client import RequestClient
 from events.mqtt.topics import Topics
 
@@ -21,6 +22,8 @@ DISPLAY: Final = "display"
 _TABLE: Final = "table"
 # Seconds between two checks of liveness, at least.
 _LOOK_S: Final = 0.25
+# Seconds between two looks at the record of logins.
+_NOTE_EVERY_S: Final = 10.0
 
 
 class DisplayProcess:
@@ -32,6 +35,8 @@ class DisplayProcess:
         utc_ns: now, nanoseconds since 1970 UTC.
         session: the session number of the service's status, larger than at the last start.
         requests: receives the answers to people's commands; None serves the scoreboard alone.
+        logins: returns how many entries the record of logins has, and the hash after the last of
+            them; None where there is no record.
     """
 
     def __init__(
@@ -42,6 +47,7 @@ class DisplayProcess:
         utc_ns: int,
         session: int,
         requests: RequestClient | None = None,
+        logins: Callable[[], tuple[int, bytes]] | None = None,
     ) -> None:
         self.live = live
         self._presence = PresencePublisher(
@@ -59,10 +65,11 @@ class DisplayProcess:
             self._presence.topic: self._presence.on_own_status,
             **(consoles if requests else {}),
         }
+        self._noting = [_note_logins(requests, logins)] if requests and logins else []
 
     def running(self) -> Iterable[Steps[None]]:
         """See `Process.running`."""
-        return self._presence.beat(), self._look()
+        return self._presence.beat(), self._look(), *self._noting
 
     def on_connect(self) -> Steps[None]:
         """Record the broker's connection, and announce the display."""
@@ -94,3 +101,20 @@ class DisplayProcess:
     def _on_table(self, message: Message) -> Steps[None]:
         yield from ()
         self.live.on_status(message.payload, retain=message.retain)
+
+
+def _note_logins(requests: RequestClient, logins: Callable[[], tuple[int, bytes]]) -> Steps[None]:
+    """Have the table note in its signed log how far the record of logins reaches."""
+    noted = 0, b""
+    while True:
+        newest = logins()
+        if newest != noted and newest[0]:
+            entries, chain = newest[0], newest[1].hex()
+            transaction = f"logins-{entries}-{chain}"
+            note = NoteLogins(transaction=transaction, entries=entries, chain=chain)
+            answer = yield from requests.ask(CONSOLE, note)
+            if answer.result == ANSWER_REFUSED:
+                yield from LogLine("error", "logins.not_noted", {"reason": answer.text})
+            else:
+                noted = newest
+        yield from Wait(_NOTE_EVERY_S)

@@ -110,17 +110,22 @@ class DisplayService:
         printer: CoupPrinter | None = None,
     ) -> None:
         accounts = UserAccounts(settings.users) if settings.users else None
+        origin = f"{topics.site}/{topics.table}"
+        recorded = settings.record if accounts else None
+        self._record = LoginRecord(recorded, origin, clock) if recorded else None
         self.live = LiveState(clock, betting_s=settings.betting_s)
         requests = RequestClient(topics, keys) if accounts else None
         process = DisplayProcess(
-            topics, self.live, utc_ns=clock.utc_ns(), session=session, requests=requests
+            topics,
+            self.live,
+            utc_ns=clock.utc_ns(),
+            session=session,
+            requests=requests,
+            logins=self._record.newest if self._record else None,
         )
         self._shell = ProcessShell(process, bus, clock)
         perform = self._shell.performer.perform
         self._certificate = _certificate(settings)
-        origin = f"{topics.site}/{topics.table}"
-        recorded = settings.record if accounts else None
-        self._record = LoginRecord(recorded, origin, clock) if recorded else None
         app = make_app(
             self.live,
             clock,

@@ -128,6 +128,7 @@ RULES: Final[dict[str, Schema]] = {
     "was_hash": _HASH,
     "profile_hash": _HASH,
     "chain": _HASH,
+    "entries": _from(1),
     "peaks": _HASH,
     "shape": _said("a" * 64),
     "BooksClosed.state": _said("a" * 64),

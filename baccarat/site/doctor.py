@@ -33,9 +33,9 @@ from baccarat.history.log_judging import Judging
 from baccarat.rulebooks.library import is_file
 from baccarat.site.credentials import outdated
 from baccarat.site.findings import DoctorFinding, fails, passes, read_document, warns
+from baccarat.site.logins import verify_logins
 from baccarat.site.machine_metrics import SYNCHRONISED
 from baccarat.site.own_driver import running_driver
-from displays.auth.login_record import read_record
 from events.clock import SystemClock
 from events.errors import BusError, ConfigError, InputError, LinkError, TableError
 from events.log.verify import VerificationResult, parse_kept_checkpoints, verify
@@ -619,15 +619,15 @@ def _login_record(config: TableConfig) -> Iterator[DoctorFinding]:
         yield warns("login record", text, 'name a file: displays.record = "logins.jsonl"')
         return
     try:
-        found = read_record(path, config.origin)
+        found = verify_logins(config, path)
     except OSError as error:
         yield fails("login record", f"{path}: {error.strerror}", "run the doctor as root")
         return
-    if found.first_bad is not None:
-        text = f"{path}: line {found.first_bad} does not follow from those before it"
-        yield fails("login record", text, "keep the file as it is: somebody has changed it")
+    if found.fault:
+        remedy = "keep the file as it is: somebody has changed it; lay the whole one next to it"
+        yield fails("login record", f"{path}: {found.says}", remedy)
     else:
-        yield passes("login record", f"{path}: {len(found.entries)} entries")
+        yield passes("login record", f"{path}: {len(found.entries)} entries; {found.says}")
 
 
 def _certificates(config: TableConfig) -> Iterator[DoctorFinding]:

@@ -41,8 +41,9 @@ class RecordEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     Args:
         n: 1, 2, 3... without gaps.
         at: when it was written, RFC 3339 in UTC.
-        what: `login`, `logout`, `failed`, `locked`, `expired`, `added`, `removed`, `roles_changed`,
-            `password_changed`, `break_glass`, `accounts`, or `unsound`.
+        what: `login`, `resumed` (kept over a restart of the service), `logout`, `failed`,
+            `locked`, `expired`, `added`, `removed`, `roles_changed`, `password_changed`,
+            `break_glass`, `accounts`, or `unsound`.
         user: the account; empty where a name was typed that no account has.
         place: the browser's network.
         text: more, for a person.
@@ -63,12 +64,12 @@ class RecordVerdict(Struct, frozen=True, kw_only=True):
 
     Args:
         entries: those up to the first bad line.
-        head: the hash after them.
+        chain: the hash before the first entry, and after each of them.
         first_bad: the number of the first line that does not follow; None where all do.
     """
 
     entries: tuple[RecordEntry, ...]
-    head: bytes
+    chain: tuple[bytes, ...]
     first_bad: int | None = None
 
 
@@ -78,21 +79,21 @@ def read_record(path: Path, origin: str) -> RecordVerdict:
     Raises:
         OSError: it cannot be read.
     """
-    head, entries = origin_hash(f"{origin}/logins"), list[RecordEntry]()
+    chain, entries = [origin_hash(f"{origin}/logins")], list[RecordEntry]()
     lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
     for number, line in enumerate(lines, start=1):
         found = _HASH.search(line)
         body = line[: found.start()] + b"}" if found else b""
-        following = next_hash(head, body)
+        following = next_hash(chain[-1], body)
         try:
             entry = decode_json(body, RecordEntry)
         except MalformedJson:
             entry = None
         if not found or following.hex().encode() != found[1] or not entry or entry.n != number:
-            return RecordVerdict(entries=tuple(entries), head=head, first_bad=number)
-        head = following
+            return RecordVerdict(entries=tuple(entries), chain=tuple(chain), first_bad=number)
+        chain.append(following)
         entries.append(entry)
-    return RecordVerdict(entries=tuple(entries), head=head)
+    return RecordVerdict(entries=tuple(entries), chain=tuple(chain))
 
 
 class LoginRecord:
@@ -118,7 +119,7 @@ class LoginRecord:
                 f"displays.record: {path}: {error.strerror}; name a file that this service alone "
                 "writes"
             ) from error
-        self._n, self._head = len(found.entries), found.head
+        self._n, self._head = len(found.entries), found.chain[-1]
         known = [each.accounts for each in found.entries if each.what == "accounts"]
         self._known = known[-1] if known else {}
         if found.first_bad is not None:
@@ -134,6 +135,10 @@ class LoginRecord:
         self.note(
             "unsound", text=f"line {first_bad} did not follow; the file is kept as {aside.name}"
         )
+
+    def newest(self) -> tuple[int, bytes]:
+        """Return how many entries there are, and the hash after the last of them."""
+        return self._n, self._head
 
     def note(self, what: str, user: str = "", *, place: str = "", text: str = "") -> None:
         """Append an entry; see `RecordEntry`.

@@ -99,6 +99,10 @@ class Sessions:
             if self._is_valid(session, now):
                 self._open[each.key] = session
 
+    def people(self) -> list[str]:
+        """Return the person of each open session."""
+        return sorted(each.user for each in self._open.values())
+
     def _save(self) -> None:
         self._saved_us = self._clock.mono_us()
         if self._store is None:

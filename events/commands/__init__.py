@@ -60,7 +60,13 @@ from events.commands.shoe import (
     ReleaseShoe,
     ReplaceShoe,
 )
-from events.commands.staff import AcknowledgeAlarm, AssignDealer, CallSupervisor, TakeTable
+from events.commands.staff import (
+    AcknowledgeAlarm,
+    AssignDealer,
+    CallSupervisor,
+    NoteLogins,
+    TakeTable,
+)
 from events.commands.wagers import PlaceWager, SetLimits, WagerRequest, WithdrawWager
 
 __all__ = [
@@ -101,6 +107,7 @@ __all__ = [
     "LoadShoe",
     "MarkUncollected",
     "MarkUnreadable",
+    "NoteLogins",
     "OpenBetting",
     "OpenFloat",
     "PlaceWager",

@@ -38,6 +38,7 @@ _SUPERVISOR: Final = frozenset({"supervisor"})
 _DEALER: Final = frozenset({"dealer"})
 _WAGERS: Final = frozenset({"wagers", "dealer"})
 _CAGE: Final = frozenset({"cage"})
+_SCREENS: Final = frozenset({DELEGATE})
 # Who answers a dispute, and who looks after the shoe and its raw bytes.
 _PAST: Final = frozenset({"supervisor", "technician"})
 
@@ -111,6 +112,7 @@ ROWS: Final[tuple[Row, ...]] = (
     Row("clear_shoe_error", shoe.ClearShoeError, _SUPERVISOR | {"technician"}, Decider.SHOE),
     Row("assign_dealer", staff.AssignDealer, _SUPERVISOR, Decider.STAFF),
     Row("take_table", staff.TakeTable, _DEALER, Decider.STAFF),
+    Row("note_logins", staff.NoteLogins, _SCREENS, Decider.STAFF),
     Row("confirm_result", coup.ConfirmResult, _SUPERVISOR, Decider.COUP),
     Row("void_coup", coup.VoidCoup, _SUPERVISOR, Decider.COUP),
     Row("collect_commission", commission.CollectCommission, _PIT, Decider.COMMISSION),

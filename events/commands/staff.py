@@ -1,8 +1,8 @@
-"""Commands about the people at the table: who deals, who is wanted, who has seen an alarm."""
+"""Commands about the people at the table: who deals, is wanted, saw an alarm, has logged in."""
 
 from events.commands.base import Command
 
-__all__ = ["AcknowledgeAlarm", "AssignDealer", "CallSupervisor", "TakeTable"]
+__all__ = ["AcknowledgeAlarm", "AssignDealer", "CallSupervisor", "NoteLogins", "TakeTable"]
 
 
 class AssignDealer(Command, frozen=True, kw_only=True):
@@ -26,3 +26,15 @@ class AcknowledgeAlarm(Command, frozen=True, kw_only=True):
     """Clear an alarm that nothing else clears."""
 
     alarm: str
+
+
+class NoteLogins(Command, frozen=True, kw_only=True):
+    """The screens' service states how far its record of logins reaches; no person gives it.
+
+    Args:
+        entries: how many entries there are.
+        chain: the hash of the record's chain after the last of them, hex.
+    """
+
+    entries: int
+    chain: str

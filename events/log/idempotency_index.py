@@ -4,11 +4,12 @@ A request that was accepted years ago must be recognised when it is sent again. 
 of files for each new request would take too long, and carrying all requests from file to file would
 never make a file small. The index maps a transaction's id to its position; the body to compare with
 stays in the closed file. The index records the position and the chain hash at which it ends. If
-the log does not continue there, the index is thrown away and built again.
+the log does not continue there, the index is thrown away and built again. A verification compares
+it with the closed files: a request that it forgets would be carried out again.
 """
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Final, Self
@@ -19,8 +20,9 @@ from events.log.disk import PRIVATE_FILE, remove_database
 from events.log.schema import odd_rows, rows_made_by, rows_of
 from events.log.segments import Segment
 
-__all__ = ["RequestIndex", "index_of"]
+__all__ = ["RequestIndex", "forged_request", "index_of"]
 
+_KNOWN: Final = "SELECT position FROM request WHERE transaction_id = ?"
 _TABLES: Final = (
     "CREATE TABLE request (transaction_id TEXT PRIMARY KEY, position INTEGER) WITHOUT ROWID",
     "CREATE TABLE until (position INTEGER NOT NULL, hash BLOB NOT NULL)",
@@ -68,8 +70,7 @@ class RequestIndex:
             LogRefused: the index cannot be read; a restart builds it again.
         """
         try:
-            sql = "SELECT position FROM request WHERE transaction_id = ?"
-            row = self._db.execute(sql, (cause,)).fetchone()
+            row = self._db.execute(_KNOWN, (cause,)).fetchone()
         except sqlite3.Error as error:
             told = f"{self._path}: cannot be read: {error}; remove it and start again"
             raise LogRefused(told) from error
@@ -115,6 +116,38 @@ class RequestIndex:
     def _reach(self, position: int, head: bytes) -> None:
         self._db.execute("DELETE FROM until")
         self._db.execute("INSERT INTO until VALUES (?, ?)", (position, head))
+
+
+def forged_request(path: Path, files: Sequence[Segment]) -> str | None:
+    """Return a request that the index has not as the closed files have it; None where all agree.
+
+    `more` stands for one that no closed file has.
+
+    An index that is missing, damaged, or ends elsewhere is not compared: the next opening builds it
+    again.
+    """
+    if not path.exists():
+        return None
+    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as db:
+        try:
+            return _forged(db, files)
+        except (sqlite3.DatabaseError, UnicodeDecodeError, ValueError):
+            return None
+
+
+def _forged(db: sqlite3.Connection, files: Sequence[Segment]) -> str | None:
+    ((end,),) = db.execute("SELECT position FROM until").fetchall()
+    found = 0
+    for file in files:
+        if file.last > end:
+            return None
+        with closing(open_file(file.path)) as closed:
+            for cause, _, position in closed.requests():
+                if db.execute(_KNOWN, (cause,)).fetchone() != (position,):
+                    return str(cause)
+                found += 1
+    ((known,),) = db.execute("SELECT count(*) FROM request WHERE position <= ?", (files[-1].last,))
+    return "more" if known > found else None
 
 
 def _connect(path: Path) -> sqlite3.Connection:

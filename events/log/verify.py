@@ -21,6 +21,7 @@ from typing import Final, NamedTuple, Protocol
 from events.clock import seconds_between
 from events.errors import InputError, LogRefused, UnreadableEvent
 from events.log.closed_file import is_packed
+from events.log.idempotency_index import forged_request, index_of
 from events.log.newest_anchor import ChainStart, start_at_anchor, start_of_file, start_of_log
 from events.log.read_only_copy import open_snapshot, readable_copy
 from events.log.schema import (
@@ -34,7 +35,7 @@ from events.log.schema import (
     rows_made_by,
     rows_of,
 )
-from events.log.segments import archive_folder, find_segments, open_segment
+from events.log.segments import Segment, archive_folder, find_segments, open_segment
 from events.log.wal import wal_damage, wal_of
 from events.proof.chain import next_hash
 from events.proof.checkpoint import (
@@ -70,6 +71,7 @@ __all__ = [
     "verify_event",
     "verify_events",
     "verify_format",
+    "verify_index",
     "verify_no_more_is_known",
     "verify_no_side_files",
     "verify_pages",
@@ -514,6 +516,19 @@ def _verify_closed_files(
             whole = "packed" if is_packed(file.path) else "SQLite"
             told = f"{file.path.name}: not a whole {whole} file: {error}"
             raise BadFile(told, getattr(error, "position", None) or file.first) from error
+    verify_index(index_of(folder, walk.origin), files)
+
+
+def verify_index(path: Path, files: Sequence[Segment]) -> None:
+    """Verify that the index of requests says what the closed files say.
+
+    Raises:
+        BadFile: it does not.
+    """
+    forged = forged_request(path, files)
+    if forged is not None:
+        remedy = "remove the file, and the table makes it again at its start"
+        raise BadFile(f"{path.name} has request {forged!r} otherwise than the log: {remedy}")
 
 
 def _verify_file(

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
 from events.errors import InputError, LogRefused
+from events.log.idempotency_index import index_of
 from events.log.newest_anchor import ChainStart, start_at_anchor, start_of_file, start_of_log
 from events.log.read_only_copy import open_snapshot, readable_copy
 from events.log.segments import archive_folder, find_segments, open_segment
@@ -34,6 +35,7 @@ from events.log.verify import (
     verify_event,
     verify_events,
     verify_format,
+    verify_index,
     verify_no_more_is_known,
     verify_no_side_files,
     verify_pages,
@@ -171,6 +173,7 @@ class _Work:
         (last,) = self._db.execute("SELECT max(position) FROM event").fetchone()
         self._last: int = last or 0
         self._closed = find_segments(archive, self.origin, self._first) if self._first > 1 else ()
+        self._index = index_of(archive, self.origin)
         self.stored = stored_checkpoints(self._db, version)
         prefix = "baccarat-parts-"
         self._folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=prefix)))
@@ -197,6 +200,7 @@ class _Work:
                 pool.shutdown(cancel_futures=True)
         ended = sum(part.ended for part in parts[len(self._closed) :])
         verify_no_more_is_known(self._db, self._last, ended)
+        verify_index(self._index, self._closed)
         return parts
 
     def _tasks(self, jobs: int, held: Sequence[int], judging: PartsJudge | None) -> Iterator[_Task]:

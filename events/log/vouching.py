@@ -34,6 +34,7 @@ _ADOPTED: Final = """
 SELECT 1 FROM event WHERE type = ?
 AND (SELECT count(*) FROM checkpoint WHERE size >= event.position) > 1 LIMIT 1
 """
+_ADOPTIONS: Final = "SELECT position FROM event WHERE position > ? AND type = ? LIMIT 1"
 _SETTLED: Final = "SELECT position, at FROM event WHERE position > ? AND type = ? LIMIT 1"
 _NEWEST: Final = "SELECT at FROM event ORDER BY position DESC LIMIT 1"
 
@@ -133,6 +134,11 @@ class SignedHead:
             raise self._refusal(told, end + 1)
         elif signed is None or signed.size < kept.size:
             raise self._refusal(f"the table's checkpoint of {kept.size} events is missing")
+        else:
+            # A person's adoption is signed at once, or is given again.
+            unsigned = db.execute(_ADOPTIONS, (signed.size, LogAdopted.TYPE)).fetchone()
+            if unsigned:
+                raise self._refusal("adopted, and the table has not signed that", *unsigned)
         if signed is not None:
             self._require_signed(db, signed.size)
         return kept is None

@@ -51,7 +51,7 @@ from events.types.envelope import (
     sealed_bytes,
     with_hash,
 )
-from events.types.integrity import CheckpointKeyChanged, LogAdopted
+from events.types.integrity import CheckpointKeyChanged, LogAdopted, LoginsNoted
 from events.types.irregularities import (
     CardCorrected,
     CardEntered,
@@ -225,6 +225,7 @@ __all__ = [
     "LinkUp",
     "LockChanged",
     "LogAdopted",
+    "LoginsNoted",
     "ModeChanged",
     "PayerAmount",
     "Pending",

@@ -1,8 +1,8 @@
-"""Events about the log's own proof: whose key signs it, and what it vouches for unsigned."""
+"""Events about proof: whose key signs the log, and what it vouches for beyond its own events."""
 
 from events.types.table import TableEvent
 
-__all__ = ["CheckpointKeyChanged", "LogAdopted"]
+__all__ = ["CheckpointKeyChanged", "LogAdopted", "LoginsNoted"]
 
 
 class CheckpointKeyChanged(TableEvent, frozen=True, kw_only=True):
@@ -33,3 +33,16 @@ class LogAdopted(TableEvent, frozen=True, kw_only=True):
     by: str = ""
     reason: str
     kept: str = ""
+
+
+class LoginsNoted(TableEvent, frozen=True, kw_only=True):
+    """The record of logins had so many entries, and ended with this hash.
+
+    Args:
+        entries: how many there were.
+        chain: the hash of the record's chain after the last of them, hex.
+    """
+
+    TYPE = "logins_noted"
+    entries: int
+    chain: str

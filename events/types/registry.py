@@ -53,6 +53,7 @@ KINDS: Final[tuple[type[TableEvent], ...]] = (
     correction.WagerCorrected,
     integrity.CheckpointKeyChanged,
     integrity.LogAdopted,
+    integrity.LoginsNoted,
     irregularity.CardCorrected,
     irregularity.CardEntered,
     irregularity.CardMarkedUnreadable,

@@ -1,9 +1,19 @@
-"""Commands about people: name the dealer, call a supervisor, acknowledge an alarm. Pure."""
+"""Commands about people: name the dealer, call a supervisor, acknowledge an alarm, note logins.
 
+Pure.
+"""
+
+import re
 from typing import Final
 
-from events.commands import AcknowledgeAlarm, AssignDealer, CallSupervisor, TakeTable
-from events.types import AlarmCleared, AlarmRaised, DealerAssigned
+from events.commands import (
+    AcknowledgeAlarm,
+    AssignDealer,
+    CallSupervisor,
+    NoteLogins,
+    TakeTable,
+)
+from events.types import AlarmCleared, AlarmRaised, DealerAssigned, LoginsNoted
 from table_core.decide.decision import ANY, DecisionContext, Handlers, Offers
 from table_core.decide.shoe_doubts import HELD_ALARM
 from table_core.refusals import Decision, refuse
@@ -17,10 +27,12 @@ __all__ = [
     "assign_dealer",
     "call_supervisor",
     "can_acknowledge",
+    "note_logins",
     "take_table",
 ]
 
 _CALLED: Final = "supervisor_called"
+_HASH: Final = re.compile(r"[0-9a-f]{64}")
 
 
 def assign_dealer(_: TableState, command: AssignDealer, context: DecisionContext) -> Decision:
@@ -67,11 +79,19 @@ def acknowledge_alarm(state: TableState, command: AcknowledgeAlarm, _: DecisionC
     return (AlarmCleared(alarm=alarm.name),)
 
 
+def note_logins(_: TableState, command: NoteLogins, __: DecisionContext) -> Decision:
+    """How far the record of logins reaches, so that a cut of it shows."""
+    if command.entries < 1 or not _HASH.fullmatch(command.chain):
+        return refuse("invalid_logins", "a record of logins has entries and a hash of 64 digits")
+    return (LoginsNoted(entries=command.entries, chain=command.chain),)
+
+
 HANDLERS: Final[Handlers] = {
     AssignDealer: assign_dealer,
     TakeTable: take_table,
     CallSupervisor: call_supervisor,
     AcknowledgeAlarm: acknowledge_alarm,
+    NoteLogins: note_logins,
 }
 OFFERS: Final = Offers(
     bare=(TakeTable(transaction=ANY),),

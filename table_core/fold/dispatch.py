@@ -53,6 +53,7 @@ from events.types import (
     IrregularityRecorded,
     LimitsSet,
     LogAdopted,
+    LoginsNoted,
     ResultConfirmed,
     ResultDisputed,
     RulebookAdopted,
@@ -363,4 +364,5 @@ _FOLDS: Final[dict[type[TableEvent], Callable[[TableState, Any], TableState]]] =
     BooksClosed: _on_nothing,
     CheckpointKeyChanged: _on_nothing,
     LogAdopted: _on_nothing,
+    LoginsNoted: _on_nothing,
 }

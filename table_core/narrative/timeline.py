@@ -17,6 +17,7 @@ from events.types import (
     DealerAssigned,
     IrregularityRecorded,
     LogAdopted,
+    LoginsNoted,
     RulebookAdopted,
     ShoeErrorCleared,
     ShoeReported,
@@ -141,6 +142,7 @@ _WORDS: Final[dict[type[TableEvent], WordsOf]] = {
             reason=e.reason,
         )
     ),
+    LoginsNoted: plain_words("The record of logins has {entries} entries."),
     AlarmRaised: _alarm,
     AlarmCleared: plain_words("The alarm {alarm} is over."),
     IrregularityRecorded: decided(

@@ -26,6 +26,7 @@ from events.types import (
     CoupSettled,
     CoupVoided,
     LogAdopted,
+    LoginsNoted,
     ShoeEnded,
 )
 from table_core.process.log_effects import (
@@ -49,6 +50,7 @@ LANDMARKS: Final = frozenset(
         ShoeEnded.TYPE,
         BooksClosed.TYPE,
         LogAdopted.TYPE,
+        LoginsNoted.TYPE,
     }
 )
 """Event types after which a checkpoint is due at once."""

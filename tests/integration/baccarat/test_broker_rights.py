@@ -185,17 +185,20 @@ _HIDDEN: Final = (
     "_INBOX/#",
     "$SYS/#",
 )
-# Over websockets those that a browser may have, with one other that is drawn, and all of them in
+# Over websockets those that a browser may have, with one other that is drawn, and the others in
 # `make soak`: the rules are the same.
 _OF_BROWSERS: Final = ("display", "console", "dealer")
 _OTHERS: Final = sorted(set(_NAMES).difference(_OF_BROWSERS))
 
 
-@pytest.fixture(params=["tcp", "websockets"])
+_EVERYBODY: Final = "websockets, everybody"
+
+
+@pytest.fixture(params=["tcp", "websockets", pytest.param(_EVERYBODY, marks=pytest.mark.soak)])
 def people(request: pytest.FixtureRequest, broker: SecuredBroker) -> People:
     if request.param == "tcp":
         return People(_NAMES, partial(Login, broker))
-    drawn = _OTHERS if "JUNK_MESSAGES" in os.environ else [seeded().choice(_OTHERS)]
+    drawn = _OTHERS if request.param == _EVERYBODY else [seeded().choice(_OTHERS)]
     return People((*_OF_BROWSERS, *drawn), partial(Login, broker, websockets=True))
 
 

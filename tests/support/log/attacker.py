@@ -74,6 +74,9 @@ def record(base: Base) -> list[list[Any]]:
         with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as db:
             said.append(db.execute("SELECT * FROM event ORDER BY position").fetchall())
             said.append(db.execute("SELECT * FROM checkpoint ORDER BY size").fetchall())
+    for path in _indexes(base):
+        with closing(sqlite3.connect(path)) as db:
+            said.append(db.execute("SELECT * FROM request ORDER BY 1").fetchall())
     return said
 
 
@@ -120,6 +123,10 @@ def resign(db: sqlite3.Connection, base: Base) -> None:
 
 def _files(base: Base) -> list[Path]:
     return [base.log, *sorted(base.folder.glob("archive/*-0*.sqlite"))]
+
+
+def _indexes(base: Base) -> list[Path]:
+    return sorted(base.folder.glob("archive/*-requests.sqlite"))
 
 
 def _cover(rng: random.Random, db: sqlite3.Connection, base: Base) -> None:
@@ -317,6 +324,19 @@ def side_files(rng: random.Random, base: Base) -> None:
         second.hardlink_to(base.log)
 
 
+def requests(rng: random.Random, base: Base) -> None:
+    """A request forgotten, moved or invented, so that it is carried out twice or never.
+
+    In the index of the closed files where there is one, else in the log.
+    """
+    how = rng.choice(["DELETE FROM request", "UPDATE request SET position = position + 1",
+                      "UPDATE request SET transaction_id = 'dealer/none'"])  # fmt: skip
+    indexes = [closing(sqlite3.connect(each, isolation_level=None)) for each in _indexes(base)]
+    with indexes[0] if indexes else forging(base.log) as db:
+        names = db.execute("SELECT transaction_id FROM request ORDER BY 1").fetchall()
+        db.execute(f"{how} WHERE transaction_id = ?", rng.choice(names or [("",)]))
+
+
 def launder(rng: random.Random, base: Base) -> None:
     """Another past, all hashes right, all signatures gone, and the key announced again or not."""
     content(rng, base)
@@ -367,8 +387,8 @@ def part_of(rng: random.Random, data: bytes) -> bytes:
 
 
 FORGERIES: tuple[Callable[[random.Random, Base], None], ...] = (
-    column, content, removal, scheme, checkpoints, head, bytes_of_files, side_files, launder,
-    another_key,
+    column, content, removal, scheme, checkpoints, head, bytes_of_files, side_files, requests,
+    launder, another_key,
 )  # fmt: skip
 
 

@@ -34,7 +34,9 @@ MARKED: Final = shipped_source("au-commission").replace(b'"deduct"', b'"per_shoe
 """A site's own rulebook, by which commission is marked."""
 
 _OTHER: Final = load_rulebook("au-even-money")
-_ROLES: Final = {user: frozenset({user}) for user in ("dealer", "supervisor", "wagers", "cage")}
+_ROLES: Final = {
+    user: frozenset({user}) for user in ("dealer", "supervisor", "wagers", "cage", "console")
+}
 
 _ORDINARY: Final = """
 supervisor: set_limits table_maximum=10000000 differential=50000
@@ -159,6 +161,7 @@ supervisor: correct_chips float_id=20261127-01 move=fill slip=F-101 chips=10000x
 supervisor: close_float {_TRAY}
 cage: {_BOX} notes="5000x12 10000x14"
 cage: {_BOX} notes="5000x12 10000x15" reason="a note stuck to the lid"
+console: note_logins entries=2 chain={"0" * 64}
 """
 # A count is one short and released, the next comes out; then new packs that nobody has shuffled.
 _DOUBTED: Final = """
@@ -257,7 +260,7 @@ class CorpusGame(World):
     def perform(self, steps: str) -> None:
         """Take steps as `tests.support.table.histories` has them; `USER: STEP` for a user."""
         for line in steps.replace("\\\n", "").strip().splitlines():
-            user, step = re.fullmatch(r"(?:(supervisor|wagers|cage): )?(.*)", line).groups()  # type: ignore[union-attr]  # it matches any line
+            user, step = re.fullmatch(r"(?:(supervisor|wagers|cage|console): )?(.*)", line).groups()  # type: ignore[union-attr]  # it matches any line
             self.user = user or "dealer"
             perform(self, step)
         self.user = "dealer"

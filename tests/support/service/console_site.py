@@ -51,6 +51,7 @@ class Site:
         countersign: bool = False,
         clock: FakeClock | None = None,
         login_rules: LoginRules | None = None,
+        sessions: Path | None = None,
     ) -> None:
         self.clock = clock or FakeClock()
         self.login_rules = login_rules or LoginRules()
@@ -76,6 +77,7 @@ class Site:
             names=NAMES,
             login_rules=self.login_rules,
             countersign=countersign,
+            sessions=sessions,
         )
 
     def _post(self, post: Post) -> bool:

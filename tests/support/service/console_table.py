@@ -65,6 +65,7 @@ port = {port}
 [displays]
 port = {page}
 users = "users.toml"
+record = "logins.jsonl"
 betting_s = 20
 
 [checkpoints]

@@ -67,6 +67,26 @@ async def test_logins_failures_and_lockouts_are_on_record_and_no_typed_password(
     assert_private(path)
 
 
+async def test_a_login_that_a_restart_finds_is_on_record_also_one_that_nobody_made(
+    path: Path,
+) -> None:
+    clock, kept = FakeClock(), path.with_name("sessions.json")
+
+    def site() -> Site:
+        rules = LoginRules(record=LoginRecord(path, ORIGIN, clock))
+        return Site(path.parent, clock=clock, login_rules=rules, sessions=kept)
+
+    before = site()
+    async with before.browser() as client:
+        await log_in(client, "sam")
+    before.login_rules.record.close()  # type: ignore[union-attr] # it has one
+    told_of = json.loads(kept.read_bytes())
+    forged = {**told_of["sessions"][0], "user": "tec", "key": "AAAA"}
+    kept.write_text(json.dumps({**told_of, "sessions": [*told_of["sessions"], forged]}))
+    site()
+    assert told(path)[-3:] == [("login", "sam"), ("resumed", "sam"), ("resumed", "tec")]
+
+
 async def test_changes_of_the_users_file_are_on_record_also_those_made_meanwhile(
     path: Path,
 ) -> None:

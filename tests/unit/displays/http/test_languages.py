@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from displays.http.words import DEFAULT_LANGUAGE, LANGUAGES, choose_language
-from events.commands.registry import COMMANDS
+from events.commands.registry import COMMANDS, DELEGATE, ROWS
 from table_core.narrative.formatting import DRAW_WORDS
 from table_core.rulebooks.shipped import shipped_sources
 from table_core.rules.rulebook_file import parse_rulebook
@@ -24,14 +24,20 @@ WORDS = {
     for language in LANGUAGES
 }
 # Given by programs, never by a person at a screen.
-SILENT = {row.name for row in BESIDE_PLAY}
+SILENT = {row.name for row in ROWS if row in BESIDE_PLAY or row.roles == {DELEGATE}}
 # Codes that only a program brings on itself: the consoles send nothing that earns one.
 _PROGRAMS = {
     *("exists_with_different_<field>", "invalid_request", "invalid_text", "invalid_transaction"),
     *("not_authenticated", "unknown_key", "forged_message", "stale_message", "retained_request"),
     *("unknown_command", "not_a_delegate", "no_preview", "invalid_limit", "unknown_position"),
-    *("invalid_consumer", "too_many_consumers", "too_many_replays", "unknown_irregularity"),
-    *("invalid_burn", "invalid_dealer", "invalid_patron", "seen_required"),
+    *(
+        "invalid_consumer",
+        "invalid_logins",
+        "too_many_consumers",
+        "too_many_replays",
+        "unknown_irregularity",
+    ),
+    *("invalid_burn", "invalid_dealer", "invalid_patron", "seen_required", "invalid_logins"),
 }
 _SAID = re.compile(r"""word\("([a-z_.0-9A-Z-]+)"|words\["([a-z_.]+)"\]|words\['([a-z_.]+)'\]""")
 

@@ -24,6 +24,7 @@ from events.log.reader import reading
 from events.log.segments import archive_folder, find_segments, segment_name, segments_in
 from events.log.store import EventLog
 from events.log.verify import parse_kept_checkpoints, verify
+from events.log.verify_in_parts import verify_in_parts
 from events.mqtt.topics import Topics
 from events.proof.chain import next_hash
 from events.proof.merkle import root_of
@@ -161,6 +162,37 @@ def test_a_request_in_a_closed_file_is_still_known_even_when_the_index_is_gone(
     _lose_a_request(path)
     with EventLog.open(path, SITE_T1) as opened, pytest.raises(LogRefused, match="anna/t-1"):
         opened.recorded("anna/t-1")
+
+
+@pytest.mark.parametrize("pack", [False, True])
+@pytest.mark.parametrize(
+    "forgery",
+    [
+        "DELETE FROM request WHERE transaction_id = 'anna/t-1'",
+        "UPDATE request SET position = position + 1 WHERE transaction_id = 'anna/t-1'",
+        "UPDATE request SET transaction_id = 'anna/t-9' WHERE transaction_id = 'anna/t-1'",
+        "INSERT INTO request VALUES ('anna/t-9', 1)",
+    ],
+)
+def test_an_index_that_forgets_or_invents_a_request_is_named(
+    tmp_path: Path, forgery: str, *, pack: bool
+) -> None:
+    """The table would carry a repeated request out again, or answer one that it never had."""
+    path = _with_requests(tmp_path)
+    if pack:
+        list(convert(path, pack=True))
+    EventLog.open(path, ORIGIN).close()
+    assert verify(path).ok
+    index = index_of(archive_folder(path), ORIGIN)
+    with closing(sqlite3.connect(index, isolation_level=None)) as db:
+        db.execute(forgery)
+    told = verify(path)
+    assert not told.ok
+    assert index.name in str(told.reason)
+    assert verify_in_parts(path, 2) is None
+    index.unlink()  # as the message says
+    EventLog.open(path, ORIGIN).close()
+    assert verify(path).ok
 
 
 def test_cursors_session_and_newest_checkpoint_go_on(tmp_path: Path) -> None:

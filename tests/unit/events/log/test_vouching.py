@@ -15,7 +15,7 @@ from events.log.vouching import LogKeys, head_of
 from events.proof.checkpoint import Checkpoint, parse_checkpoint, signed_checkpoint
 from events.proof.note import SigningKey
 from events.types import LogAdopted
-from tests.support.log.logs import events_in, forging, rehash
+from tests.support.log.logs import events_in, forging, keep, rehash
 from tests.support.table.evidence import (
     KEY,
     ORIGIN,
@@ -176,6 +176,12 @@ def no_head(path: Path) -> None:
     head_of(path).unlink()
 
 
+def adopted_by_nobody(path: Path) -> None:
+    """In a person's name, behind the last signature, for the table to sign it."""
+    with EventLog.open(path, ORIGIN) as log:
+        keep(log, [LogAdopted(size=1, chain="00", by="Jo Ng", reason="the disk is lost")])
+
+
 REFUSED: list[tuple[Callable[[Path], None], str]] = [
     (relaundered, "checkpoint of [0-9]+ events is missing|rewritten since the table signed"),
     (cut, "missing: the log ends at"),
@@ -185,6 +191,7 @@ REFUSED: list[tuple[Callable[[Path], None], str]] = [
     (head_signed_by_another, "by no key of this table"),
     (no_note, "holds no signed note"),
     (no_head, "its head .* is missing"),
+    (adopted_by_nobody, "adopted, and the table has not signed that"),
 ]
 
 

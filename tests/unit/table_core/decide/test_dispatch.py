@@ -27,6 +27,7 @@ from events.commands import (
     FreeHand,
     LoadShoe,
     MarkUnreadable,
+    NoteLogins,
     OpenBetting,
     PlaceWager,
     Realign,
@@ -114,6 +115,7 @@ COMMANDS: dict[str, Command] = {
     "clear_shoe_error": ClearShoeError(transaction="x", code="overdraw", reason="its lamp is out"),
     "assign_dealer": AssignDealer(transaction="x", dealer="d-17"),
     "take_table": TakeTable(transaction="x"),
+    "note_logins": NoteLogins(transaction="x", entries=2, chain="0" * 64),
 }
 # Commission is collected, given up and recovered in every phase alike (`test_commission`); chips
 # are about the tray and not about the coup (`test_chips`).
@@ -151,6 +153,7 @@ acknowledge_alarm    no_such_alarm no_such_alarm no_such_alarm no_such_alarm no_
 clear_shoe_error     no_such_error no_such_error no_such_error no_such_error no_such_error no_such_error no_such_error no_such_error no_such_error no_such_error
 assign_dealer        + + + + + + + + + +
 take_table           dealers_are_named dealers_are_named dealers_are_named dealers_are_named dealers_are_named dealers_are_named dealers_are_named dealers_are_named dealers_are_named dealers_are_named
+note_logins          + + + + + + + + + +
 """  # noqa: E501 - a row a command
 
 
@@ -298,6 +301,12 @@ no coup is opened from a shoe that the rulebook does not fit
     free_hand                -> refused unfit_shoe
     end_shoe
     load_shoe shoe=03
+what no record of logins has is not noted
+    * "entries=0 chain={hash}"
+    * "entries=1 chain={hash}0"
+    * "entries=1 chain=A"
+    empty
+    note_logins {0}          -> refused invalid_logins
 a transaction id has a bounded length
     * ""
     * {long}
@@ -313,7 +322,7 @@ no shoe is played twice nor one before the last
 """
 
 
-test_commands_and_their_refusals = each_history(HISTORIES, long="x" * 129)
+test_commands_and_their_refusals = each_history(HISTORIES, long="x" * 129, hash="0" * 64)
 
 
 def test_a_result_that_does_not_come_is_an_alarm_once() -> None:

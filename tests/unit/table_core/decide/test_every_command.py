@@ -39,7 +39,7 @@ from tests.support.table.commands import BESIDE_PLAY, DECIDED, example
 from tests.support.table.coups import CONTEXT, world_in
 
 # Nothing at a table speaks against them.
-ALWAYS = {"assign_dealer", "call_supervisor"}
+ALWAYS = {"assign_dealer", "call_supervisor", "note_logins"}
 STATES = {
     "empty": TableState(),
     **{phase.value: world_in(phase).state for phase in Phase if phase is not Phase.CONFIRMED},

@@ -49,6 +49,7 @@ from events.types import (
     LinkUp,
     LockChanged,
     LogAdopted,
+    LoginsNoted,
     PayerAmount,
     Pieces,
     Refund,
@@ -350,6 +351,7 @@ MOVES: list[tuple[TableEvent, set[str]]] = [
     (CLOSED, set()),
     (CheckpointKeyChanged(key="k"), set()),
     (LogAdopted(size=1, chain="00", reason="first_start"), set()),
+    (LoginsNoted(entries=1, chain="00"), set()),
     (CorrectionAcknowledged(coup=f"{SHOE}/9", settlements=("s",)), {"to_move"}),
 ]
 
