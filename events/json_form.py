@@ -40,14 +40,23 @@ def repeated_key(document: bytes | str) -> str | None:
     Raises:
         MalformedJson: it is nested too deeply.
     """
-    twice: list[str] = []
-
-    def note(pairs: list[tuple[str, Any]]) -> None:
-        if len(dict(pairs)) < len(pairs):
-            twice.extend((Counter(key for key, _ in pairs) - Counter(dict(pairs).keys())).keys())
-
     try:
-        json.loads(document, object_pairs_hook=note, parse_int=str, parse_float=str)
+        _FINDER.decode(document if isinstance(document, str) else document.decode())
+    except _RepeatedKey as found:
+        return str(found)
     except RecursionError as error:
         raise MalformedJson(str(error)) from error
-    return twice[0] if twice else None
+    return None
+
+
+class _RepeatedKey(Exception):  # noqa: N818 - no error: what was looked for
+    """A key that an object holds twice."""
+
+
+def _require_once(pairs: list[tuple[str, Any]]) -> None:
+    if len(dict(pairs)) < len(pairs):
+        counts = Counter(key for key, _ in pairs)
+        raise _RepeatedKey(next(key for key, count in counts.items() if count > 1))
+
+
+_FINDER: Final = json.JSONDecoder(object_pairs_hook=_require_once, parse_int=str, parse_float=str)

@@ -84,7 +84,7 @@ class SigningKey(NamedTuple):
     @property
     def verifier(self) -> VerifierKey:
         """The public half."""
-        return VerifierKey(self.name, _expanded(self.seed).public_key().public_bytes_raw())
+        return VerifierKey(self.name, _expanded(self.seed)[1])
 
     @property
     def secret(self) -> str:
@@ -100,12 +100,14 @@ class SigningKey(NamedTuple):
 
     def sign(self, text: str) -> bytes:
         """Return its signature over `text`."""
-        return _expanded(self.seed).sign(text.encode())
+        return _expanded(self.seed)[0].sign(text.encode())
 
 
 @lru_cache(maxsize=2)  # as slow as a signature; a table has one key, and two during a change
-def _expanded(seed: bytes) -> Ed25519PrivateKey:
-    return Ed25519PrivateKey.from_private_bytes(seed)
+def _expanded(seed: bytes) -> tuple[Ed25519PrivateKey, bytes]:
+    """Return the private key, and the public one that belongs to it."""
+    key = Ed25519PrivateKey.from_private_bytes(seed)
+    return key, key.public_key().public_bytes_raw()
 
 
 class Signature(NamedTuple):

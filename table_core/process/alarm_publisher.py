@@ -44,10 +44,12 @@ class AlarmPublisher:
         """Publish every difference since the last look."""
         now = {(alarm.name, alarm.coup): alarm for alarm in alarms}
         before, self._standing = self._standing, now
-        for key in before.keys() - now.keys():
-            yield from self._tell(before[key], "cleared", position)
-        for key in now.keys() - before.keys():
-            yield from self._tell(now[key], "raised", position)
+        for key, alarm in before.items():
+            if key not in now:
+                yield from self._tell(alarm, "cleared", position)
+        for key, alarm in now.items():
+            if key not in before:
+                yield from self._tell(alarm, "raised", position)
 
     def _tell(self, alarm: Alarm, state: str, position: int) -> Steps[None]:
         notice = AlarmNotice(

@@ -10,7 +10,8 @@ from typing import Any, Final
 
 import msgspec
 
-from table_core.projections.table_document import StateView
+from table_core.kept_results import keep_results
+from table_core.projections.table_document import RulebookView, StateView
 
 __all__ = ["encode_public_view"]
 
@@ -21,13 +22,13 @@ def _fields(names: str, **inner: Mapping[str, Any]) -> dict[str, Any]:
     return dict.fromkeys(names.split(), _WHOLE) | inner
 
 
+_RULEBOOK: Final = _fields(
+    "id hash title currency decimals table_maximum differential says",
+    sign=_fields("game pay_scale lines generated"),
+    bets=_fields("id pays minimum maximum step less"),
+)
 _PUBLIC: Final = _fields(
-    "position table catching_up",
-    rulebook=_fields(
-        "id hash title currency decimals table_maximum differential says",
-        sign=_fields("game pay_scale lines generated"),
-        bets=_fields("id pays minimum maximum step less"),
-    ),
+    "position table catching_up rulebook",
     shoe=_fields(
         "id decks coups cards ended last_coup side_wins",
         roads=_fields("big_road big_eye_boy small_road cockroach_pig bead_plate next"),
@@ -44,16 +45,20 @@ _PUBLIC: Final = _fields(
 def encode_public_view(document: StateView) -> bytes:
     """Return the public part of the document as JSON."""
     return msgspec.json.encode(
-        {
-            name: _only(msgspec.to_builtins(getattr(document, name)), allowed)
-            for name, allowed in _PUBLIC.items()
-        }
+        {**_only(document, _PUBLIC), "rulebook": _encode_rulebook(document.rulebook)}
     )
 
 
+@keep_results
+def _encode_rulebook(rulebook: RulebookView) -> msgspec.Raw:
+    return msgspec.Raw(msgspec.json.encode(_only(rulebook, _RULEBOOK)))
+
+
 def _only(value: Any, allowed: Mapping[str, Any] | None) -> Any:
+    """Return the fields of a struct that are allowed, by their names in JSON."""
     if allowed is _WHOLE or value is None:
         return value
-    if isinstance(value, dict):
-        return {key: _only(value[key], inner) for key, inner in allowed.items() if key in value}
-    return [_only(each, allowed) for each in value]
+    if isinstance(value, tuple):
+        return [_only(each, allowed) for each in value]
+    fields = dict(zip(value.__struct_encode_fields__, value.__struct_fields__, strict=True))
+    return {name: _only(getattr(value, fields[name]), inner) for name, inner in allowed.items()}

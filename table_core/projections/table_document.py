@@ -14,14 +14,23 @@ from msgspec.structs import replace
 from events.cards import Card, Hand, Winner, total
 from events.commands import Refusal
 from events.money import Rounding
-from events.types import ChipMove, DrawRule, Per, SeatAmount, Wager, amount_of
+from events.types import (
+    ChipMove,
+    DrawRule,
+    LimitsSet,
+    Per,
+    SeatAmount,
+    Wager,
+    amount_of,
+)
 from table_core.decide.available_commands import current_refusals
 from table_core.decide.decision import DecisionContext
 from table_core.decide.staff import can_acknowledge
+from table_core.kept_results import keep_results
 from table_core.narrative.formatting import DRAW_WORDS
 from table_core.projections.pay_list import Move, pay_list
 from table_core.projections.wager_pages import WagerSums, project_sums
-from table_core.roads.columns import RoadsView, project_roads
+from table_core.roads.columns import Roads, RoadsView, project_roads
 from table_core.roads.side_wins import side_wins
 from table_core.rules.commission_owed import CommissionBook, seat_amounts
 from table_core.rules.payable import Unpayable, chip_values, first_unpayable
@@ -438,7 +447,7 @@ def project_table(  # noqa: PLR0913 - each is a fact that the state does not hol
     return StateView(
         position=state.position,
         table=table,
-        rulebook=_rulebook_view(apply_limits(rulebook, state.limits)),
+        rulebook=_rulebook_view(rulebook, state.limits),
         shoe=_shoe_status(state.shoe, state.past, rulebook) if state.shoe else None,
         coup=_coup_in_state(state.coup) if state.coup else None,
         link=LinkStatusView(
@@ -493,7 +502,6 @@ def _money(totals: MoneyTotals) -> MoneyView:
 
 
 def _shoe_status(shoe: ShoeState, past: Iterable[Coup], rulebook: Rulebook) -> ShoeStatus:
-    deals = [coup.completed for coup in past if coup.phase is Phase.SETTLED and coup.completed]
     return ShoeStatus(
         id=shoe.id,
         decks=shoe.decks,
@@ -501,9 +509,20 @@ def _shoe_status(shoe: ShoeState, past: Iterable[Coup], rulebook: Rulebook) -> S
         cards=shoe.cards,
         ended=shoe.ended,
         last_coup=shoe.last_coup,
-        roads=project_roads(shoe.roads),
-        side_wins=side_wins(deals, rulebook.bets) if len(deals) == len(shoe.roads.beads) else (),
+        roads=_roads(shoe.roads),
+        side_wins=_side_wins(past, shoe.roads, rulebook),
     )
+
+
+_roads: Final = keep_results(project_roads)
+
+
+@keep_results
+def _side_wins(
+    past: Iterable[Coup], roads: Roads, rulebook: Rulebook
+) -> tuple[tuple[str, ...], ...]:
+    deals = [coup.completed for coup in past if coup.phase is Phase.SETTLED and coup.completed]
+    return side_wins(deals, rulebook.bets) if len(deals) == len(roads.beads) else ()
 
 
 def _pay(state: TableState, known: Sequence[Rulebook]) -> tuple[Move, ...]:
@@ -574,7 +593,9 @@ def encode_state_view(document: StateView) -> bytes:
     return msgspec.json.encode(document)
 
 
-def _rulebook_view(rulebook: Rulebook) -> RulebookView:
+@keep_results
+def _rulebook_view(file: Rulebook, limits: LimitsSet) -> RulebookView:
+    rulebook = apply_limits(file, limits)
     terms = rulebook.commission
     return RulebookView(
         id=rulebook.id,

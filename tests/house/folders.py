@@ -42,7 +42,7 @@ LAYERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("service",),
     ),
     "table_core": (
-        ("persistent_list", "refusals"),
+        ("kept_results", "persistent_list", "refusals"),
         ("rules",),
         ("batch", "odds", "roads", "rulebooks", "shuffle"),
         ("rulebook_check",),

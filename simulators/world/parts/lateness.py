@@ -51,5 +51,6 @@ class Lateness:
 
     def pass_by(self) -> None:
         """End the delays whose time has come."""
-        while self.wakes_us <= self._clock.now_us:
-            heappop(self._ends)[2]()
+        ends = self._ends
+        while ends and ends[0][0] <= self._clock.now_us:
+            heappop(ends)[2]()

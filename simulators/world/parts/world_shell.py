@@ -108,12 +108,12 @@ class WorldShell:
         woken = self._clock.now_us >= self.wakes_us
         if woken:
             self._wake()
+        hears = self.client.inbox and not self._handling
+        if not (self._ready or self._published or hears):
+            return woken
         ready = len(self._ready)
         paused = ready + len(self._published)
-        choices = paused + (not self._handling and len(self.client.inbox) > 0)
-        if not choices:
-            return woken
-        choice = int(self._rng.random() * choices)
+        choice = int(self._rng.random() * (paused + bool(hears)))
         if choice < ready:
             self._go_on(*self._ready.pop(choice))
         elif choice < paused:
@@ -232,7 +232,8 @@ class WorldShell:
         if signal is not None:
             signal.on_set = None
         self._ready.append((steps, handles, came or came_before, None))
-        self._drop_ended_alarms()
+        if self._alarms and self._alarms[0][2] is steps:
+            self._drop_ended_alarms()
 
     def _set_alarm(self, steps: Steps[None], seconds: float) -> int:
         limit_us = self._clock.now_us + int(seconds * MICROSECONDS)

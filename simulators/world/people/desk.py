@@ -59,8 +59,14 @@ class WorldView(TableView):
         return await self._within(holds, round(limit_s * MICROSECONDS))
 
     async def _within(self, holds: Callable[[TableSeen], bool], limit_us: int) -> TableSeen | None:
+        refused: TableSeen | None = None  # the same one holds no more the next time
+
         def came() -> bool:
-            return self.seen is not None and holds(self.seen)
+            nonlocal refused
+            if self.seen is None or self.seen is refused:
+                return False
+            refused = self.seen
+            return holds(refused)
 
         return self.seen if await self._waiting.until(came, limit_us) else None
 
