@@ -37,7 +37,7 @@ station.onHealth(({ betting_ms: left }) => {
   const up = !shown.hidden && left <= 0;
   if (up !== timeUp) {
     timeUp = up;
-    if (station.state) drawNext(station.state, word, timeUp);
+    if (station.state) drawNext(station.state, station, timeUp);
   }
   byId("station").dataset.timeUp = String(timeUp);
   shown.dataset.short = String(!shown.hidden && left <= 5000);
@@ -51,7 +51,7 @@ function render(state) {
   drawStatus(state);
   drawHands(state, word);
   drawStop(state);
-  drawNext(state, word, timeUp);
+  drawNext(state, station, timeUp);
   drawCalls(state);
   drawActs(state);
   laying.offer(state.rulebook);
@@ -103,7 +103,7 @@ function drawStop({ advice, coup }) {
     el("strong", {}, word("stop.title")),
     ...advice.lines.map((line) => el("p", {}, word(line))),
     // What the machines say of it is for the supervisor; its first word is a program's.
-    coup?.reason && station.roles.includes("supervisor") ? el("p.reason", {}, reasonOf(coup, word)) : null,
+    coup?.reason && station.roles.includes("supervisor") ? el("p.reason", {}, reasonOf(coup, station)) : null,
   );
 }
 
