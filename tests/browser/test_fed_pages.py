@@ -324,15 +324,14 @@ def test_an_alarm_speaks_the_language_of_the_page(screen: FedPage) -> None:
     assert state.coup is not None
     reason = "result_too_early: the shoe says banker before the deal is complete"
     screen.show(told(replace(state, coup=replace(state.coup, reason=reason))))
-    expect(screen.page.locator("#next")).to_contain_text("派牌未完成，牌靴已报告结果：庄")
+    expect(screen.page.locator("#next")).to_contain_text("派牌未完成")
     text = "shoe s1: its count does not come out: 414 cards, 2 missing; KS 7 times. A supervisor"
     held = Alarm(name="shoe_held", text=f"{text} releases the next shoe")
     disk = Alarm(name="log_unwritable", text="disk I/O error")
     screen.show(told(replace(state, alarms=(held, disk))))
     alarms = screen.page.locator("#alarm-list")
-    expect(alarms).to_contain_text(
-        "牌靴 s1：点牌不符：414 张牌，缺 2 张；KS 有 7 张。下一靴由主管放行"
-    )
+    for part in ("点牌不符", "414 张牌", "缺 2 张", "KS 有 7 张", "下一靴由主管放行"):
+        expect(alarms).to_contain_text(part)
     expect(alarms.locator("[lang=en]")).to_have_text("disk I/O error")  # the system's own words
     screen.show(shown_state("squeeze", BOOK))
     expect(screen.page.locator("#next span")).to_have_text("视尚未翻开的牌而定")
