@@ -86,7 +86,7 @@ function drawStatus({ shoe, coup, rulebook }) {
   const sum = wagers.reduce((total, { stake }) => total + stake, 0);
   const count = areSums(coup) ? coup.sums.wagers : wagers.length;
   byId("on-layout").textContent = wagers.length
-    ? word("dealer.on_layout", { count, sum: money(sum, rulebook.decimals) })
+    ? word(count === 1 ? "dealer.on_layout.1" : "dealer.on_layout", { count, sum: money(sum, rulebook.decimals) })
     : "";
 }
 
