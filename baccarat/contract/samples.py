@@ -20,6 +20,7 @@ _KEYS: Final = {
     "left": "9D",
     "faces": "9D",
     "values": "bets",
+    "spoken": "the shoe link is down",
 }
 
 

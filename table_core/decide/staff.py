@@ -94,6 +94,6 @@ HANDLERS: Final[Handlers] = {
     NoteLogins: note_logins,
 }
 OFFERS: Final = Offers(
-    bare=(TakeTable(transaction=ANY),),
+    bare=(CallSupervisor(transaction=ANY), TakeTable(transaction=ANY)),
     details=frozenset({"not_a_dealer"}),
 )

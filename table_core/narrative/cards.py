@@ -43,6 +43,7 @@ from table_core.narrative.formatting import (
     reason,
 )
 from table_core.narrative.shoe_reports import TROUBLE, report_words
+from table_core.narrative.table_texts import as_phrase
 from table_core.replay.coup_events import Moment
 from table_core.state.table import TableState
 
@@ -196,7 +197,9 @@ CARD_WORDS: Final[dict[type[TableEvent], WordsOf]] = {
     ),
     ShuffleQuestioned: _questioned,
     ShoeCounted: _counted,
-    ShoeHeld: plain_words("The next shoe is held: {text}.", "trouble"),
+    ShoeHeld: plain_words(
+        lambda e: Phrase("The next shoe is held: {text}.", text=as_phrase(e.text)), "trouble"
+    ),
     ShoeReleased: decided("Shoe {shoe} no longer holds the next one."),
     ShoeReported: _reported,
     BurnRecorded: _burn,

@@ -40,6 +40,7 @@ from table_core.narrative.formatting import (
     decided,
     reason,
 )
+from table_core.narrative.table_texts import as_phrase
 from table_core.narrative.wager_outcome import bet_name
 from table_core.replay.coup_events import Moment
 from table_core.rules.rulebook import INITIAL_PHASE
@@ -117,12 +118,13 @@ def _confirmed(event: ResultConfirmed, _: Moment, __: Currency) -> EventWords:
 
 def _disputed(event: ResultDisputed, _: Moment, __: Currency) -> EventWords:
     says = "The shoe's own result is not that of the cards: nothing is paid until a person decides."
-    return EventWords(Phrase(says), (event.detail,), "trouble")
+    return EventWords(Phrase(says), (as_phrase(event.detail),), "trouble")
 
 
 def _misaligned(event: CoupMisaligned, _: Moment, __: Currency) -> EventWords:
     says = "The cards cannot be vouched for: nothing is paid until a person decides."
-    why = f"{event.reason.replace('_', ' ')}: {event.detail}"
+    code = as_phrase(event.reason.replace("_", " "))
+    why = Phrase("{code}: {why}", code=code, why=as_phrase(event.detail))
     return EventWords(Phrase(says), (why,), "trouble")
 
 

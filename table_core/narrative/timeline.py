@@ -36,6 +36,7 @@ from table_core.narrative.formatting import (
     who,
 )
 from table_core.narrative.money import MONEY_WORDS
+from table_core.narrative.table_texts import as_phrase
 from table_core.replay.coup_events import Moment
 
 __all__ = ["RawBytes", "TimelineLine", "narrate_event"]
@@ -115,7 +116,7 @@ def _raw(event: TableEvent) -> RawBytes | None:
 
 def _alarm(event: AlarmRaised, _: Moment, __: Currency) -> EventWords:
     details = (Phrase("alarm {name}", name=event.alarm),)
-    return EventWords(Phrase("Alarm: {text}.", text=event.text), details, "trouble")
+    return EventWords(Phrase("Alarm: {text}.", text=as_phrase(event.text)), details, "trouble")
 
 
 def _assigned(event: DealerAssigned, _: Moment, __: Currency) -> EventWords:

@@ -27,7 +27,8 @@ from table_core.decide.available_commands import current_refusals
 from table_core.decide.decision import DecisionContext
 from table_core.decide.staff import can_acknowledge
 from table_core.kept_results import keep_results
-from table_core.narrative.formatting import DRAW_WORDS
+from table_core.narrative.formatting import DRAW_WORDS, Spoken, spoken
+from table_core.narrative.table_texts import as_phrase
 from table_core.projections.pay_list import Move, pay_list
 from table_core.projections.wager_pages import WagerSums, project_sums
 from table_core.roads.columns import Roads, RoadsView, project_roads
@@ -383,6 +384,8 @@ class StateView(Struct, frozen=True, kw_only=True):
         dealer: who deals, as the log has it; null before anybody was named.
         acknowledgeable: the alarms that `acknowledge_alarm` would clear; the others end with their
             cause.
+        spoken: how the texts of alarms, and why a coup is doubted, were put together in English,
+            for other languages; a text that is not in it stays as it is.
     """
 
     position: int
@@ -406,6 +409,7 @@ class StateView(Struct, frozen=True, kw_only=True):
     to_move: tuple[ChipsToMoveView, ...] = ()
     dealer: str | None = None
     acknowledgeable: tuple[str, ...] = ()
+    spoken: dict[str, Spoken] = {}
 
 
 def project_table(  # noqa: PLR0913 - each is a fact that the state does not hold
@@ -444,6 +448,7 @@ def project_table(  # noqa: PLR0913 - each is a fact that the state does not hol
         dealers=dealers,
     )
     refusals = current_refusals(state, context)
+    alarms = (*active_alarms(state), *faults)
     return StateView(
         position=state.position,
         table=table,
@@ -454,7 +459,7 @@ def project_table(  # noqa: PLR0913 - each is a fact that the state does not hol
             state=link.state, errors=tuple(sorted(link.errors)), locked=link.locked
         ),
         catching_up=catching_up,
-        alarms=(*active_alarms(state), *faults),
+        alarms=alarms,
         totals=_totals(state.totals),
         commission=_project_commission(owed, known),
         floats=tuple(project_float(each, rulebook) for each in state.floats),
@@ -475,7 +480,17 @@ def project_table(  # noqa: PLR0913 - each is a fact that the state does not hol
         ),
         dealer=state.dealer,
         acknowledgeable=tuple(each.name for each in state.alarms if can_acknowledge(each)),
+        spoken=_spoken(alarms, state.coup),
     )
+
+
+def _spoken(alarms: Sequence[Alarm], coup: Coup | None) -> dict[str, Spoken]:
+    phrases: dict[str, Spoken] = {}
+    for alarm in alarms:
+        spoken(as_phrase(alarm.text), phrases)
+    if coup is not None and coup.phase in {Phase.MISALIGNED, Phase.DISPUTED}:
+        spoken(as_phrase(coup.reason), phrases)
+    return phrases
 
 
 def _totals(totals: TableTotals) -> TotalsView:
@@ -579,6 +594,11 @@ def active_alarms(state: TableState) -> tuple[Alarm, ...]:
         Alarm(name=f"shoe_error_{code}", text=f"the shoe reports {code}")
         for code in sorted(link.errors)
     ]
+    unread = [each for each in coup.cards if each.source == "unread"] if coup else []
+    if coup and unread and state.in_progress and all(a.name != "unreadable_card" for a in alarms):
+        places = " and ".join(f"{each.hand.value} {each.number}" for each in unread)
+        text = f"coup {coup.id}: the card at {places} could not be read; enter it"
+        alarms.append(Alarm(name="unreadable_card", text=text, coup=coup.id))
     if coup and coup.phase is Phase.MISALIGNED:
         text = f"coup {coup.id} is misaligned ({coup.reason}); a supervisor must realign or void it"
         alarms.append(Alarm(name="coup_misaligned", text=text, coup=coup.id))

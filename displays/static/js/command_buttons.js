@@ -2,6 +2,7 @@
 // details; a button's title shows why the table refuses the command now.
 
 import { askForChips } from "./chips.js";
+import { faceText } from "./cards.js";
 import { nextOfDay } from "./day_number.js";
 import { byId, el } from "./dom.js";
 import { askFor } from "./forms.js";
@@ -16,6 +17,7 @@ const DEALER = ["dealer"];
 const BUTTONS = {
   dealer: {
     acts: [
+      ["call_supervisor", { key: "H" }],
       ["open_betting", { key: "O" }],
       ["close_betting", { key: "C" }],
       ["mark_unreadable", { key: "M" }],
@@ -31,7 +33,6 @@ const BUTTONS = {
       ["collect_commission", { key: "G" }],
       ["end_shoe", { key: "E" }],
       ["load_shoe", { key: "L" }],
-      ["call_supervisor", { key: "H" }],
       ["take_table", { key: "D", roles: DEALER }],
     ],
   },
@@ -63,7 +64,7 @@ const BUTTONS = {
 function places(station, wanted) {
   return (station.state.coup?.cards ?? []).filter(wanted).map((card) => ({
     value: `${card.hand} ${card.number}`,
-    text: `${station.word(`side.${card.hand}`)} ${card.number}${card.card ? `: ${card.card}` : ""}`,
+    text: `${station.word(`side.${card.hand}`)} ${card.number}${card.card ? `: ${faceText(card.card)}` : ""}`,
   }));
 }
 

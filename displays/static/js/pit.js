@@ -10,9 +10,9 @@ import { money, parseMoney, typed } from "./money.js";
 import { bead, big, drawRoad } from "./roads/draw.js";
 import { beadPlate, bigRoad, columnsOf } from "./roads/grid.js";
 import { Station } from "./station.js";
-import { alarmName, alarmText, drawHands, drawNext, drawStrip, reasonOf } from "./table_strip.js";
+import { alarmName, drawHands, drawNext, drawStrip, reasonOf } from "./table_strip.js";
 import { payerOf, refundLines } from "./wagers.js";
-import { language, loadWords } from "./words.js";
+import { language } from "./words.js";
 
 const STANDING = {
   true: { kind: "ok", mark: "✓" },
@@ -22,10 +22,10 @@ const STANDING = {
 const LEAST = { bead_plate: 14, big_road: 24 };
 const COUPS_SHOWN = 8;
 const DISK = ["log_unwritable", "log_unsound"];
+const DOUBTS = ["coup_misaligned", "result_disputed"]; // of the coup on the table
 
 const station = await Station.open();
 const { word } = station;
-const english = language === "en" ? word : await loadWords("en"); // the templates of alarms
 const record = new Record(station);
 let health = { live: false, reason: "server" };
 
@@ -46,7 +46,7 @@ station.onHealth((now) => {
 function render(state) {
   drawStrip(state, word);
   drawHands(state, word);
-  drawNext(state, word);
+  drawNext(state, station);
   drawRoads(state);
   drawAlarms(state);
   drawHealth(state);
@@ -89,13 +89,19 @@ function drawAlarms({ alarms, link, coup }) {
         "li.alarm",
         { data: { alarm: alarm.name } },
         el("b", {}, `⚠ ${alarmName(alarm, word)}`),
-        el("p", {}, ["coup_misaligned", "result_disputed"].includes(alarm.name) && coup?.id === alarm.coup ? `${coup.id}: ${reasonOf(coup, word)}` : alarmText(alarm, word, english)),
+        DOUBTS.includes(alarm.name) ? el("p", {}, `${coup.id}: ${reasonOf(coup, station)}`) : alarmText(alarm),
         hint(alarm.name) ? el("p.hint", {}, hint(alarm.name)) : null,
         wayOut(alarm, link),
       );
     }),
     alarms.length ? null : el("li", {}, `✓ ${word("pit.no_alarms")}`),
   );
+}
+
+/** Create an alarm's text; what has no form in the page's language is the table's English. */
+function alarmText({ text }) {
+  const told = station.tell(text);
+  return el("p", { lang: told === text ? "en" : language }, told);
 }
 
 /** Create an alarm's button, where it has one: clear a shoe's error or silence by name, release a held shoe, or acknowledge. */
@@ -133,7 +139,7 @@ function drawHealth(state) {
     ["bus", live || !["server", "bus"].includes(reason), ""],
     ["table", live, catching_up ? word("health.catching_up") : ""],
     ["shoe", linked && !link.errors.length && !link.locked, [word(`link.${link.state}`), ...link.errors, link.locked ? word("health.locked") : ""].filter(Boolean).join(", ")],
-    ["disk", !disk, disk ? alarmText(disk, word, english) : ""],
+    ["disk", !disk, disk ? station.tell(disk.text) : ""],
     ...cageRows(state),
   ];
   // One line, until something is bad.

@@ -10,7 +10,7 @@ import { watch } from "./live.js";
 import { Queue } from "./command_queue.js";
 import { describe, limitOf } from "./command_text.js";
 import { goToLogin, showEnding } from "./login.js";
-import { loadWords } from "./words.js";
+import { loadRecordWords, loadWords, recordTeller } from "./words.js";
 
 const SAID_MOST = 8;
 // A second press of a button within this time is the same press.
@@ -24,8 +24,10 @@ const OF_RECORD = ["correct_hands", "correct_wager", "correct_rulebook", "void_c
 
 /** A console page's state, texts and event stream; a page has one. */
 export class Station {
-  constructor(word, roles) {
+  constructor(word, recordWords, roles) {
     this.word = word;
+    this.recordWords = recordWords;
+    this.tell = (text) => text; // says a text of the table in the page's language
     this.roles = roles;
     this.state = null;
     this.live = false;
@@ -40,7 +42,7 @@ export class Station {
   /** Load the texts, and read the stream. */
   static async open() {
     const roles = byId("station").dataset.roles.split(" ");
-    const station = new Station(await loadWords(), roles);
+    const station = new Station(await loadWords(), await loadRecordWords(), roles);
     return station;
   }
 
@@ -50,6 +52,7 @@ export class Station {
     this.makeRoom = watch("/console/events", {
       onState: (state) => {
         this.state = state;
+        this.tell = recordTeller(this.recordWords, state.spoken ?? {});
         const open = this.openCoup();
         this.queue.drop(({ name, fields }) => OF_BETTING.includes(name) && fields.coup !== open, "betting_closed");
         render(state);

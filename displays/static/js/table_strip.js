@@ -5,8 +5,6 @@ import { byId, el, fill } from "./dom.js";
 
 // The phases in which a winner is called: never while somebody doubts the cards.
 const DECIDED = ["complete", "confirmed", "settled"];
-// How the table writes where the shoe's result differs from its own.
-const DIFFERENCE = /^(winner|Player pair|Banker pair|Banker with six): the table says (\w+), the shoe (\w+)$/;
 // A shape beside each phase's word: nothing is told by colour alone.
 const SHAPES = {
   betting: "●", closed: "◆", dealing: "▶", complete: "■", confirmed: "■", settled: "✓",
@@ -44,49 +42,15 @@ export function alarmName({ name }, word) {
 }
 
 /**
- * Return what an alarm says in the page's language; as the table wrote it, where no template fits.
- *
- * @param {{name: string, text: string}} alarm the table writes its text in English.
- * @param {Function} word of `loadWords`.
- * @param {Function} english the same in English: its `said.<name>.<n>` are the table's own templates.
- */
-export function alarmText({ name, text }, word, english) {
-  for (const key of templatesOf(name, english)) {
-    const holes = [];
-    const pattern = english(key)
-      .replace(/[.*+?^$()|[\]\\]/g, "\\$&")
-      .replace(/\{(\w+)\}/g, (_, hole) => (holes.push(hole), "([^]*?)"));
-    const found = new RegExp(`^${pattern}$`).exec(text);
-    if (found) return word(key, Object.fromEntries(holes.map((hole, at) => [hole, found[at + 1]])));
-  }
-  return text;
-}
-
-function templatesOf(name, english) {
-  const keys = [];
-  for (const alarm of [name.startsWith("shoe_error_") ? "shoe_error" : name, "any"]) {
-    for (let n = 1, key; english((key = `said.${alarm}.${n}`)) !== key; n += 1) keys.push(key);
-  }
-  return keys;
-}
-
-/**
  * Return why a coup is held or void, in the page's language where its reason has a name.
  *
- * @param {?{reason: string}} coup its reason is `<name>: <detail in English>`, or a person's text.
+ * @param {?{reason: string}} coup its reason is `<name>: <detail>`, or a person's text.
+ * @param {import("./station.js").Station} station
  */
-export function reasonOf(coup, word) {
-  const differences = (coup?.reason ?? "").split("; ").map((each) => DIFFERENCE.exec(each));
-  if (differences.every(Boolean)) {
-    return differences
-      .map(([, what, ours, its]) =>
-        word(`differs.${what.toLowerCase().replaceAll(" ", "_")}`, { ours: word(`differs.${ours}`), its: word(`differs.${its}`) }),
-      )
-      .join(word("list.and"));
-  }
-  const [, name, detail] = /^(?:([a-z_]+): )?([^]*)$/.exec(coup?.reason ?? "");
+export function reasonOf(coup, { word, tell }) {
+  const [, name, detail] = /^(?:([a-z]+_[a-z_]+): )?([^]*)$/.exec(coup?.reason ?? "");
   const key = `alarm.${name}`;
-  return name && word(key) !== key ? word(key) : detail;
+  return name && word(key) !== key ? word(key) : tell(detail);
 }
 
 /** Draw both hands. */
@@ -106,7 +70,8 @@ export function drawHands(state, word) {
 }
 
 /** Show the next step and its rule; use the table's text for a rule without one here. */
-export function drawNext(state, word, timeUp = false) {
+export function drawNext(state, station, timeUp = false) {
+  const { word } = station;
   const coup = state.coup;
   const due = coup?.due ?? [];
   const next = byId("next");
@@ -115,13 +80,13 @@ export function drawNext(state, word, timeUp = false) {
     const key = `rule.${due[0].rule ?? "face_down"}`;
     const why = word(key) === key ? due[0].words : word(key);
     const more = state.advice.lines.filter((line) => line !== "advice.draw").map((line) => word(line));
-    fill(next, el("b", {}, word("next.card", { place: places.join(word("list.or")) })), el("span", {}, [why, ...more].join(" ")));
+    fill(next, el("b", {}, word("next.card", { place: places.join(word("list.or")) })), el("span", {}, more.length ? `${why}${word("mark.stop")}${more.join(" ")}` : why));
     return;
   }
   const { lines, stop } = state.advice;
   const phase = coup?.phase ?? "none";
   const outcome = coup?.winner && DECIDED.includes(phase) && !state.shoe?.ended ? word(`winner.${coup.winner}`) : "";
-  const reason = coup?.reason ? ` (${reasonOf(coup, word)})` : "";
+  const reason = coup?.reason ? ` (${reasonOf(coup, station)})` : "";
   const now = timeUp && lines.includes("advice.close_betting") ? ["advice.time_up"] : lines;
   const says = now.map((line) => word(line)).join(" ");
   fill(next, outcome ? el("b", {}, outcome) : null, el("span", {}, says + (stop || phase === "voided" ? reason : "")));

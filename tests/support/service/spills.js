@@ -37,6 +37,7 @@
       for (let up = text ? owner : owner.parentElement; up && up !== document.documentElement; up = up.parentElement) {
         const style = getComputedStyle(up);
         if (style.display.startsWith("inline") && style.display === "inline") continue;
+        if (style.display === "contents") continue; // it has no box
         const { left, right, top, bottom } = up.getBoundingClientRect();
         // An ellipsis cuts a text off on purpose where its title has the whole of it.
         const cut = style.textOverflow === "ellipsis" && up.title;

@@ -10,7 +10,7 @@ import { drawHands, drawNext, drawStrip, reasonOf } from "../table_strip.js";
 import { areSums, drawStanding, laidOn, Laying, settlementTable, standingRows } from "../wagers.js";
 
 const OVER = ["settled", "voided"];
-const DUE_MOST = 3;
+const DUE_MOST = 4;
 const LAST_RESULTS = 5;
 const LIST_MOST = 12; // moves that a list shows one by one
 
@@ -23,7 +23,7 @@ placeButtons(station, "dealer");
 byId("more-acts").addEventListener("click", () => {
   const open = byId("more-acts").getAttribute("aria-expanded") !== "true";
   byId("more-acts").setAttribute("aria-expanded", String(open));
-  byId("acts").dataset.more = open ? "yes" : "no";
+  byId("acts").dataset.open = open ? "yes" : "no";
 });
 byId("switches").append(shortcutSwitch(word));
 listenForShortcuts(
@@ -37,7 +37,7 @@ station.onHealth(({ betting_ms: left }) => {
   const up = !shown.hidden && left <= 0;
   if (up !== timeUp) {
     timeUp = up;
-    if (station.state) drawNext(station.state, word, timeUp);
+    if (station.state) drawNext(station.state, station, timeUp);
   }
   byId("station").dataset.timeUp = String(timeUp);
   shown.dataset.short = String(!shown.hidden && left <= 5000);
@@ -51,7 +51,7 @@ function render(state) {
   drawStatus(state);
   drawHands(state, word);
   drawStop(state);
-  drawNext(state, word, timeUp);
+  drawNext(state, station, timeUp);
   drawCalls(state);
   drawActs(state);
   laying.offer(state.rulebook);
@@ -86,13 +86,14 @@ function drawStatus({ shoe, coup, rulebook }) {
   const sum = wagers.reduce((total, { stake }) => total + stake, 0);
   const count = areSums(coup) ? coup.sums.wagers : wagers.length;
   byId("on-layout").textContent = wagers.length
-    ? word("dealer.on_layout", { count, sum: money(sum, rulebook.decimals) })
+    ? word(count === 1 ? "dealer.on_layout.1" : "dealer.on_layout", { count, sum: money(sum, rulebook.decimals) })
     : "";
 }
 
 /** Say over everything else that nobody touches anything, and why. */
 function drawStop({ advice, coup }) {
   const stop = byId("stop");
+  const isNew = stop.hidden && advice.stop;
   stop.hidden = !advice.stop;
   if (!advice.stop) {
     fill(stop);
@@ -103,8 +104,9 @@ function drawStop({ advice, coup }) {
     el("strong", {}, word("stop.title")),
     ...advice.lines.map((line) => el("p", {}, word(line))),
     // What the machines say of it is for the supervisor; its first word is a program's.
-    coup?.reason && station.roles.includes("supervisor") ? el("p.reason", {}, reasonOf(coup, word)) : null,
+    coup?.reason && station.roles.includes("supervisor") ? el("p.reason", {}, reasonOf(coup, station)) : null,
   );
+  if (isNew) stop.scrollIntoView({ block: "nearest" });
 }
 
 /** Draw what the dealer calls at this step; nothing once its coup is paid and its shoe over. */
@@ -124,7 +126,7 @@ function drawActs({ advice, refusals, dealer }) {
   const takes = !taking.hidden && dealer !== byId("station").dataset.person && !advice.stop ? ["take_table"] : [];
   const due = [...new Set([...takes, ...advice.commands])].filter(may).slice(0, DUE_MOST);
   for (const button of buttons) button.dataset.due = due.includes(button.dataset.command) ? "yes" : "no";
-  byId("none-due").hidden = due.length > 0;
+  byId("none-due").hidden = due.length > 0 || advice.stop;
 }
 
 /** Put what is to be paid in the layout's place, and wagers that were placed beside the layout. */

@@ -5,7 +5,6 @@ import { byId, el, fill } from "../dom.js";
 import { listenForShortcuts } from "../key_presses.js";
 import { Finder } from "./find.js";
 import { Told } from "./timeline.js";
-import { loadRecordWords } from "../words.js";
 import { Station } from "../station.js";
 import { drawStrip } from "../table_strip.js";
 
@@ -14,7 +13,6 @@ const PATIENCE = 60;
 const PASSING = ["past_loading", "past_slow", "past_unavailable", "busy"];
 
 const station = await Station.open();
-const recordWords = await loadRecordWords();
 const { word } = station;
 let shown = null;
 let wanted = null;
@@ -50,7 +48,7 @@ async function open(coup, { keep = true } = {}) {
   const told = await ask("tell_coup", { coup }, said);
   if (wanted !== coup || !told) return;
   if (keep) history.replaceState(null, "", `#${coup}`);
-  shown = new Told(station, told, ask, recordWords);
+  shown = new Told(station, told, ask);
   fill(byId("coup-told"), shown.element);
   finder.mark(coup);
 }

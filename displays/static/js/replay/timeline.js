@@ -18,12 +18,11 @@ export class Told {
    * @param {import("../station.js").Station} station
    * @param {object} told the answer of `tell_coup`.
    * @param {(command: string, fields: object, said: HTMLElement) => Promise<?object>} ask
-   * @param {Object<string, string>} recordWords of `loadRecordWords`.
    */
-  constructor(station, told, ask, recordWords) {
+  constructor(station, told, ask) {
     this.station = station;
     this.story = told.story;
-    this.tell = recordTeller(recordWords, told.story.spoken ?? {});
+    this.tell = recordTeller(station.recordWords, told.story.spoken ?? {});
     this.steps = told.steps;
     this.laid = told.wagers;
     this.at = this.steps.length - 1;
@@ -43,7 +42,7 @@ export class Told {
     this.rules = el("div.rules");
     this.paid = el("div.paid");
     this.list = el("ol.steps", {}, ...this.steps.map((_, index) => this.#line(index)));
-    this.whatIf = new WhatIf(station, told, ask, recordWords);
+    this.whatIf = new WhatIf(station, told, ask);
     this.element = el("div.told-body", {}, ...this.#parts());
     this.go(this.at);
   }

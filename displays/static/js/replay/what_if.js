@@ -11,11 +11,10 @@ const FACED = ["card_dealt", "card_disclosed", "card_entered", "card_corrected"]
 
 /** The panel below the coup. */
 export class WhatIf {
-  constructor(station, told, ask, recordWords) {
+  constructor(station, told, ask) {
     this.station = station;
     this.told = told;
     this.ask = ask;
-    this.recordWords = recordWords;
     this.changes = new Map();
     this.asked = 0;
     const { word } = station;
@@ -111,7 +110,7 @@ export class WhatIf {
   }
 
   #beside({ happened, instead, sequence, wagers, spoken }) {
-    const tell = recordTeller(this.recordWords, spoken ?? {});
+    const tell = recordTeller(this.station.recordWords, spoken ?? {});
     const { word } = this.station;
     const { decimals } = this.told.story;
     const amount = (minor, signed = false) => (minor === null ? "–" : money(minor, decimals, { signed }));

@@ -10,6 +10,7 @@ import pytest
 from displays.http.words import DEFAULT_LANGUAGE, LANGUAGES, choose_language
 from events.commands.registry import COMMANDS, DELEGATE, ROWS
 from table_core.narrative.formatting import DRAW_WORDS
+from table_core.narrative.table_texts import TEMPLATES
 from table_core.rulebooks.shipped import shipped_sources
 from table_core.rules.rulebook_file import parse_rulebook
 from table_core.rules.wagers import BET_KINDS
@@ -116,7 +117,8 @@ _NOT_SAID = {"no card became known in it", Phase.NONE.value}
 
 def record_texts() -> set[str]:
     """The English templates of a coup's record, as they stand in the code."""
-    modules = [*(ROOM.parent / "table_core" / "narrative").glob("*.py")]
+    narrative = ROOM.parent / "table_core" / "narrative"
+    modules = [path for path in narrative.glob("*.py") if path.name != "table_texts.py"]
     modules.append(ROOM.parent / "table_core" / "history" / "what_if.py")
     found: set[str] = set()
     for path in modules:
@@ -140,7 +142,7 @@ def record_texts() -> set[str]:
             and re.search(r"[ {]", node.value.strip())
             and id(node) not in skipped
         }
-    found |= {*DRAW_WORDS.values(), *(phase.value for phase in Phase)}
+    found |= {*TEMPLATES, *DRAW_WORDS.values(), *(phase.value for phase in Phase)}
     for kind in BET_KINDS.values():
         found |= {kind.name, kind.wins, kind.source, *kind.categories.values()}
     return found - _NOT_SAID
