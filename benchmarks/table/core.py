@@ -39,6 +39,7 @@ from table_core.decide.dispatch import decide
 from table_core.decide.shoe_reports import decide_on_report
 from table_core.fold.dispatch import fold_all
 from table_core.rulebooks.shipped import load_rulebook
+from table_core.rules.settlement import KeptSettlement
 from table_core.state.table import TableState
 
 __all__ = [
@@ -63,7 +64,9 @@ def measure(options: BenchOptions) -> list[Figure]:
     """Measure the row `core`."""
     coups, passes = options.events or COUPS, min(options.samples, _PASSES)
     inputs = list(inputs_of(coups))
-    context = DecisionContext(table="t1", rulebook=load_rulebook("au-commission"), user="dealer")
+    rulebook = load_rulebook("au-commission")
+    kept = KeptSettlement(rulebook)  # as a table keeps it
+    context = DecisionContext(table="t1", rulebook=rulebook, user="dealer", kept=kept)
     product, floor = [], []
     events = play(inputs, context)  # warm, and the floor's input
     with options.progress("passes", passes) as advance:

@@ -234,7 +234,7 @@ _COPIED: Final = ("stream", "position", "type", "version", "at")
 # Damaged text may even be in SQLite's messages, and Python then fails to decode them.
 _UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError)
 _PROGRESS_EVERY: Final = 10_000
-# Requests that are looked up together.
+# Events that are judged together, and requests that are looked up together.
 _AT_ONCE: Final = 256
 _ANY_OF: Final = f"({', '.join('?' * _AT_ONCE)})"
 _REQUESTS: Final = "SELECT transaction_id, position FROM request WHERE transaction_id IN "
@@ -556,7 +556,7 @@ def verify_events(
     ended, progress = 0, walk.progress
     where = "" if reach is None else "WHERE position BETWEEN ? AND ?"
     sql = f"SELECT {', '.join(_COLUMNS)} FROM event {where} ORDER BY position"  # noqa: S608 - our names
-    rows, asked = db.execute(sql, reach or ()), list[Entry]()
+    rows, asked, taken = db.execute(sql, reach or ()), list[Entry](), list[Entry]()
     seam = walk.position > 0 and bool(walk.before)
     judge = walk.judge
     try:
@@ -578,14 +578,39 @@ def verify_events(
             if entry.actor not in OWN_ACTORS:
                 asked.append(entry)
                 if len(asked) >= _AT_ONCE:
+                    _judge(walk, taken, asked)
                     ended += _ended_requests(db, asked)
             walk.take(digest, row[4], entry.at, entry.data)
             if judge is not None:
-                judge.take(position, entry, entry.data)
+                taken.append(entry)
+                if len(taken) >= _AT_ONCE:
+                    _judge(walk, taken, asked)
     finally:
-        if asked:
-            ended += _ended_requests(db, asked)  # what is wrong with an earlier event comes first
+        # What is wrong with an earlier event comes first.
+        try:
+            _judge(walk, taken, asked)
+        finally:
+            ended += _ended_requests(db, asked)
     return ended
+
+
+def _judge(walk: VerificationWalk, taken: list[Entry], asked: list[Entry]) -> None:
+    """Judge events that the walk has taken, and forget them.
+
+    Many at once: to hash one event, judge it and hash the next takes a seventh longer. Where one
+    is bad, the walk ends with it, and later requests are forgotten.
+    """
+    if walk.judge is None:
+        return
+    try:
+        for entry in taken:
+            walk.judge.take(entry.position, entry, entry.data)
+    except BadFile:
+        walk.newest = entry.at
+        asked[:] = [each for each in asked if each.position <= entry.position]
+        raise
+    finally:
+        taken.clear()
 
 
 def _verify_seam(row: tuple[object, ...] | None, walk: VerificationWalk) -> None:
@@ -640,6 +665,8 @@ def verify_event(
 
 def _ended_requests(db: sqlite3.Connection, asked: list[Entry]) -> int:
     """Return how many requests end in these events, which somebody asked for; forget them."""
+    if not asked:
+        return 0
     causes = [each.cause for each in asked] + [None] * (_AT_ONCE - len(asked))
     recorded = dict(db.execute(_REQUESTS + _ANY_OF, causes))
     ended = 0

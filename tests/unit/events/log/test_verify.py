@@ -13,11 +13,11 @@ import pytest
 from baccarat.cli.main import main
 from events.errors import InputError
 from events.log.store import EventLog
-from events.log.verify import VerificationResult, parse_kept_checkpoints, verify
+from events.log.verify import BadFile, VerificationResult, parse_kept_checkpoints, verify
 from events.proof.chain import next_hash, origin_hash
 from events.proof.checkpoint import Checkpoint, signed_checkpoint
 from events.proof.note import SigningKey, VerifierKey, signed_note
-from events.types import AlarmRaised, Stored, TableEvent
+from events.types import AlarmRaised, Entry, Envelope, Stored, TableEvent
 from tests.support.log.logs import (
     NAME,
     ORIGIN,
@@ -131,6 +131,36 @@ def test_a_file_cut_anywhere_is_not_ok(path: Path) -> None:
         assert verdict.reason, length
     path.write_bytes(data + bytes(4096))
     assert not verified(path).ok
+
+
+class Refusing:
+    """A judge that refuses one event."""
+
+    def __init__(self, position: int) -> None:
+        self._position = position
+
+    def take(self, position: int, _: Envelope | Entry, __: TableEvent) -> None:
+        if position == self._position:
+            raise BadFile("refused", position)
+
+    def finish(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("refused", "damaged", "reason"), [(2, 4, "refused"), (4, 2, "the stored bytes are not those")]
+)
+def test_of_a_refused_and_a_damaged_event_the_earlier_is_named(
+    path: Path, refused: int, damaged: int, reason: str
+) -> None:
+    with forging(path) as db:
+        db.execute("UPDATE event SET hash = x'00' WHERE position = ?", (damaged,))
+        (before,) = db.execute("SELECT at FROM event WHERE position = ?", (damaged - 1,)).fetchone()
+        (at,) = db.execute("SELECT at FROM event WHERE position = ?", (refused,)).fetchone()
+    verdict = verify(path, judging=lambda _: Refusing(refused))
+    assert verdict.first_bad == 2
+    assert str(verdict.reason).startswith(reason)
+    assert verdict.newest == (at if refused < damaged else before)
 
 
 def test_progress_is_told_up_to_the_end(path: Path) -> None:
