@@ -181,9 +181,9 @@ def test_an_index_that_forgets_or_invents_a_request_is_named(
     path = _with_requests(tmp_path)
     if pack:
         list(convert(path, pack=True))
-    EventLog.open(path, ORIGIN).close()
+    EventLog.open(path, SITE_T1).close()
     assert verify(path).ok
-    index = index_of(archive_folder(path), ORIGIN)
+    index = index_of(archive_folder(path), SITE_T1)
     with closing(sqlite3.connect(index, isolation_level=None)) as db:
         db.execute(forgery)
     told = verify(path)
@@ -191,7 +191,7 @@ def test_an_index_that_forgets_or_invents_a_request_is_named(
     assert index.name in str(told.reason)
     assert verify_in_parts(path, 2) is None
     index.unlink()  # as the message says
-    EventLog.open(path, ORIGIN).close()
+    EventLog.open(path, SITE_T1).close()
     assert verify(path).ok
 
 
