@@ -15,8 +15,8 @@ SCRIPTS = {path.name: path.read_text("utf-8") for path in sorted(JS.rglob("*.js"
 ACTS = SCRIPTS["command_buttons.js"]
 WORDS = json.loads((JS.parent / "words" / "en.json").read_text("utf-8"))
 BUTTON = re.compile(r'\["(\w+)"(?:, \{ ([^}]*) \})?\]')
-# The count room has no page.
-WITHOUT_A_PAGE = {"count_drop"}
+# The count room has no page; the screens' own service notes its record of logins.
+WITHOUT_A_PAGE = {"count_drop", "note_logins"}
 
 
 def buttons(page: str) -> list[tuple[str, str]]:
