@@ -6,7 +6,7 @@ import { watch } from "./live.js";
 import { bead, big, drawRoad } from "./roads/draw.js";
 import { parseShown } from "./shown.js";
 import { beadPlate, bigRoad, newest } from "./roads/grid.js";
-import { language, loadWords } from "./words.js";
+import { loadWords, timeText } from "./words.js";
 
 // Far above what the archive takes for an answer.
 const GIVE_UP_MS = 60_000;
@@ -111,7 +111,7 @@ function show({ table, tile, parts }, news) {
   tile.dataset.standing = found.length > 0;
   tile.dataset.position = table.position;
   tiles.get(tile.dataset.table).level = level;
-  const at = table.at ? new Date(table.at).toLocaleTimeString(language) : "–";
+  const at = table.at ? timeText(table.at, { date: false }) : "–";
   const shoe = table.shoe ? [word("shoe", { shoe: table.shoe }), counted("wall.coups", table.coups)] : [word("wall.no_shoe")];
   parts.foot.textContent = [...shoe, table.dealer, at].filter(Boolean).join(" · ");
   parts.foot.title = parts.foot.textContent;
