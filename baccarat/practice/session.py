@@ -72,7 +72,7 @@ class Practice:
         config = self._machine.table
         bus = Bus(config.bus_settings("coach"), subscriptions={config.topics.event: self._on_event})
         self._port.plug_in()
-        for service in ("shoe", "table", "displays"):
+        for service in ("shoe", "table", "cage", "displays"):
             self._machine.start(service)
         helpers = [bus.run(), self._shoe.run(), self._machine.watch()]
         async with asyncio.TaskGroup() as group:

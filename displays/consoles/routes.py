@@ -301,10 +301,11 @@ class ConsoleRoutes:
     async def _login_page(self, request: Request) -> Response:
         if self._person(request):
             return RedirectResponse(_wanted(request.query_params.get("next")), 303)
-        ended = "login.ended" if "next" in request.query_params else ""
+        was_in = "next" in request.query_params and self._cookie in request.cookies
+        ended = "login.ended" if was_in else ""
         return self._form(request, said=ended and self._pages.words(request)[ended], status=200)
 
-    def _form(self, request: Request, *, said: str, status: int) -> Response:
+    def _form(self, request: Request, *, said: str, status: int, name: str = "") -> Response:
         nonce = secrets.token_urlsafe(32)
         response = self._pages.render(
             request,
@@ -313,6 +314,7 @@ class ConsoleRoutes:
             said=said,
             csrf=self._sessions.login_token(nonce),
             to=request.query_params.get("next", ""),
+            name=name,
         )
         self._set(response, self._nonce_cookie, nonce, max_age=_NONCE_S)
         return response
@@ -360,7 +362,7 @@ class ConsoleRoutes:
                 if self._login_policy.locks(name, place=place, cookie=device):
                     self._note("locked", known, place)
             said, status = _LOGIN_REPLIES[verdict]
-            return self._form(request, said=words[said], status=status)
+            return self._form(request, said=words[said], status=status, name=name)
         token = self._sessions.begin(
             name, password=account.password, instead_of=request.cookies.get(self._cookie)
         )

@@ -98,8 +98,9 @@ TEMPLATES: Final = (
     "it is proved by a key that this table does not have",
     "its code does not fit: it was altered, moved or invented",
     "it was made more than {seconds} s from now: held back, or a clock is wrong",
-    "{kind}: no bytes of the shoe come with it: not taken; the driver sends it again",
-    "{kind}: the shoe's own bytes do not say so: not taken; the driver sends it again",
+    "{kind}: no bytes of the shoe come with it",
+    "{kind}: the shoe's own bytes do not say so",
+    "{what}: not taken; the driver sends it again",
     "{who} has not acknowledged the settlement at position {position}",
     (
         "the shoe driver's disk has lost events of journal {journal} that the table has (up to "

@@ -575,6 +575,11 @@ def active_alarms(state: TableState) -> tuple[Alarm, ...]:
         Alarm(name=f"shoe_error_{code}", text=f"the shoe reports {code}")
         for code in sorted(link.errors)
     ]
+    unread = [each for each in coup.cards if each.source == "unread"] if coup else []
+    if coup and unread and state.in_progress and all(a.name != "unreadable_card" for a in alarms):
+        places = " and ".join(f"{each.hand.value} {each.number}" for each in unread)
+        text = f"coup {coup.id}: the card at {places} could not be read; enter it"
+        alarms.append(Alarm(name="unreadable_card", text=text, coup=coup.id))
     if coup and coup.phase is Phase.MISALIGNED:
         text = f"coup {coup.id} is misaligned ({coup.reason}); a supervisor must realign or void it"
         alarms.append(Alarm(name="coup_misaligned", text=text, coup=coup.id))

@@ -9,11 +9,14 @@ from playwright.sync_api import Browser, expect
 
 from displays.http.words import load_words
 from table_core.decide.decision import DecisionContext
+from table_core.narrative.formatting import Spoken, spoken
+from table_core.narrative.table_texts import as_phrase
 from table_core.projections.pay_list import Move
-from table_core.projections.table_document import project_table
+from table_core.projections.table_document import StateView, project_table
 from table_core.projections.wager_pages import WAGERS_IN_STATE
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.state.coup import Phase
+from table_core.state.table import Alarm
 from table_core.texts.advice import Advice
 from tests.support.service.fed_pages import FedPage, fed_page
 from tests.support.service.geometry import SPILLS
@@ -80,11 +83,14 @@ def test_a_coup_that_is_over_becomes_the_last_coup_beside_large_roads(screen: Fe
     expect(board).to_have_attribute("data-tone", "open")
 
 
-@pytest.mark.parametrize(("left_ms", "key"), [(14_000, "status.open"), (4_900, "status.last")])
+@pytest.mark.parametrize(
+    ("left_ms", "key"), [(14_000, "status.open"), (4_900, "status.last"), (0, "status.time_up")]
+)
 def test_the_last_seconds_of_betting_are_told(screen: FedPage, left_ms: int, key: str) -> None:
     screen.open("/", "zh-Hans")
     screen.show(shown_state("betting", BOOK), betting_ms=left_ms)
     expect(screen.page.locator("#status")).to_have_text(load_words("zh-Hans")[key])
+    expect(screen.page.locator("#countdown")).to_be_visible(visible=left_ms > 0)
 
 
 def test_odds_are_in_words_and_the_commission_is_named(screen: FedPage) -> None:
@@ -296,6 +302,14 @@ def test_a_long_list_takes_what_a_seat_has_lost_at_once(screen: FedPage) -> None
     expect(table.locator("tfoot td.take")).to_have_text("150.00")
 
 
+def told(state: StateView) -> StateView:
+    """As the table would publish it, with the forms of its texts."""
+    phrases: dict[str, Spoken] = {}
+    for text in (*(alarm.text for alarm in state.alarms), state.coup.reason if state.coup else ""):
+        spoken(as_phrase(text), phrases)
+    return replace(state, spoken=phrases)
+
+
 def test_an_alarm_speaks_the_language_of_the_page(screen: FedPage) -> None:
     screen.open("/pit", "zh-Hans")
     screen.show(shown_state("held", BOOK))
@@ -306,6 +320,20 @@ def test_an_alarm_speaks_the_language_of_the_page(screen: FedPage) -> None:
     for place in ("#next", "[data-alarm=result_disputed]"):
         expect(screen.page.locator(place)).to_contain_text("牌桌为 庄")
     expect(screen.page.locator("#alarm-list button")).to_have_count(0)  # only its cause ends it
+    state = shown_state("misaligned", BOOK)
+    assert state.coup is not None
+    reason = "result_too_early: the shoe says banker before the deal is complete"
+    screen.show(told(replace(state, coup=replace(state.coup, reason=reason))))
+    expect(screen.page.locator("#next")).to_contain_text("派牌未完成，牌靴已报告结果：庄")
+    text = "shoe s1: its count does not come out: 414 cards, 2 missing; KS 7 times. A supervisor"
+    held = Alarm(name="shoe_held", text=f"{text} releases the next shoe")
+    disk = Alarm(name="log_unwritable", text="disk I/O error")
+    screen.show(told(replace(state, alarms=(held, disk))))
+    alarms = screen.page.locator("#alarm-list")
+    expect(alarms).to_contain_text(
+        "牌靴 s1：点牌不符：414 张牌，缺 2 张；KS 有 7 张。下一靴由主管放行"
+    )
+    expect(alarms.locator("[lang=en]")).to_have_text("disk I/O error")  # the system's own words
     screen.show(shown_state("squeeze", BOOK))
     expect(screen.page.locator("#next span")).to_have_text("视尚未翻开的牌而定")
     first = screen.page.locator(".needs > *:not(h2)").first
@@ -331,3 +359,23 @@ def test_a_tablet_shows_the_chips_in_hand_and_that_a_list_goes_on(screen: FedPag
     expect(limits).to_have_attribute("data-more", "no")
     page.locator("dialog").evaluate("box => box.scrollTo(0, box.scrollHeight)")
     expect(title).to_be_in_viewport()
+
+
+def test_a_coup_that_stands_asks_for_a_supervisor_first(screen: FedPage) -> None:
+    screen.open("/dealer")
+    screen.show(shown_state("misaligned", BOOK))
+    due = screen.page.locator("#acts .act[data-due=yes]")
+    expect(due.first).to_have_attribute("data-command", "call_supervisor")
+    expect(screen.page.locator("#none-due")).to_be_hidden()
+
+
+def test_chips_in_hand_end_with_their_coup(screen: FedPage) -> None:
+    screen.open("/dealer")
+    screen.show(shown_state("betting", BOOK))
+    laying = screen.page.locator("#laying")
+    empty = laying.inner_text()
+    screen.page.locator("#chips .chip").first.click()
+    expect(laying).not_to_have_text(empty)
+    screen.show(shown_state("closed", BOOK))
+    screen.show(shown_state("betting", BOOK))
+    expect(laying).to_have_text(empty)

@@ -44,15 +44,6 @@ def typed(name: str, headings: Iterable[str] = ("Diagnosis", "Mitigation")) -> l
     return re.findall(rf"`({starts} [^`]+|timedatectl)`", text)
 
 
-def template(name: str, text: str) -> str | None:
-    """Return the key of the template by which screens say an alarm's text in each language."""
-    for key in (f"said.{of}.{n}" for of in (name, "any") for n in range(1, 10)):
-        holes = re.sub(r"\\{\w+\\}", ".*?", re.escape(_WORDS.get(key, "\n")))
-        if re.fullmatch(holes, text):
-            return key
-    return None
-
-
 class Stands(Protocol):
     """Something that breaks, with a method for each step."""
 

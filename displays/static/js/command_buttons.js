@@ -2,6 +2,7 @@
 // details; a button's title shows why the table refuses the command now.
 
 import { askForChips } from "./chips.js";
+import { faceText } from "./cards.js";
 import { nextOfDay } from "./day_number.js";
 import { byId, el } from "./dom.js";
 import { askFor } from "./forms.js";
@@ -63,7 +64,7 @@ const BUTTONS = {
 function places(station, wanted) {
   return (station.state.coup?.cards ?? []).filter(wanted).map((card) => ({
     value: `${card.hand} ${card.number}`,
-    text: `${station.word(`side.${card.hand}`)} ${card.number}${card.card ? `: ${card.card}` : ""}`,
+    text: `${station.word(`side.${card.hand}`)} ${card.number}${card.card ? `: ${faceText(card.card)}` : ""}`,
   }));
 }
 

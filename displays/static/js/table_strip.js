@@ -80,7 +80,7 @@ export function drawNext(state, station, timeUp = false) {
     const key = `rule.${due[0].rule ?? "face_down"}`;
     const why = word(key) === key ? due[0].words : word(key);
     const more = state.advice.lines.filter((line) => line !== "advice.draw").map((line) => word(line));
-    fill(next, el("b", {}, word("next.card", { place: places.join(word("list.or")) })), el("span", {}, [why, ...more].join(" ")));
+    fill(next, el("b", {}, word("next.card", { place: places.join(word("list.or")) })), el("span", {}, more.length ? `${why}${word("mark.stop")}${more.join(" ")}` : why));
     return;
   }
   const { lines, stop } = state.advice;

@@ -132,7 +132,8 @@ export class Laying {
   /** Draw the spots and chips of another rulebook. */
   offer({ bets, currency, decimals, unit, chips }) {
     const { word } = this.station;
-    const sign = JSON.stringify([bets.map((bet) => bet.id), currency, decimals, chips]);
+    const smallest = Math.min(...bets.map((bet) => bet.step), Infinity);
+    const sign = JSON.stringify([bets.map((bet) => bet.id), currency, decimals, chips, smallest]);
     if (this.sign === sign) return;
     this.sign = sign;
     this.decimals = decimals;
@@ -142,7 +143,6 @@ export class Laying {
       onBet: (bet) => this.set({ bet }),
       onSpot: (seat, bet) => this.#spot(seat, bet),
     });
-    const smallest = Math.min(...bets.map((bet) => bet.step), Infinity);
     const house = this.houseChips[currency];
     fill(
       byId("chips"),
@@ -164,8 +164,14 @@ export class Laying {
     if (this.stake) byId("place").click();
   }
 
-  /** Remember what stood at the coup before, for "the same again". */
+  /** Remember what stood at the coup before, for "the same again"; chips in hand end with their coup. */
   remember({ coup }) {
+    const open = this.station.openCoup();
+    if (this.open && this.open !== open) {
+      this.stake = 0;
+      byId("typed").value = "";
+    }
+    this.open = open;
     if (!coup) return;
     if (coup.phase === "settled" || coup.phase === "voided") this.last = { coup: coup.id, wagers: coup.wagers, sums: areSums(coup) };
     else if ((this.last.coup === "" || this.last.sums) && coup.phase === "betting") this.#recall(coup.id);

@@ -23,7 +23,7 @@ placeButtons(station, "dealer");
 byId("more-acts").addEventListener("click", () => {
   const open = byId("more-acts").getAttribute("aria-expanded") !== "true";
   byId("more-acts").setAttribute("aria-expanded", String(open));
-  byId("acts").dataset.more = open ? "yes" : "no";
+  byId("acts").dataset.open = open ? "yes" : "no";
 });
 byId("switches").append(shortcutSwitch(word));
 listenForShortcuts(
@@ -93,6 +93,7 @@ function drawStatus({ shoe, coup, rulebook }) {
 /** Say over everything else that nobody touches anything, and why. */
 function drawStop({ advice, coup }) {
   const stop = byId("stop");
+  const isNew = stop.hidden && advice.stop;
   stop.hidden = !advice.stop;
   if (!advice.stop) {
     fill(stop);
@@ -105,6 +106,7 @@ function drawStop({ advice, coup }) {
     // What the machines say of it is for the supervisor; its first word is a program's.
     coup?.reason && station.roles.includes("supervisor") ? el("p.reason", {}, reasonOf(coup, station)) : null,
   );
+  if (isNew) stop.scrollIntoView();
 }
 
 /** Draw what the dealer calls at this step; nothing once its coup is paid and its shoe over. */
@@ -122,9 +124,10 @@ function drawActs({ advice, refusals, dealer }) {
   const taking = byId("acts").querySelector("[data-command=take_table]");
   taking.hidden = refusals.take_table?.code === "dealers_are_named";
   const takes = !taking.hidden && dealer !== byId("station").dataset.person && !advice.stop ? ["take_table"] : [];
-  const due = [...new Set([...takes, ...advice.commands])].filter(may).slice(0, DUE_MOST);
+  const help = advice.stop && !refusals.call_supervisor ? ["call_supervisor"] : [];
+  const due = [...new Set([...help, ...takes, ...advice.commands])].filter(may).slice(0, DUE_MOST);
   for (const button of buttons) button.dataset.due = due.includes(button.dataset.command) ? "yes" : "no";
-  byId("none-due").hidden = due.length > 0;
+  byId("none-due").hidden = due.length > 0 || advice.stop;
 }
 
 /** Put what is to be paid in the layout's place, and wagers that were placed beside the layout. */

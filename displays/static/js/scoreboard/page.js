@@ -173,12 +173,12 @@ let closes = null;
 function showCountdown() {
   const left = closes === null ? null : Math.max(0, Math.ceil((closes - performance.now()) / 1000));
   const shown = live && left !== null;
-  at("countdown").hidden = !shown;
+  at("countdown").hidden = !left || !shown;
   at("countdown").textContent = shown ? left : "";
   const last = shown && left <= LAST_SECONDS;
   at("countdown").classList.toggle("last", last);
   if (statusKey !== "status.open") return;
-  const key = last ? "status.last" : statusKey;
+  const key = !last ? statusKey : left ? "status.last" : "status.time_up";
   if (at("status").dataset.key !== key) write(at("status"), key);
 }
 

@@ -5,8 +5,10 @@ from itertools import chain
 import pytest
 
 from events.commands.registry import COMMANDS
+from table_core.narrative.formatting import Phrase
+from table_core.narrative.table_texts import as_phrase
 from table_core.projections.table_document import active_alarms
-from tests.support.alarm_pages import pressed, template
+from tests.support.alarm_pages import pressed
 from tests.support.table.histories import histories, play_history
 
 # What breaks it, `--`, what the page says; the name may have the branch of the page behind it.
@@ -275,7 +277,7 @@ def test_the_page_ends_the_alarm(alarm: str, lines: list[str]) -> None:
     name, at = alarm.partition(":")[0], lines.index("--")
     broken, mended = play_history(lines[:at]), play_history(lines[:at] + lines[at + 1 :])
     said = {each.name: each.text for each in active_alarms(broken.state)}
-    assert template(alarm_of(name), said[name])
+    assert isinstance(as_phrase(said[name]), Phrase)
     assert name not in {each.name for each in active_alarms(mended.state)}
 
 

@@ -20,11 +20,13 @@ from events.log.store import EventLog
 from events.mqtt.presence import PresencePublisher, Status, encode_status
 from events.mqtt.process import Instant
 from events.types import DeviceResult, LinkUp
+from table_core.narrative.formatting import Phrase
+from table_core.narrative.table_texts import as_phrase
 from table_core.process.table_process import TableProcess
 from table_core.rulebooks.shipped import shipped_source
 from table_core.rules.rulebook_file import parse_rulebook
 from table_core.service.snapshots import inspect_log
-from tests.support.alarm_pages import follow, part, pressed, template, typed
+from tests.support.alarm_pages import follow, part, pressed, typed
 from tests.support.machine.commands import here
 from tests.support.table.coups import NATURAL_NINE, ORDER, drawn, shoe_event
 from tests.unit.table_core.process.test_adoption import FAULTY, in_force, started
@@ -52,7 +54,7 @@ class Table(Bench):
         said = {
             each["name"]: each["text"] for each in json.loads(self.publishes("state"))["alarms"]
         }
-        strange = {name for name, text in said.items() if not template(name, text)}
+        strange = {name for name, text in said.items() if not isinstance(as_phrase(text), Phrase)}
         assert strange <= {"log_unwritable"}  # the system's own words
         return {*said}
 

@@ -112,7 +112,7 @@ async def test_a_page_without_a_login_names_itself_to_the_login(tmp_path: Path) 
         answer = await client.get("/replay?coup=20261127-01/4")
         page = await client.get(answer.headers["location"])
     assert answer.headers["location"] == "/login?next=%2Freplay%3Fcoup%3D20261127-01%2F4"
-    assert "Your login has ended." in page.text
+    assert "Your login has ended." not in page.text  # nobody was logged in
     assert 'action="/login?next=%2Freplay%3Fcoup%3D20261127-01%2F4"' in page.text
 
 

@@ -31,7 +31,6 @@ _IN_PARTS = {
     "7 (the shoe has taken it out of play: it is burned)",
     "7. A supervisor releases the next shoe",
     "7: 7: 7",  # the fault of a rulebook, for its author
-    "7: not taken; the driver sends it again",
     "7; 7 since the start, and nothing of them was done",
     "coup 7: a card was drawn outside the game; 7",
     "shoe 7: its 7: 7",
