@@ -352,12 +352,11 @@ def test_a_tablet_shows_the_chips_in_hand_and_that_a_list_goes_on(screen: FedPag
     screen.open("/pit")
     screen.show(shown_state("settled", BOOK))
     page.locator("#more [data-command=set_limits]").click()
-    limits, title = page.locator(".limits"), page.locator("#form-title")
+    limits, title = page.locator("dialog .body"), page.locator("#form-title")
     expect(limits).to_have_attribute("data-more", "yes")
     expect(page.locator("dialog .go")).to_have_text("Set limits")
     limits.evaluate("box => box.scrollTo(0, box.scrollHeight)")
     expect(limits).to_have_attribute("data-more", "no")
-    page.locator("dialog").evaluate("box => box.scrollTo(0, box.scrollHeight)")
     expect(title).to_be_in_viewport()
 
 

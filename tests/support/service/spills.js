@@ -55,7 +55,7 @@
       let seen = true;
       for (let up = text ? owner : owner.parentElement; up && up !== document.documentElement; up = up.parentElement) {
         const style = getComputedStyle(up);
-        if (style.display.startsWith("inline") && style.display === "inline") continue;
+        if (["inline", "contents"].includes(style.display)) continue;
         const { left, right, top, bottom } = up.getBoundingClientRect();
         // An ellipsis cuts a text off on purpose where its title has the whole of it.
         const cut = style.textOverflow === "ellipsis" && up.title;
