@@ -74,6 +74,6 @@ HANDLERS: Final[Handlers] = {
     AcknowledgeAlarm: acknowledge_alarm,
 }
 OFFERS: Final = Offers(
-    bare=(TakeTable(transaction=ANY),),
+    bare=(CallSupervisor(transaction=ANY), TakeTable(transaction=ANY)),
     details=frozenset({"not_a_dealer"}),
 )

@@ -18,11 +18,11 @@ __all__ = ["ADVICE", "Advice", "advise"]
 
 _CARDS: Final = frozenset({Phase.CLOSED, Phase.DEALING})
 _STOPS: Final[Mapping[Phase, tuple[str, ...]]] = {
-    Phase.DISPUTED: ("confirm_result", "void_coup"),
-    Phase.HELD: ("resolve_irregularity", "void_coup"),
-    Phase.MISALIGNED: ("enter_card", "realign", "void_coup"),
+    Phase.DISPUTED: ("call_supervisor", "confirm_result", "void_coup"),
+    Phase.HELD: ("call_supervisor", "resolve_irregularity", "void_coup"),
+    Phase.MISALIGNED: ("call_supervisor", "enter_card", "realign", "void_coup"),
 }
-"""The phases in which nobody touches cards or chips, and what a supervisor does about each."""
+"""The phases in which nobody touches cards or chips, and what the dealer or a supervisor does."""
 # What keeps betting shut, and what opens it again: a command, or none where a person does it.
 _OPENS_AGAIN: Final[Mapping[str, str]] = {
     "no_shoe": "load_shoe",

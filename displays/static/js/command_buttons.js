@@ -17,6 +17,7 @@ const DEALER = ["dealer"];
 const BUTTONS = {
   dealer: {
     acts: [
+      ["call_supervisor", { key: "H" }],
       ["open_betting", { key: "O" }],
       ["close_betting", { key: "C" }],
       ["mark_unreadable", { key: "M" }],
@@ -32,7 +33,6 @@ const BUTTONS = {
       ["collect_commission", { key: "G" }],
       ["end_shoe", { key: "E" }],
       ["load_shoe", { key: "L" }],
-      ["call_supervisor", { key: "H" }],
       ["take_table", { key: "D", roles: DEALER }],
     ],
   },

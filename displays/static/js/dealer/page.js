@@ -10,7 +10,7 @@ import { drawHands, drawNext, drawStrip, reasonOf } from "../table_strip.js";
 import { areSums, drawStanding, laidOn, Laying, settlementTable, standingRows } from "../wagers.js";
 
 const OVER = ["settled", "voided"];
-const DUE_MOST = 3;
+const DUE_MOST = 4;
 const LAST_RESULTS = 5;
 const LIST_MOST = 12; // moves that a list shows one by one
 
@@ -86,7 +86,7 @@ function drawStatus({ shoe, coup, rulebook }) {
   const sum = wagers.reduce((total, { stake }) => total + stake, 0);
   const count = areSums(coup) ? coup.sums.wagers : wagers.length;
   byId("on-layout").textContent = wagers.length
-    ? word("dealer.on_layout", { count, sum: money(sum, rulebook.decimals) })
+    ? word(count === 1 ? "dealer.on_layout.1" : "dealer.on_layout", { count, sum: money(sum, rulebook.decimals) })
     : "";
 }
 
@@ -106,7 +106,7 @@ function drawStop({ advice, coup }) {
     // What the machines say of it is for the supervisor; its first word is a program's.
     coup?.reason && station.roles.includes("supervisor") ? el("p.reason", {}, reasonOf(coup, station)) : null,
   );
-  if (isNew) stop.scrollIntoView();
+  if (isNew) stop.scrollIntoView({ block: "nearest" });
 }
 
 /** Draw what the dealer calls at this step; nothing once its coup is paid and its shoe over. */
@@ -124,8 +124,7 @@ function drawActs({ advice, refusals, dealer }) {
   const taking = byId("acts").querySelector("[data-command=take_table]");
   taking.hidden = refusals.take_table?.code === "dealers_are_named";
   const takes = !taking.hidden && dealer !== byId("station").dataset.person && !advice.stop ? ["take_table"] : [];
-  const help = advice.stop && !refusals.call_supervisor ? ["call_supervisor"] : [];
-  const due = [...new Set([...help, ...takes, ...advice.commands])].filter(may).slice(0, DUE_MOST);
+  const due = [...new Set([...takes, ...advice.commands])].filter(may).slice(0, DUE_MOST);
   for (const button of buttons) button.dataset.due = due.includes(button.dataset.command) ? "yes" : "no";
   byId("none-due").hidden = due.length > 0 || advice.stop;
 }

@@ -10,6 +10,7 @@ from events.cards import Card, Hand
 from events.commands import (
     AcknowledgeCorrection,
     Burn,
+    CallSupervisor,
     CloseBetting,
     CollectCommission,
     Command,
@@ -76,6 +77,7 @@ def whole(name: str, state: TableState, context: DecisionContext) -> Command:
         "end_shoe": EndShoe(transaction=T),
         "burn": Burn(transaction=T, cards=3, reason="r"),
         "collect_commission": CollectCommission(transaction=T),
+        "call_supervisor": CallSupervisor(transaction=T),
         "confirm_result": ConfirmResult(transaction=T, reason="r"),
         "void_coup": VoidCoup(transaction=T, reason="r"),
         "take_table": TakeTable(transaction=T),
