@@ -11,7 +11,7 @@
   const fieldRoom = (field) => {
     const style = getComputedStyle(field);
     pen.font = style.font;
-    const text = field.localName === "select" ? (field.selectedOptions[0]?.text ?? "") : field.value;
+    const text = field.localName === "select" ? (field.selectedOptions[0]?.text ?? "") : field.value || field.placeholder;
     const arrow = field.localName === "select" ? 18 : 0;
     const room = field.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight) - arrow;
     return { needs: ["range", "checkbox", "password"].includes(field.type) ? 0 : pen.measureText(text).width, room };
