@@ -310,7 +310,7 @@ def test_a_technician_may_look_and_a_dealer_may_not(browser: Browser, table: Con
     ("language", "winner", "steps", "first", "day"),
     [
         ("zh-Hans", "庄赢", "时间线", "开始投注。", "%Y年%-m月%-d日 %H:%M:%S"),
-        ("zh-Hant", "莊贏", "時間線", "開始投注。", "%Y年%-m月%-d日 %H:%M:%S"),
+        ("zh-Hant", "莊贏", "時間線", "開始投注。", "%Y/%-m/%-d %H:%M:%S"),
         ("en", "Banker wins", "Timeline", "Betting was opened.", "%-d %b %Y, %H:%M:%S"),
     ],
 )
