@@ -225,7 +225,7 @@ _FREE: Final = """
     reason text detail words title hint transport dealer supervisor patron device device_seq mode
     place by kind method timing expected got lines pay_scale game pays errors rule signed reference
     occasion help_line confirmed_by less values
-    CardView.source LinkStatusView.state PublicLink.state troubles evidence kept
+    CardView.source LinkStatusView.state PublicLink.state troubles evidence kept template
 """
 FREE_TEXT: Final = frozenset(_FREE.split())
 """Fields whose text is free."""

@@ -138,7 +138,7 @@ def _source(node: ast.expr, function: ast.AST) -> Iterator[str]:
         for value in found:
             yield from _source(value, function)
     if isinstance(node, ast.JoinedStr):
-        yield "".join(v.value if isinstance(v, ast.Constant) else "7" for v in node.values)
+        yield "".join(str(v.value) if isinstance(v, ast.Constant) else "7" for v in node.values)
     elif isinstance(node, ast.Constant):
         yield str(node.value)
 
