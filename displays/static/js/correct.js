@@ -183,7 +183,7 @@ export class Record {
     ];
     const ids = [...new Set([...(wager ? [wager.bet] : []), ...bets.map((bet) => bet.id)])];
     const fields = [
-      ...(wager ? [{ name: "stands", kind: "select", options: stands }] : []),
+      ...(wager ? [{ name: "stands", kind: "select", value: "yes", options: stands }] : []),
       { name: "seat", kind: "number", min: 1, value: wager?.seat ?? 1 },
       { name: "bet", kind: "select", value: wager?.bet ?? "", options: ids.map((value) => ({ value, text: betName(value, word) })) },
       {
