@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 from playwright.sync_api import Browser, expect
@@ -14,6 +15,7 @@ from table_core.narrative.table_texts import as_phrase
 from table_core.projections.pay_list import Move
 from table_core.projections.table_document import StateView, project_table
 from table_core.projections.wager_pages import WAGERS_IN_STATE
+from table_core.roads.columns import project_roads, read_results
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.state.coup import Phase
 from table_core.state.table import Alarm
@@ -351,12 +353,11 @@ def test_a_tablet_shows_the_chips_in_hand_and_that_a_list_goes_on(screen: FedPag
     screen.open("/pit")
     screen.show(shown_state("settled", BOOK))
     page.locator("#more [data-command=set_limits]").click()
-    limits, title = page.locator(".limits"), page.locator("#form-title")
+    limits, title = page.locator("dialog .body"), page.locator("#form-title")
     expect(limits).to_have_attribute("data-more", "yes")
     expect(page.locator("dialog .go")).to_have_text("Set limits")
     limits.evaluate("box => box.scrollTo(0, box.scrollHeight)")
     expect(limits).to_have_attribute("data-more", "no")
-    page.locator("dialog").evaluate("box => box.scrollTo(0, box.scrollHeight)")
     expect(title).to_be_in_viewport()
 
 
@@ -378,3 +379,53 @@ def test_chips_in_hand_end_with_their_coup(screen: FedPage) -> None:
     screen.show(shown_state("closed", BOOK))
     screen.show(shown_state("betting", BOOK))
     expect(laying).to_have_text(empty)
+
+
+def test_a_lost_table_is_said_once_and_nothing_moves(screen: FedPage) -> None:
+    page = screen.page
+    kept = page.locator(".act, .needs, .coup, .record, .house")
+    boxes = "all => all.map(e => JSON.stringify(e.getBoundingClientRect()))"
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.clock.set_fixed_time("2026-11-30T15:49:31")
+    screen.open("/pit")
+    screen.show(shown_state("settled", BOOK))
+    before = kept.evaluate_all(boxes)
+    screen.show(None, live=False, reason="table")
+    assert kept.evaluate_all(boxes) == before
+    expect(page.locator("#lost")).to_have_text(
+        "What is shown here is old. The table does not answer. "
+        "Nothing can be done until it is back. Since 15:49:31."
+    )
+    expect(page.locator("#lost")).to_be_in_viewport()
+    assert "No connection" not in page.locator("#station").inner_text()
+    expect(page.locator("#next")).to_be_hidden()  # it says what to do
+
+
+@pytest.mark.parametrize(("width", "height"), [(1920, 1080), (3840, 2160)])
+def test_a_walls_tiles_take_the_room_that_it_has(screen: FedPage, width: int, height: int) -> None:
+    page = screen.page
+    page.set_viewport_size({"width": width, "height": height})
+    roads = msgspec.to_builtins(project_roads(read_results("BPPBBTPBB")))
+    tables = {f"harbour/b{n}": {**roads, "position": n, "live": True} for n in range(1, 25)}
+    screen.open("/wall")
+    screen.tell("state", {"tables": tables, "findings": []})
+    tiles = page.locator(".tile")
+    expect(tiles).to_have_count(24)
+    last = tiles.last.bounding_box()
+    assert last is not None
+    assert height * 0.7 < last["y"] + last["height"] <= height
+
+
+def test_an_answer_that_decides_is_chosen_and_not_passed_over(screen: FedPage) -> None:
+    page = screen.page
+    screen.open("/pit")
+    screen.show(shown_state("held", BOOK))
+    page.locator("#acts [data-command=resolve_irregularity]").click()
+    seen = page.locator("dialog [name=seen]")
+    assert seen.evaluate("field => [field.value, field.validity.valid]") == ["", False]
+    expect(seen.locator("option:checked")).to_have_text("Choose")
+    page.locator("dialog .cancel").click()
+    # Between coups nothing is asked of a coup in progress.
+    screen.show(shown_state("settled", BOOK))
+    page.locator("#more [data-command=replace_shoe]").click()
+    assert page.locator("dialog select").evaluate_all("all => all.map(e => e.name)") == ["decks"]

@@ -7,6 +7,7 @@ import itertools
 import random
 from typing import Final
 
+import msgspec
 import pytest
 from playwright.sync_api import Browser
 
@@ -25,6 +26,18 @@ from tests.support.table.every_wager import every_wager
 from tests.support.table.shown_states import STATES, shown_state
 
 STILL: Final = ("/login", "/nowhere")
+DIALOGS: Final = """(spills) => {
+  const found = [];
+  for (const button of document.querySelectorAll(".act:not(#acts .void_coup)")) {
+    button.disabled = false;
+    button.click();
+    const dialog = document.querySelector("dialog[open]");
+    if (!dialog) continue;
+    for (const fault of spills(true)) found.push(`${button.dataset.command}: ${fault}`);
+    dialog.remove();
+  }
+  return found;
+}"""
 SEED: Final = 1_130
 EACH: Final = 4  # of a page and a size
 
@@ -63,6 +76,24 @@ def test_a_promise_that_the_table_would_not_keep_is_found(browser: Browser) -> N
         "open_betting is refused, and its button is open",
         "close_betting is due here, and not to the table",
     ]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_every_dialog_fits(browser: Browser, size: str) -> None:
+    language = [*LANGUAGES][[*SIZES].index(size) % len(LANGUAGES)]
+    settled, name = shown_state("settled", every_wager()), {"rulebook": "au", "rulebook_hash": "f"}
+    shown = {"coup": msgspec.to_builtins(settled.coup), "settlements": [], "moves": [], **name}
+    answers = {"show_coup": {"result": "accepted", "shown": shown}}
+    with fed_page(browser, *SIZES[size], answers=answers) as screen:
+        for path in ("/pit", "/dealer"):
+            screen.open(path, language)
+            for state in ("dealing", "settled"):
+                screen.show(shown_state(state, every_wager()))
+                if path == "/pit":
+                    screen.page.locator(".coup-number").first.click()
+                    screen.page.locator("#on-record .act").first.wait_for()
+                found = screen.page.evaluate(f"({DIALOGS})({SPILLS})")
+                assert "\n".join(found) == "", (path, state)
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -139,7 +139,7 @@ def test_the_worst_comes_first_and_ids_in_their_natural_order_in_three_languages
     expect(shown.locator('.tile[data-table="river/a1"]')).to_have_attribute("data-level", "3")
     expect(shown.locator(".tile")).to_have_count(len(TABLES) + 2)
     assert order(shown) == ["river/a1", "harbour/b7", "harbour/b8", "wharf/b-2", "wharf/b-10"]
-    expect(shown.locator("#health")).to_have_text("1 of 5 tables are not live")
+    expect(shown.locator("#health")).to_have_text("Not live: 1 of 5 tables")
     expect(shown.locator("#findings li")).to_contain_text("Hub node hub2: without JetStream")
     expect(shown.locator("#findings li")).to_contain_text("systemctl restart baccarat-hub@hub2")
     expect(shown.locator('.tile[data-table="wharf/b-2"] .foot')).to_contain_text("· 1 coup ·")

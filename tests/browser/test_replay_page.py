@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -306,15 +307,15 @@ def test_a_technician_may_look_and_a_dealer_may_not(browser: Browser, table: Con
 
 
 @pytest.mark.parametrize(
-    ("language", "winner", "steps", "first"),
+    ("language", "winner", "steps", "first", "day"),
     [
-        ("zh-Hans", "庄赢", "时间线", "开始投注。"),
-        ("zh-Hant", "莊贏", "時間線", "開始投注。"),
-        ("en", "Banker wins", "Timeline", "Betting was opened."),
+        ("zh-Hans", "庄赢", "时间线", "开始投注。", "%Y年%-m月%-d日 %H:%M:%S"),
+        ("zh-Hant", "莊贏", "時間線", "開始投注。", "%Y/%-m/%-d %H:%M:%S"),
+        ("en", "Banker wins", "Timeline", "Betting was opened.", "%-d %b %Y, %H:%M:%S"),
     ],
 )
 def test_it_speaks_each_language(
-    viewer: Screen, language: str, winner: str, steps: str, first: str
+    viewer: Screen, language: str, winner: str, steps: str, first: str, day: str
 ) -> None:
     page = viewer.page
     page.goto(f"{viewer.table.address}/replay?lang={language}")
@@ -323,6 +324,14 @@ def test_it_speaks_each_language(
     expect(page.locator(".rules h3")).to_contain_text(winner)
     expect(page.locator(".line h2")).to_have_text(steps)
     expect(page.locator(".line .says").first).to_have_text(first)
+    # The same hours for whoever reads a log: 24 of them, and the day before the month.
+    told = page.locator("#found time").first
+    at = datetime.fromisoformat(told.get_attribute("datetime") or "").astimezone()
+    expect(told).to_have_text(at.strftime(day))
+    for width in (1280, 768, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate(SPILLS, True) == [], width
+    page.set_viewport_size({"width": 1920, "height": 1080})
     printed = page.request.get(
         f"{viewer.table.address}{page.locator('#save').get_attribute('href')}"
     )

@@ -6,15 +6,16 @@ import { watch } from "./live.js";
 import { bead, big, drawRoad } from "./roads/draw.js";
 import { parseShown } from "./shown.js";
 import { beadPlate, bigRoad, newest } from "./roads/grid.js";
-import { language, loadWords } from "./words.js";
+import { loadWords, timeText } from "./words.js";
 
 // Far above what the archive takes for an answer.
 const GIVE_UP_MS = 60_000;
 const SVG = "http://www.w3.org/2000/svg";
 const BEADS = 9;
-// Up to so many tables, and the columns of their big roads; more are small.
-const SIZES = [[12, "large", 18], [60, "medium", 18], [Infinity, "small", 22]];
+// Up to so many tables, the columns of their big roads, and a tile's least width; more are small.
+const SIZES = [[12, "large", 18, 22], [60, "medium", 18, 13], [Infinity, "small", 22, 6]];
 const MARKS = { player: "P", banker: "B", tie: "T" };
+const WIDEST = 40; // of a tile, in rem as its least
 const BROKEN = 3;
 const ALARM = 2;
 const LINK = 1;
@@ -24,6 +25,7 @@ const word = await loadWords();
 const tiles = new Map(); // site/table -> { table, tile, parts, level }
 const sites = new Map(); // site -> { section, tiles }
 const replay = byId("tables").dataset.replay;
+let grown = 0; // how many tables the tiles were last sized for
 
 /** Return the text of a key; of one without a text, its last part. */
 const named = (key) => {
@@ -111,7 +113,7 @@ function show({ table, tile, parts }, news) {
   tile.dataset.standing = found.length > 0;
   tile.dataset.position = table.position;
   tiles.get(tile.dataset.table).level = level;
-  const at = table.at ? new Date(table.at).toLocaleTimeString(language) : "–";
+  const at = table.at ? timeText(table.at, { date: false }) : "–";
   const shoe = table.shoe ? [word("shoe", { shoe: table.shoe }), counted("wall.coups", table.coups)] : [word("wall.no_shoe")];
   parts.foot.textContent = [...shoe, table.dealer, at].filter(Boolean).join(" · ");
   parts.foot.title = parts.foot.textContent;
@@ -130,6 +132,16 @@ function draw({ table, parts }) {
   const columns = SIZES.find(([, size]) => size === byId("tables").dataset.size)[2];
   parts.big.dataset.columns = columns;
   drawRoad(parts.big, newest(bigRoad(table.big_road, table.bead_plate), columns), big);
+}
+
+/** Make the tiles as wide as leaves all of them in sight, and never smaller than their number has them. */
+function grow() {
+  const main = byId("tables");
+  const least = SIZES.find(([most]) => tiles.size <= most)[3];
+  for (let wide = WIDEST; wide >= least; wide -= 1) {
+    main.style.setProperty("--tile", `${wide}rem`);
+    if (main.getBoundingClientRect().bottom + scrollY <= innerHeight) return;
+  }
 }
 
 /** Size the tiles by their number, and put the worst of each site first. */
@@ -200,6 +212,8 @@ watch("/events", {
     if (findings) tell(findings);
     arrange();
     choose();
+    if (findings || grown !== tiles.size) grow();
+    grown = tiles.size;
   },
   onHealth({ live, reason }) {
     const health = byId("health");
@@ -212,6 +226,7 @@ watch("/events", {
   },
 });
 
+addEventListener("resize", grow);
 byId("find").addEventListener("input", choose);
 byId("standing").addEventListener("change", choose);
 

@@ -5,7 +5,7 @@ import { nextOfDay } from "./day_number.js";
 import { secondSignature } from "./countersign.js";
 import { byId, el, fill } from "./dom.js";
 import { askFor } from "./forms.js";
-import { money, parseMoney, typed } from "./money.js";
+import { money, parseMoney } from "./money.js";
 import { betName } from "./wagers.js";
 
 const SPARE_ROWS = 2;
@@ -59,7 +59,7 @@ export function askForChips(station, command) {
 
 /** Create rows of a value and a number of pieces; rows without a number are ignored. */
 function pieces({ decimals, chips }, word) {
-  const values = [...chips.map((value) => typed(value, decimals)), ...Array(SPARE_ROWS).fill("")];
+  const values = [...chips.map((value) => money(value, decimals)), ...Array(SPARE_ROWS).fill("")];
   const rows = values.map((value, n) => row({ value, n, decimals, word }));
   const total = el("output", {});
   const said = () => rows.filter(({ count }) => count.value !== "");
@@ -72,9 +72,9 @@ function pieces({ decimals, chips }, word) {
   const heads = ["chips.value", "chips.pieces"].map((head) => el("th", { scope: "col" }, word(head)));
   const body = rows.map(({ worth, count }) => el("tr", {}, el("td", {}, worth), el("td", {}, count)));
   const table = el("table", {}, el("thead", {}, el("tr", {}, ...heads)), el("tbody", {}, ...body));
-  const element = el("div.limits.chips", { on: { input: add } }, table, total);
+  const element = el("div.limits.chips", { on: { input: add } }, table);
   add();
-  return { name: "chips", kind: "own", element, read };
+  return { name: "chips", kind: "own", element, foot: total, read };
 }
 
 function row({ value, n, decimals, word }) {

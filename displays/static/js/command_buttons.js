@@ -92,13 +92,16 @@ function face(station, command) {
     text: `${station.word(`side.${hand}`)} ${number}`,
   }));
   const options = command === "enter_card" ? [...unread, ...due] : places(station, known);
+  // An unread card is what a face is entered for; which card else is said by whoever looks at it.
   const fields = [
-    { name: "place", kind: "select", options },
+    { name: "place", kind: "select", options, value: command === "enter_card" && unread.length === 1 ? unread[0].value : "" },
     ...(command === "mark_unreadable" ? [] : [{ name: "face", kind: "card" }]),
     reason,
   ];
   askFor(station, { command, fields, build: placed });
 }
+
+const inCoup = ({ state }) => !["settled", "voided", undefined].includes(state.coup?.phase);
 
 /** Commands that need one press only, and their fields. */
 const SIMPLE = new Map([
@@ -115,8 +118,7 @@ const FORMS = {
   burn: (station) =>
     askFor(station, { command: "burn", fields: [{ name: "cards", kind: "number" }, reason] }),
   cut_card: (station) => {
-    const inCoup = !["settled", "voided", undefined].includes(station.state.coup?.phase);
-    const places_ = inCoup ? ["mid_coup", "first_card"] : ["between"];
+    const places_ = inCoup(station) ? ["mid_coup", "first_card"] : ["between"];
     const options = places_.map((value) => ({ value, text: station.word(`cut.${value}`) }));
     askFor(station, { command: "cut_card", fields: [{ name: "place", kind: "select", options }] });
   },
@@ -170,7 +172,7 @@ const FORMS = {
     const options = ["void", "continue"].map((value) => ({ value, text: station.word(`replace.${value}`) }));
     askFor(station, {
       command: "replace_shoe",
-      fields: [...shoeFields(station), { name: "coup", kind: "select", options }, reason],
+      fields: [...shoeFields(station), ...(inCoup(station) ? [{ name: "coup", kind: "select", options }] : []), reason],
     });
   },
   set_limits: askForLimits,

@@ -52,11 +52,13 @@ export class Record {
     const { coup, settlements, rulebook, rulebook_hash } = this.found;
     const over = settlements.length || coup.phase === "voided";
     const decimals = this.#decimals();
+    const now = this.station.state.rulebook;
+    const older = rulebook === now.id && rulebook_hash !== now.hash;
     const lines = new Set(settlements.flatMap((each) => each.lines.map((line) => line.wager)));
     const unsettled = coup.wagers.filter((wager) => !lines.has(wager.id));
     fill(
       byId("on-record"),
-      el("h3", {}, `${coup.id} · ${word(`phase.${coup.phase}`)} · ${rulebook} (${rulebook_hash.slice(0, 12)})`),
+      el("h3", { title: rulebook_hash }, `${coup.id} · ${word(`phase.${coup.phase}`)} · ${rulebook}${older ? ` (${rulebook_hash.slice(0, 12)})` : ""}`),
       el("p.cards", {}, ...["player", "banker"].map((hand) => this.#hand(coup, hand))),
       coup.reason ? el("p", {}, coup.reason) : null,
       over ? settlementTable(this.found.moves, decimals, word, this.#timing()) : null,
@@ -156,8 +158,8 @@ export class Record {
     const dialog = el(
       "dialog.ask",
       { aria: { label: word("command.correct_wager") } },
-      el("h2", {}, word("command.correct_wager")),
-      el("label", {}, el("span", {}, word("field.wager")), chosen),
+      el("header", {}, el("h2", {}, word("command.correct_wager"))),
+      el("div.body", {}, el("label", {}, el("span", {}, word("field.wager")), chosen)),
       el("div.buttons", {}, cancel, next),
     );
     cancel.addEventListener("click", () => dialog.close());
@@ -181,7 +183,7 @@ export class Record {
     ];
     const ids = [...new Set([...(wager ? [wager.bet] : []), ...bets.map((bet) => bet.id)])];
     const fields = [
-      ...(wager ? [{ name: "stands", kind: "select", options: stands }] : []),
+      ...(wager ? [{ name: "stands", kind: "select", value: "yes", options: stands }] : []),
       { name: "seat", kind: "number", min: 1, value: wager?.seat ?? 1 },
       { name: "bet", kind: "select", value: wager?.bet ?? "", options: ids.map((value) => ({ value, text: betName(value, word) })) },
       {

@@ -4,7 +4,7 @@
 // sends another transaction; a press with the same fields repeats the same one.
 
 import { cardPad, choose, faceText } from "./cards.js";
-import { byId, el } from "./dom.js";
+import { byId, el, markMore } from "./dom.js";
 
 // What a form asks for that no coup matters to: it is bound to the coup at which it is sent.
 const OF_TABLE = ["open_float", "fill", "credit", "count_chips", "close_float", "correct_chips", "set_limits", "assign_dealer", "recover_commission", "mark_uncollected", "clear_shoe_error"];
@@ -21,7 +21,8 @@ const READERS = {
  * @param {object} form
  * @param {string} form.command
  * @param {object[]} form.fields each {name, kind, label, value?, options?, offers?, required?}; kinds are text,
- *     number, select, reason, card, hands, and `own`, which brings its `element` and its `read`.
+ *     number, select, reason, card, hands, and `own`, which brings its `element` and its `read`, and
+ *     may bring a `foot`: what of it is always in sight, beside the buttons.
  * @param {(values: object) => object} [form.build] returns the command's body from the values.
  * @param {(answer: object) => (Node|string)} [form.preview] draws what the table would do.
  * @param {(answer: object) => void} [form.onDone] called when the table has accepted the command.
@@ -36,14 +37,13 @@ export function askFor(station, { command, fields, build = (v) => v, preview, on
   const go = el("button.go", { type: "button" }, word(`command.${command}`));
   const look = el("button.look", { type: "button", hidden: !preview }, word("form.preview"));
   const cancel = el("button.cancel", { type: "button" }, word("form.cancel"));
+  const inside = el("div.body", {}, ...controls.map((each) => each.element), shown);
   const form = el(
     "form",
     { on: { submit: (event) => event.preventDefault() } },
     el("header", {}, el("h2", { id: "form-title" }, word(`command.${command}`)), about ? el("p", {}, about) : null),
-    ...controls.map((each) => each.element),
-    shown,
-    said,
-    el("div.buttons", {}, cancel, look, go),
+    inside,
+    el("div.buttons", {}, said, ...controls.map((each) => each.foot), cancel, look, go),
   );
   const dialog = el("dialog.ask", { aria: { labelledby: "form-title" } }, form);
   let previewed = null; // the body that was previewed
@@ -68,7 +68,8 @@ export function askFor(station, { command, fields, build = (v) => v, preview, on
     shown.replaceChildren(ok ? preview(answer.shown) : "");
     if (ok) lines = markChanges(shown, lines, word);
     mark = ok ? { position: answer.position, digest: answer.shown.digest } : null;
-    (ok ? shown : said).scrollIntoView({ block: "end" });
+    markMore(inside);
+    if (ok) shown.scrollIntoView({ block: "end" });
     previewed = ok ? JSON.stringify(asked) : null;
     station.refresh();
   };
@@ -93,7 +94,10 @@ export function askFor(station, { command, fields, build = (v) => v, preview, on
   });
   station.bind(look, { command: "", act: showPreview });
   cancel.addEventListener("click", () => dialog.close());
-  form.addEventListener("input", () => station.refresh());
+  form.addEventListener("input", () => {
+    station.refresh();
+    markMore(inside);
+  });
   form.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.target.tagName === "BUTTON") return;
     event.preventDefault();
@@ -102,6 +106,7 @@ export function askFor(station, { command, fields, build = (v) => v, preview, on
   dialog.addEventListener("close", () => dialog.remove());
   byId("station").append(dialog);
   dialog.showModal();
+  markMore(inside);
   (dialog.querySelector("[data-first]") ?? controls[0]?.element.querySelector("input, select, button") ?? go).focus();
 }
 
@@ -123,7 +128,7 @@ function control(field, word) {
   const { name, kind, label = word(`field.${name}`), value = "", required = true } = field;
   const input =
     kind === "select"
-      ? el("select", { name, required }, ...field.options.map(option))
+      ? el("select", { name, required }, ...unchosen(field, word), ...field.options.map(option))
       : el("input", { name, required, value, autocomplete: "off", maxLength: 200 });
   if (kind === "number") Object.assign(input, { type: "number", min: field.min ?? 0, step: 1 });
   if (kind === "select" && value !== "") input.value = value;
@@ -132,6 +137,12 @@ function control(field, word) {
   const read = () => (field.read ?? READERS[kind] ?? READERS.text)(input.value);
   const text = el("span", {}, label);
   return { name, read, element: el("label", {}, text, input, list) };
+}
+
+/** What a select shows before a person has chosen: only where there is a choice, and nothing stands yet. */
+function unchosen({ options, value = "", required = true }, word) {
+  const asks = required && value === "" && options.length > 1;
+  return asks ? [el("option", { value: "", disabled: true, selected: true, hidden: true }, word("form.choose"))] : [];
 }
 
 function option({ value, text }) {

@@ -1,6 +1,6 @@
 // The form for the table's own limits of each bet and of a coup; they apply from the next coup on.
 
-import { el, markMore } from "./dom.js";
+import { el } from "./dom.js";
 import { askFor } from "./forms.js";
 import { money, parseMoney } from "./money.js";
 import { betName } from "./wagers.js";
@@ -107,7 +107,7 @@ function showFaults(text, inputs, { decimals, word }) {
 
 function betTable(rows, word) {
   const heads = ["field.bet", ...OF_A_BET.map((name) => LABELS[name]), "field.per"];
-  const box = el(
+  return el(
     "div.limits",
     {},
     el(
@@ -118,14 +118,12 @@ function betTable(rows, word) {
         "tbody",
         {},
         ...rows.map(({ bet, inputs, per }) => {
-          const cells = [...inputs, per].map((input) => el("td", {}, input));
+          const cells = [...inputs, per].map((input, n) => el("td", { data: { name: word(heads[n + 1]) } }, input));
           return el("tr", {}, el("th", { scope: "row" }, betName(bet, word)), ...cells);
         }),
       ),
     ),
   );
-  markMore(box);
-  return box;
 }
 
 /** Return one bet's limits for the command. */

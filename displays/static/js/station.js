@@ -10,7 +10,7 @@ import { watch } from "./live.js";
 import { Queue } from "./command_queue.js";
 import { describe, limitOf } from "./command_text.js";
 import { goToLogin, showEnding } from "./login.js";
-import { loadRecordWords, loadWords, recordTeller } from "./words.js";
+import { loadRecordWords, loadWords, recordTeller, timeText } from "./words.js";
 
 const SAID_MOST = 8;
 // A second press of a button within this time is the same press.
@@ -31,6 +31,7 @@ export class Station {
     this.roles = roles;
     this.state = null;
     this.live = false;
+    this.lostAt = null; // when it was lost, since it was live
     this.actions = new Map(); // button -> what it needs
     this.waiting = new Set(); // buttons whose answer is out
     this.meant = new Set(); // what their presses mean
@@ -69,11 +70,14 @@ export class Station {
   }
 
   #health({ live, reason, betting_ms }) {
+    if (live) this.lostAt = null;
+    else if (this.live) this.lostAt = Date.now();
     this.live = live;
     document.body.dataset.live = live ? "yes" : "no";
     const lost = byId("lost");
     lost.hidden = live;
-    if (!live) lost.textContent = `${this.word(`lost.${reason || "server"}`)} ${this.word("station.until_then")}`;
+    const since = this.lostAt && this.word("lost.since", { time: timeText(this.lostAt, { date: false }) });
+    if (!live) lost.textContent = [this.word(`lost.${reason || "server"}`), this.word("station.until_then"), since].filter(Boolean).join(" ");
     for (const listen of this.listeners) listen({ live, reason, betting_ms });
     this.refresh();
   }
@@ -94,10 +98,15 @@ export class Station {
     const { asking } = this.queue;
     if (asking) return this.word("why.asking", { command: this.word(`command.${asking}`) });
     if (!this.live || !this.state) return this.word("why.not_live");
+    return this.#refusal(command, roles);
+  }
+
+  /** Return why the table would refuse a command by its newest state, live or not; empty if it would not. */
+  #refusal(command, roles = []) {
     if (roles.length && !roles.some((role) => this.roles.includes(role))) {
       return this.word("why.role", { roles: roles.map((r) => this.word(`role.${r}`)).join(", ") });
     }
-    const refusal = this.state.refusals[command];
+    const refusal = this.state?.refusals[command];
     return refusal && refusal.code !== PASSING[command] ? this.explain(refusal) : "";
   }
 
@@ -155,8 +164,11 @@ export class Station {
     button.disabled = Boolean((why && !shut) || more);
     if (shut) button.setAttribute("aria-disabled", String(Boolean(why || more)));
     button.title = why || more;
+    // While the table is lost the page says so once, and its buttons stand as they stood.
+    const refused = this.#refusal(command, roles);
+    button.dataset.possible = this.state && !refused ? "yes" : "no";
     const shown = button.querySelector(".why");
-    if (shown) shown.textContent = why || more;
+    if (shown) shown.textContent = (this.live ? why : refused) || more;
   }
 
   /**

@@ -4,6 +4,18 @@
 export const language = document.documentElement.lang;
 
 /**
+ * Format a time in this screen's time zone: in every language by 24 hours, as a log is read.
+ *
+ * @param {string|number} at a time of the log, or milliseconds.
+ * @param {{date?: boolean}} options whether the date stands before it.
+ */
+export function timeText(at, { date = true } = {}) {
+  const options = { timeStyle: "medium", hourCycle: "h23", ...(date ? { dateStyle: "medium" } : {}) };
+  // English alone would be American English: the month before the day.
+  return new Intl.DateTimeFormat(language === "en" ? "en-AU" : language, options).format(new Date(at));
+}
+
+/**
  * Load the texts.
  *
  * @param {string} [tag] of a language; the page's own where none is given.

@@ -132,6 +132,7 @@ def _html(path: str, language: str) -> str:
         "said": load_words(language)["login.ended"],
         "csrf": "secret",
         "to": path,
+        "name": "",
         "questions": (),
         "replay": "",
         "code": 404,

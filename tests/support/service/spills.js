@@ -6,6 +6,16 @@
     const own = owner.closest("[id]");
     return `${own ? "#" + own.id : ""} ${owner.localName}.${owner.className?.baseVal ?? owner.className}`;
   };
+  // What a field's text takes, and what the field has for it; a select has an arrow as well.
+  const pen = document.createElement("canvas").getContext("2d");
+  const fieldRoom = (field) => {
+    const style = getComputedStyle(field);
+    pen.font = style.font;
+    const text = field.localName === "select" ? (field.selectedOptions[0]?.text ?? "") : field.value || field.placeholder;
+    const arrow = field.localName === "select" ? 18 : 0;
+    const room = field.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight) - arrow;
+    return { needs: ["range", "checkbox", "password"].includes(field.type) ? 0 : pen.measureText(text).width, room };
+  };
   const root = document.documentElement;
   if (root.scrollWidth > innerWidth + 1) faults.push(`the page is ${root.scrollWidth} wide in ${innerWidth}`);
   if (!tall && root.scrollHeight > innerHeight + 1)
@@ -28,6 +38,15 @@
       range.selectNodeContents(node);
       rects = [...range.getClientRects()];
     } else rects = [node.getBoundingClientRect()];
+    // A text whose lines hold a letter or two is in a column that gave its room away.
+    const letters = text ? node.data.replace(/\s/g, "").length : 0;
+    const lines = letters > 1 ? new Set(rects.map(({ top }) => Math.round(top))).size : 1;
+    if (lines > 1 && letters / lines < 2) faults.push(`${name(node)} ${JSON.stringify(node.data.trim().slice(0, 40))} is broken letter by letter`);
+    if (!text && owner.matches(".pad button") && rects[0].width < 43.5) faults.push(`a key of a pad is ${rects[0].width} wide`);
+    if (!text && owner.matches("input, select")) {
+      const { needs, room } = fieldRoom(owner);
+      if (needs > room + 1) faults.push(`${name(node)} ${owner.name} needs ${Math.round(needs)} in ${Math.round(room)}`);
+    }
     for (const rect of rects) {
       if (rect.width < 1 || rect.height < 1) continue;
       const slack = text ? rect.height * 0.17 : 0.5;
@@ -36,8 +55,7 @@
       let seen = true;
       for (let up = text ? owner : owner.parentElement; up && up !== document.documentElement; up = up.parentElement) {
         const style = getComputedStyle(up);
-        if (style.display.startsWith("inline") && style.display === "inline") continue;
-        if (style.display === "contents") continue; // it has no box
+        if (["inline", "contents"].includes(style.display)) continue;
         const { left, right, top, bottom } = up.getBoundingClientRect();
         // An ellipsis cuts a text off on purpose where its title has the whole of it.
         const cut = style.textOverflow === "ellipsis" && up.title;

@@ -2,18 +2,12 @@
 
 import { RANKS, SUITS, faceText } from "../cards.js";
 import { byId, el, fill } from "../dom.js";
-import { language } from "../words.js";
+import { timeText } from "../words.js";
 
 const PAGE = 20;
 const RESULTS = ["player", "banker", "tie", "void"];
 const NUMBERS = ["number", "seat"];
 const TIMES = ["since", "until"];
-
-/** Format a time of the log in this screen's time zone. */
-export function timeText(at, { date = true } = {}) {
-  const options = date ? { dateStyle: "medium", timeStyle: "medium" } : { timeStyle: "medium" };
-  return new Intl.DateTimeFormat(language, options).format(new Date(at));
-}
 
 /** Return a coup's outcome in the page's language. */
 export function resultText(result, word) {
@@ -58,7 +52,8 @@ export class Finder {
     return Object.fromEntries(
       entries.map(([name, value]) => {
         if (NUMBERS.includes(name)) return [name, Number(value)];
-        if (TIMES.includes(name)) return [name, new Date(value).toISOString()];
+        // A date without a time would be one of Greenwich.
+        if (TIMES.includes(name)) return [name, new Date(value.length > 10 ? value : `${value}T00:00`).toISOString()];
         return [name, value];
       }),
     );
@@ -107,13 +102,17 @@ export class Finder {
           on: { click: () => this.open(coup) },
         },
         el("span.mark", { aria: { hidden: "true" } }, marks[result] ?? "▶"),
-        el("b", {}, coup),
-        el("span.outcome", {}, resultText(result, word)),
-        el("time", { dateTime: at }, timeText(at)),
-        el("span.lay", {}, `${word("side.player")} ${hand(player)} · ${word("side.banker")} ${hand(banker)}`),
-        troubles.length
-          ? el("span.troubles", {}, `⚠ ${troubles.map((each) => word(`trouble.${each}`)).join(" · ")}`)
-          : null,
+        el(
+          "span.about",
+          {},
+          el("b", {}, coup),
+          el("span.outcome", {}, resultText(result, word)),
+          el("span.lay", {}, `${word("side.player")} ${hand(player)} · ${word("side.banker")} ${hand(banker)}`),
+          el("time", { dateTime: at }, timeText(at)),
+          troubles.length
+            ? el("span.troubles", {}, `⚠ ${troubles.map((each) => word(`trouble.${each}`)).join(" · ")}`)
+            : null,
+        ),
       ),
     );
   }

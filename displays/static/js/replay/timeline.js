@@ -4,10 +4,10 @@ import { cardElement } from "../cards.js";
 import { el, fill } from "../dom.js";
 import { money } from "../money.js";
 import { saveEvidence } from "./evidence.js";
-import { resultText, timeText } from "./find.js";
+import { resultText } from "./find.js";
 import { WhatIf } from "./what_if.js";
 import { betName } from "../wagers.js";
-import { recordTeller } from "../words.js";
+import { recordTeller, timeText } from "../words.js";
 
 const MARKS = { card: "■", money: "$", trouble: "⚠", decision: "✎", plain: "·" };
 const KEYS = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity };
@@ -107,9 +107,13 @@ export class Told {
       el(
         "section.head",
         {},
-        el("h2.name", {}, `${word("station.coup")} ${story.coup}`),
-        el("p", {}, heads.filter(Boolean).join(" · ")),
-        story.reason ? el("p.detail", {}, story.reason) : null,
+        el(
+          "div.about",
+          {},
+          el("h2.name", {}, `${word("station.coup")} ${story.coup}`),
+          el("p", {}, heads.filter(Boolean).join(" · ")),
+          story.reason ? el("p.detail", {}, story.reason) : null,
+        ),
         el("div.tools", {}, evidence, print, save),
         this.said,
       ),

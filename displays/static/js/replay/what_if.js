@@ -85,7 +85,7 @@ export class WhatIf {
     }, word);
     choose(pad, this.changes.get(card.position) ?? card.card);
     const cancel = el("button.cancel", { type: "button", on: { click: () => dialog.close() } }, word("form.cancel"));
-    const dialog = el("dialog.ask", { aria: { label: place } }, el("h2", {}, place), pad, el("div.buttons", {}, cancel));
+    const dialog = el("dialog.ask", { aria: { label: place } }, el("header", {}, el("h2", {}, place)), el("div.body", {}, pad), el("div.buttons", {}, cancel));
     dialog.addEventListener("close", () => dialog.remove());
     this.element.append(dialog);
     dialog.showModal();
