@@ -95,16 +95,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes an hour or a minute begins first, or it is waited for last.
 
     Outside `_ON_BOTH` the brokers take turns: a file's first test has the one here and the other
-    in a soak, and its next test the other way round.
+    in a soak, and its next test the other way round. What has one broker only keeps it.
     """
-    turns: dict[Path, dict[str, int]] = defaultdict(dict)
+    tests: dict[Path, dict[str, dict[str, pytest.Item]]] = defaultdict(dict)
     for item in items:
         if isinstance(item, pytest.Function) and not _ON_BOTH.intersection(item.path.parts):
             kind = item.callspec.params.get("broker") if hasattr(item, "callspec") else None
             if kind is not None:
-                seen = turns[item.path]
-                turn = seen.setdefault(item.nodeid.replace(str(kind), ""), len(seen))
-                if kind != sorted(BROKERS)[turn % len(BROKERS)]:
+                test = item.nodeid.replace(str(kind), "")
+                tests[item.path].setdefault(test, {})[kind] = item
+    for of_file in tests.values():
+        for turn, by_broker in enumerate(of_file.values()):
+            here = sorted(BROKERS)[turn % len(BROKERS)]
+            for kind, item in by_broker.items():
+                if kind != here and here in by_broker:
                     item.add_marker(pytest.mark.soak)
     items.sort(key=lambda item: (not _goes_first(item), _RANKS.get(item.path.stem, len(_LONG))))
 
