@@ -103,7 +103,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             kind = item.callspec.params.get("broker") if hasattr(item, "callspec") else None
             if kind is not None:
                 test = item.nodeid.replace(str(kind), "")
-                tests[item.path].setdefault(test, {})[kind] = item
+                tests[item.path].setdefault(test, {})[str(kind)] = item
     for of_file in tests.values():
         for turn, by_broker in enumerate(of_file.values()):
             here = sorted(BROKERS)[turn % len(BROKERS)]
