@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from table_core.kept_results import keep_results
+from table_core.kept_results import keep_newest
 from table_core.projections.table_document import RulebookView, StateView
 
 __all__ = ["encode_public_view"]
@@ -49,7 +49,7 @@ def encode_public_view(document: StateView) -> bytes:
     )
 
 
-@keep_results
+@keep_newest
 def _encode_rulebook(rulebook: RulebookView) -> msgspec.Raw:
     return msgspec.Raw(msgspec.json.encode(_only(rulebook, _RULEBOOK)))
 

@@ -26,7 +26,7 @@ from events.types import (
 from table_core.decide.available_commands import current_refusals
 from table_core.decide.decision import DecisionContext
 from table_core.decide.staff import can_acknowledge
-from table_core.kept_results import keep_results
+from table_core.kept_results import keep_newest
 from table_core.narrative.formatting import DRAW_WORDS, Spoken, spoken
 from table_core.narrative.table_texts import as_phrase
 from table_core.projections.pay_list import Move, pay_list
@@ -529,10 +529,10 @@ def _shoe_status(shoe: ShoeState, past: Iterable[Coup], rulebook: Rulebook) -> S
     )
 
 
-_roads: Final = keep_results(project_roads)
+_roads: Final = keep_newest(project_roads)
 
 
-@keep_results
+@keep_newest
 def _side_wins(
     past: Iterable[Coup], roads: Roads, rulebook: Rulebook
 ) -> tuple[tuple[str, ...], ...]:
@@ -613,7 +613,7 @@ def encode_state_view(document: StateView) -> bytes:
     return msgspec.json.encode(document)
 
 
-@keep_results
+@keep_newest
 def _rulebook_view(file: Rulebook, limits: LimitsSet) -> RulebookView:
     rulebook = apply_limits(file, limits)
     terms = rulebook.commission

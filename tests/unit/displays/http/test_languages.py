@@ -31,13 +31,7 @@ _PROGRAMS = {
     *("exists_with_different_<field>", "invalid_request", "invalid_text", "invalid_transaction"),
     *("not_authenticated", "unknown_key", "forged_message", "stale_message", "retained_request"),
     *("unknown_command", "not_a_delegate", "no_preview", "invalid_limit", "unknown_position"),
-    *(
-        "invalid_consumer",
-        "invalid_logins",
-        "too_many_consumers",
-        "too_many_replays",
-        "unknown_irregularity",
-    ),
+    *("invalid_consumer", "too_many_consumers", "too_many_replays", "unknown_irregularity"),
     *("invalid_burn", "invalid_dealer", "invalid_patron", "seen_required", "invalid_logins"),
 }
 _SAID = re.compile(r"""word\("([a-z_.0-9A-Z-]+)"|words\["([a-z_.]+)"\]|words\['([a-z_.]+)'\]""")
