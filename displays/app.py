@@ -106,7 +106,7 @@ def make_app(  # noqa: PLR0913 - all that a site sets of its screens
             accounts.on_change = login.record.note_changes
         routes += ConsoleRoutes(
             accounts=accounts,
-            sessions=_sessions(clock, idle_s, login, sessions),
+            sessions=_sessions(clock, idle_s, login, sessions, accounts),
             desk=desk,
             live=live,
             pages=pages,
@@ -130,11 +130,13 @@ def make_app(  # noqa: PLR0913 - all that a site sets of its screens
     )
 
 
-def _sessions(clock: Clock, idle_s: int, login: LoginRules, file: Path | None) -> Sessions:
+def _sessions(
+    clock: Clock, idle_s: int, login: LoginRules, file: Path | None, accounts: UserAccounts
+) -> Sessions:
     each = 1 if login.one_session else SESSIONS_EACH
     kept = Sessions(clock, idle_s, each, SessionStore(file, clock) if file else None)
     if login.record is not None:
-        for person in kept.people():
+        for person in kept.people(accounts.all()):
             login.record.note("resumed", person)
     return kept
 

@@ -624,7 +624,7 @@ def _login_record(config: TableConfig) -> Iterator[DoctorFinding]:
         yield fails("login record", f"{path}: {error.strerror}", "run the doctor as root")
         return
     if found.fault:
-        remedy = "keep the file as it is: somebody has changed it; lay the whole one next to it"
+        remedy = "keep the file: somebody has changed it; put a whole one there, or adopt the log"
         yield fails("login record", f"{path}: {found.says}", remedy)
     else:
         yield passes("login record", f"{path}: {len(found.entries)} entries; {found.says}")

@@ -1,6 +1,7 @@
 """The record of logins, verified by itself and by what the table's log has noted of it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from glob import escape
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,7 +33,10 @@ class VerifiedLogins(NamedTuple):
 
 
 def verify_logins(config: TableConfig, path: Path) -> VerifiedLogins:
-    """Verify the record at `path`, with the files next to it whose names begin with its name.
+    """Verify the record at `path`.
+
+    What it lacks is lost, also where a file next to it has it, whose name begins with the record's:
+    such a file is named.
 
     Raises:
         OSError: a file cannot be read.
@@ -51,17 +55,19 @@ def _compared(config: TableConfig, path: Path) -> tuple[str, bool]:
         noted = list(_noted(config.log_path))
     except TableError as error:
         return f"not compared, the table's log cannot be read: {error}", True
-    files = [each for each in path.parent.iterdir() if each.name.startswith(path.name)]
-    kept = {
-        (entries, digest.hex())
-        for file in files
-        for entries, digest in enumerate(read_record(file, config.origin).chain)
-    }
-    lost = [(at, each) for at, each in noted if (each.entries, each.chain) not in kept]
+    chain = read_record(path, config.origin).chain
+    lost = [(at, each) for at, each in noted if not _has(chain, each)]
     if not lost:
         return f"the table's log agrees, {len(noted)} times", False
     at, first = lost[0]
-    return f"cut off or written again before entry {first.entries}, which the log has at {at}", True
+    told = f"cut off or written again before entry {first.entries}, which the log has at {at}"
+    beside = [each for each in path.parent.glob(f"{escape(path.name)}?*") if each.is_file()]
+    having = [each.name for each in beside if _has(read_record(each, config.origin).chain, first)]
+    return f"{told}; the entry is in {', '.join(sorted(having))}" if having else told, True
+
+
+def _has(chain: Sequence[bytes], noted: LoginsNoted) -> bool:
+    return noted.entries < len(chain) and chain[noted.entries].hex() == noted.chain
 
 
 def _noted(log: Path) -> Iterator[tuple[int, LoginsNoted]]:

@@ -8,10 +8,12 @@ when its account is removed or gets another password.
 import hashlib
 import hmac
 import secrets
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from msgspec import Struct
 
+from displays.auth.accounts import UserAccount
 from displays.auth.session_store import KeptSessions, SessionStore, StoredSession
 from events.clock import Clock
 
@@ -45,9 +47,11 @@ class Session(Struct, kw_only=True):
     began_us: int
     seen_us: int
 
-    def is_of(self, password: str) -> bool:
-        """Return whether the account's hash is still the one of the login."""
-        return self.password == _mark(password)
+    def is_of(self, account: UserAccount | None, utc_ns: int) -> bool:
+        """Return whether the account still has the hash of the login, and has not ended."""
+        if account is None or account.has_ended(utc_ns):
+            return False
+        return self.password == _mark(account.password)
 
 
 class SecondsLeft(NamedTuple):
@@ -99,9 +103,12 @@ class Sessions:
             if self._is_valid(session, now):
                 self._open[each.key] = session
 
-    def people(self) -> list[str]:
-        """Return the person of each open session."""
-        return sorted(each.user for each in self._open.values())
+    def people(self, accounts: Mapping[str, UserAccount]) -> list[str]:
+        """Return the person of each open session that is still of that person's account."""
+        now = self._clock.utc_ns()
+        return sorted(
+            each.user for each in self._open.values() if each.is_of(accounts.get(each.user), now)
+        )
 
     def _save(self) -> None:
         self._saved_us = self._clock.mono_us()

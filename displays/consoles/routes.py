@@ -261,11 +261,7 @@ class ConsoleRoutes:
         account = self._accounts.get(session.user) if session else None
         if token is None or session is None:
             return None
-        if (
-            account is None
-            or not session.is_of(account.password)
-            or account.has_ended(self._clock.utc_ns())
-        ):
+        if account is None or not session.is_of(account, self._clock.utc_ns()):
             self._sessions.end(token)  # the account was removed, or has another password
             return None
         return ConsoleUser(session.user, frozenset(account.roles), session.csrf)

@@ -9,7 +9,7 @@ it with the closed files: a request that it forgets would be carried out again.
 """
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Final, Self
@@ -20,9 +20,16 @@ from events.log.disk import PRIVATE_FILE, remove_database
 from events.log.schema import odd_rows, rows_made_by, rows_of
 from events.log.segments import Segment
 
-__all__ = ["RequestIndex", "forged_request", "index_of"]
+__all__ = ["AT_ONCE", "RequestIndex", "forgery_in", "index_of", "positions_of", "surplus_in"]
 
+AT_ONCE: Final = 256
+"""The requests that are looked up together."""
 _KNOWN: Final = "SELECT position FROM request WHERE transaction_id = ?"
+_ALL: Final = "SELECT transaction_id, position FROM request"
+_ANY_OF: Final = f"{_ALL} WHERE transaction_id IN ({', '.join('?' * AT_ONCE)})"
+_NOT_BEHIND: Final = (
+    "SELECT count(*) FROM request WHERE NOT (typeof(position) = 'integer' AND position > ?)"
+)
 _TABLES: Final = (
     "CREATE TABLE request (transaction_id TEXT PRIMARY KEY, position INTEGER) WITHOUT ROWID",
     "CREATE TABLE until (position INTEGER NOT NULL, hash BLOB NOT NULL)",
@@ -118,36 +125,75 @@ class RequestIndex:
         self._db.execute("INSERT INTO until VALUES (?, ?)", (position, head))
 
 
-def forged_request(path: Path, files: Sequence[Segment]) -> str | None:
-    """Return a request that the index has not as the closed files have it; None where all agree.
+def positions_of(db: sqlite3.Connection, causes: Sequence[str | None]) -> dict[str, object]:
+    """Return what a file or an index has as the last position of each request that it has.
 
-    `more` stands for one that no closed file has.
-
-    An index that is missing, damaged, or ends elsewhere is not compared: the next opening builds it
-    again.
+    Args:
+        db: has the table `request`.
+        causes: the transaction ids, `AT_ONCE` at the most.
     """
+    return dict(db.execute(_ANY_OF, (*causes, *[None] * (AT_ONCE - len(causes)))))
+
+
+def forgery_in(path: Path, db: sqlite3.Connection, last: int) -> str | None:
+    """Return what an index has otherwise than a closed file; None where it agrees.
+
+    An index that is missing, damaged, or ends before the file is not compared: the next opening
+    builds it again.
+
+    Args:
+        path: the index.
+        db: the closed file.
+        last: the position of its last event.
+    """
+
+    def compare(index: sqlite3.Connection) -> str | None:
+        requests = db.execute(_ALL)
+        while some := requests.fetchmany(AT_ONCE):
+            known = positions_of(index, [cause for cause, _ in some])
+            for cause, position in some:
+                if known.get(cause) != position:
+                    return f"has request {cause!r} otherwise than the log"
+        return None
+
+    return _compared(path, last, compare)
+
+
+def surplus_in(path: Path, last: int, requests: int) -> str | None:
+    """Return what an index has beyond the requests of the closed files; None where it has no more.
+
+    Args:
+        path: the index.
+        last: the position at which the newest closed file ends.
+        requests: how many all of them have.
+    """
+
+    def count(index: sqlite3.Connection) -> str | None:
+        ((known,),) = index.execute(_NOT_BEHIND, (last,))
+        return f"has {known} requests, but the log {requests}" if known > requests else None
+
+    return _compared(path, last, count)
+
+
+def _compared(
+    path: Path, last: int, compare: Callable[[sqlite3.Connection], str | None]
+) -> str | None:
     if not path.exists():
         return None
-    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as db:
-        try:
-            return _forged(db, files)
-        except (sqlite3.DatabaseError, UnicodeDecodeError, ValueError):
-            return None
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as index:
+            index.text_factory = _decoded
+            ends = [end for (end,) in index.execute("SELECT position FROM until")]
+            if [type(end) for end in ends] != [int]:
+                return "does not say where it ends"
+            return compare(index) if ends[0] >= last else None
+    except (sqlite3.DatabaseError, UnicodeDecodeError):
+        return None
 
 
-def _forged(db: sqlite3.Connection, files: Sequence[Segment]) -> str | None:
-    ((end,),) = db.execute("SELECT position FROM until").fetchall()
-    found = 0
-    for file in files:
-        if file.last > end:
-            return None
-        with closing(open_file(file.path)) as closed:
-            for cause, _, position in closed.requests():
-                if db.execute(_KNOWN, (cause,)).fetchone() != (position,):
-                    return str(cause)
-                found += 1
-    ((known,),) = db.execute("SELECT count(*) FROM request WHERE position <= ?", (files[-1].last,))
-    return "more" if known > found else None
+def _decoded(stored: bytes) -> str:
+    """Read damaged text too: it is another text than the log's."""
+    return stored.decode(errors="replace")
 
 
 def _connect(path: Path) -> sqlite3.Connection:

@@ -21,7 +21,13 @@ from typing import Final, NamedTuple, Protocol
 from events.clock import seconds_between
 from events.errors import InputError, LogRefused, UnreadableEvent
 from events.log.closed_file import is_packed
-from events.log.idempotency_index import forged_request, index_of
+from events.log.idempotency_index import (
+    AT_ONCE,
+    forgery_in,
+    index_of,
+    positions_of,
+    surplus_in,
+)
 from events.log.newest_anchor import ChainStart, start_at_anchor, start_of_file, start_of_log
 from events.log.read_only_copy import open_snapshot, readable_copy
 from events.log.schema import (
@@ -35,7 +41,7 @@ from events.log.schema import (
     rows_made_by,
     rows_of,
 )
-from events.log.segments import Segment, archive_folder, find_segments, open_segment
+from events.log.segments import archive_folder, find_segments, open_segment
 from events.log.wal import wal_damage, wal_of
 from events.proof.chain import next_hash
 from events.proof.checkpoint import (
@@ -71,7 +77,6 @@ __all__ = [
     "verify_event",
     "verify_events",
     "verify_format",
-    "verify_index",
     "verify_no_more_is_known",
     "verify_no_side_files",
     "verify_pages",
@@ -234,10 +239,6 @@ _COPIED: Final = ("stream", "position", "type", "version", "at")
 # Damaged text may even be in SQLite's messages, and Python then fails to decode them.
 _UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError)
 _PROGRESS_EVERY: Final = 10_000
-# Events that are judged together, and requests that are looked up together.
-_AT_ONCE: Final = 256
-_ANY_OF: Final = f"({', '.join('?' * _AT_ONCE)})"
-_REQUESTS: Final = "SELECT transaction_id, position FROM request WHERE transaction_id IN "
 # A table signs every settlement at once, and everything else within this time by default. A kill
 # may leave so much unsigned, and no more.
 _UNSIGNED_S: Final = 300
@@ -495,6 +496,7 @@ def _verify_closed_files(
         files = find_segments(folder, walk.origin, base)
     except LogRefused as refused:
         raise BadFile(refused.reason, refused.position) from refused
+    index, forgery, requests = index_of(folder, walk.origin), None, 0
     for file in files:
         try:
             verify_no_side_files(file.path, closed=True)
@@ -503,12 +505,13 @@ def _verify_closed_files(
                 if origin != walk.origin:
                     raise BadFile(f"the log of {origin}, not of {walk.origin}")  # noqa: TRY301 - named below
                 verify_size(file.path, db)
-                _verify_file(walk, db, version, stored)
+                requests += _verify_file(walk, db, version, stored)
                 if walk.position != file.last:
                     told = f"ends at {walk.position}, not at {file.last}"
                     raise BadFile(told, min(walk.position, file.last) + 1)  # noqa: TRY301 - named below
                 if odd is not None:
                     raise BadFile(odd)  # noqa: TRY301 - named below
+                forgery = forgery or forgery_in(index, db, file.last)
         except BadFile as bad:
             position = file.first if bad.position is None else bad.position
             raise BadFile(f"{file.path.name}: {bad.reason}", position) from bad
@@ -516,31 +519,26 @@ def _verify_closed_files(
             whole = "packed" if is_packed(file.path) else "SQLite"
             told = f"{file.path.name}: not a whole {whole} file: {error}"
             raise BadFile(told, getattr(error, "position", None) or file.first) from error
-    verify_index(index_of(folder, walk.origin), files)
-
-
-def verify_index(path: Path, files: Sequence[Segment]) -> None:
-    """Verify that the index of requests says what the closed files say.
-
-    Raises:
-        BadFile: it does not.
-    """
-    forged = forged_request(path, files)
-    if forged is not None:
+    forgery = forgery or surplus_in(index, walk.position, requests)
+    if forgery is not None:
         remedy = "remove the file, and the table makes it again at its start"
-        raise BadFile(f"{path.name} has request {forged!r} otherwise than the log: {remedy}")
+        raise BadFile(f"{index.name} {forgery}: {remedy}")
 
 
 def _verify_file(
     walk: VerificationWalk, db: sqlite3.Connection, version: int, stored: list[KeptCheckpoint]
-) -> None:
-    """Verify one file's events and its hints about them; add its checkpoints to `stored`."""
+) -> int:
+    """Verify one file's events and its hints about them; return how many requests end in it.
+
+    Adds its checkpoints to `stored`.
+    """
     found = stored_checkpoints(db, version)
     walk.wanted.update(each.checkpoint.size for each in found)
     stored += [each for each in found if each not in stored[-1:]]  # the newest is carried on
     ended = verify_events(db, walk)
     verify_no_more_is_known(db, walk.position, ended)
     verify_pages(db)
+    return ended
 
 
 def verify_events(
@@ -577,13 +575,13 @@ def verify_events(
             digest, entry = verify_event(row, position, walk.origin, walk.digest)
             if entry.actor not in OWN_ACTORS:
                 asked.append(entry)
-                if len(asked) >= _AT_ONCE:
+                if len(asked) >= AT_ONCE:
                     _judge(walk, taken, asked)
                     ended += _ended_requests(db, asked)
             walk.take(digest, row[4], entry.at, entry.data)
             if judge is not None:
                 taken.append(entry)
-                if len(taken) >= _AT_ONCE:
+                if len(taken) >= AT_ONCE:
                     _judge(walk, taken, asked)
     finally:
         # What is wrong with an earlier event comes first.
@@ -667,8 +665,7 @@ def _ended_requests(db: sqlite3.Connection, asked: list[Entry]) -> int:
     """Return how many requests end in these events, which somebody asked for; forget them."""
     if not asked:
         return 0
-    causes = [each.cause for each in asked] + [None] * (_AT_ONCE - len(asked))
-    recorded = dict(db.execute(_REQUESTS + _ANY_OF, causes))
+    recorded = positions_of(db, [each.cause for each in asked])
     ended = 0
     for each in asked:
         end = recorded.get(each.cause)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
 from events.errors import InputError, LogRefused
-from events.log.idempotency_index import index_of
+from events.log.idempotency_index import forgery_in, index_of, surplus_in
 from events.log.newest_anchor import ChainStart, start_at_anchor, start_of_file, start_of_log
 from events.log.read_only_copy import open_snapshot, readable_copy
 from events.log.segments import archive_folder, find_segments, open_segment
@@ -35,7 +35,6 @@ from events.log.verify import (
     verify_event,
     verify_events,
     verify_format,
-    verify_index,
     verify_no_more_is_known,
     verify_no_side_files,
     verify_pages,
@@ -90,6 +89,7 @@ class _Task(NamedTuple):
     seam: bool = False
     closed: bool = False
     wanted: tuple[int, ...] = ()
+    requests: Path = Path()
     judging: PartsJudge | None = None
     store: Path = Path()
 
@@ -200,7 +200,10 @@ class _Work:
                 pool.shutdown(cancel_futures=True)
         ended = sum(part.ended for part in parts[len(self._closed) :])
         verify_no_more_is_known(self._db, self._last, ended)
-        verify_index(self._index, self._closed)
+        if self._closed:
+            requests = sum(part.ended for part in parts[: len(self._closed)])
+            if surplus_in(self._index, self._closed[-1].last, requests) is not None:
+                return None
         return parts
 
     def _tasks(self, jobs: int, held: Sequence[int], judging: PartsJudge | None) -> Iterator[_Task]:
@@ -212,6 +215,7 @@ class _Work:
                 last=file.last,
                 seam=number > 0,
                 closed=True,
+                requests=self._index,
                 store=self._folder / f"closed-{number}",
             )
         bounds = list(_bounds(self._db, self._first, self._last, jobs))
@@ -264,6 +268,8 @@ def _part(task: _Task, db: sqlite3.Connection) -> _Part | None:
     if task.closed:
         verify_no_more_is_known(db, walk.position, ended)
         verify_pages(db)
+        if forgery_in(task.requests, db, task.last) is not None:
+            return None
     if judge is not None:
         judge.finish()
     return _Part(

@@ -6,6 +6,9 @@ from random import Random
 import pytest
 
 from baccarat.history.log_judging import verify_and_judge
+from events.log.idempotency_index import RequestIndex, index_of
+from events.log.reader import reading
+from events.log.segments import archive_folder
 from events.log.verify import verify
 from events.log.verify_in_parts import verify_in_parts
 from tests.support.log.divided import (
@@ -51,6 +54,17 @@ def test_closed_files_are_parts(tmp_path: Path) -> None:
     assert verify_in_parts(log, 2) == verify(log)
     next((tmp_path / "log" / "archive").glob("*-000000000096.sqlite")).unlink()
     assert verify_in_parts(log, 2) is None
+
+
+def test_an_index_without_closed_files_is_not_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kill leaves one before the first file is closed; the table makes it again."""
+    log = divided_story(DIVIDED[0], tmp_path / "log")
+    archive_folder(log).mkdir()
+    with reading(log) as reader:
+        RequestIndex.open(index_of(archive_folder(log), reader.origin), (), 1, b"").close()
+    assert in_parts(log, 2, monkeypatch).divided
 
 
 def test_progress_reaches_the_last_event(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

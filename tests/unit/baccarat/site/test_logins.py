@@ -152,13 +152,20 @@ def _rewound(floor: Floor) -> None:
     floor.path.write_bytes((floor.path.parent / "earlier").read_bytes())
 
 
-def _rewritten(floor: Floor) -> None:
+def _rewritten(floor: Floor, *names: str) -> None:
     """Another name in the first line, and every hash made again: nothing in the file shows it."""
-    floor.path.unlink()
+    floor.path.unlink(missing_ok=True)
     forger = LoginRecord(floor.path, ORIGIN, FakeClock())
-    for name in ("eve", "bob", "cleo", "dan"):
+    for name in names or ("eve", "bob", "cleo", "dan"):
         forger.note("login", name)
     forger.close()
+
+
+def _rewritten_beside_the_true_one(floor: Floor) -> None:
+    floor.path.rename(floor.path.with_name("logins.jsonl.1"))
+    _rewritten(floor, "eve", "mallory", "dan")
+    floor.restart()
+    floor.log_in("fay")
 
 
 def _gone(floor: Floor) -> None:
@@ -169,6 +176,7 @@ def _cut_and_gone_on(floor: Floor) -> None:
     _rewound(floor)
     floor.restart()
     floor.log_in("eve", "fay", "gil")
+    floor.log_in()
 
 
 def _cut_within_a_line(floor: Floor) -> None:
@@ -180,21 +188,32 @@ def _cut_within_a_line(floor: Floor) -> None:
 
 
 @pytest.mark.parametrize(
-    ("forge", "entry"),
-    [(_cut, 4), (_rewound, 3), (_rewritten, 2), (_gone, 2), (_cut_and_gone_on, 3),
-     (_cut_within_a_line, 4)],
+    ("forge", "entry", "mended"),
+    [(_cut, 4, True), (_rewound, 3, True), (_rewritten, 2, True), (_gone, 2, True),
+     (_cut_and_gone_on, 3, False), (_cut_within_a_line, 4, True),
+     (_rewritten_beside_the_true_one, 2, False)],
     ids=lambda each: getattr(each, "__name__", ""),
 )  # fmt: skip
 def test_what_is_cut_rewound_or_rewritten_is_named(
-    floor: Floor, forge: Callable[[Floor], None], entry: int, capsys: pytest.CaptureFixture[str]
+    floor: Floor,
+    forge: Callable[[Floor], None],
+    entry: int,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    mended: bool,
 ) -> None:
+    """A true file beside it only explains; in its place it must have what was noted since, too."""
     whole = floor.path.read_bytes()
     forge(floor)
     code, text, doctor = said_of(floor, capsys)
     assert (code, doctor) == (1, "fail")
     assert f"cut off or written again before entry {entry}, which the log has at" in text
     floor.path.with_name("logins.jsonl.whole").write_bytes(whole)  # from a backup
-    assert said_of(floor, capsys)[::2] == (0, "ok")
+    code, text, doctor = said_of(floor, capsys)
+    assert (code, doctor) == (1, "fail")
+    assert text.endswith("logins.jsonl.whole")
+    floor.path.write_bytes(whole)
+    assert said_of(floor, capsys)[::2] == ((0, "ok") if mended else (1, "fail"))
 
 
 def test_a_person_who_adopts_the_log_answers_for_what_is_lost(

@@ -82,7 +82,9 @@ async def test_a_login_that_a_restart_finds_is_on_record_also_one_that_nobody_ma
     before.login_rules.record.close()  # type: ignore[union-attr] # it has one
     told_of = json.loads(kept.read_bytes())
     forged = {**told_of["sessions"][0], "user": "tec", "key": "AAAA"}
-    kept.write_text(json.dumps({**told_of, "sessions": [*told_of["sessions"], forged]}))
+    powerless = {**forged, "user": "dora", "key": "BBBB", "password": "00"}
+    sessions = [*told_of["sessions"], forged, powerless]
+    kept.write_text(json.dumps({**told_of, "sessions": sessions}))
     site()
     assert told(path)[-3:] == [("login", "sam"), ("resumed", "sam"), ("resumed", "tec")]
 

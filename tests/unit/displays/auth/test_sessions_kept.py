@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from displays.auth.accounts import UserAccount
 from displays.auth.session_store import SessionStore
 from displays.auth.sessions import SHIFT_SECONDS, Sessions
 from tests.support.clock import FakeClock
 from tests.support.service.console_site import IDLE_S, PASSWORD, Site, form_token, log_in
 
 HASH = "$argon2id$hash"
+ACCOUNT = UserAccount(password=HASH, roles=("dealer",))
 _US = 1_000_000
 
 
@@ -37,7 +39,20 @@ def test_a_restart_ends_no_login_that_is_not_over(
     assert after.login_token("nonce") == form
     if found:
         assert session
-        assert (found.user, found.csrf, found.is_of(HASH)) == ("dora", session.csrf, True)
+        assert (found.user, found.csrf, found.is_of(ACCOUNT, 0)) == ("dora", session.csrf, True)
+
+
+def test_only_people_whose_account_is_still_that_of_the_login_come_back(tmp_path: Path) -> None:
+    clock = FakeClock()
+    before = _sessions(tmp_path, clock)
+    for name in ("dora", "fire", "mary", "sam", "sam"):
+        before.begin(name, password=HASH)
+    accounts = {
+        "dora": UserAccount(password=f"{HASH}2", roles=("dealer",)),
+        "fire": UserAccount(password=HASH, roles=("dealer",), until=1),
+        "sam": ACCOUNT,
+    }
+    assert _sessions(tmp_path, clock).people(accounts) == ["sam", "sam"]
 
 
 def test_a_login_that_ended_stays_ended(tmp_path: Path) -> None:
