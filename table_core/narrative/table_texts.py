@@ -1,10 +1,8 @@
 """The texts of alarms and of doubted coups, read back into phrases for other languages. Pure.
 
-    "n event keeps such a text in English, complete. `TEMPLATES` are the forms of these texts"
-    " and of wha",
-    "tands inside them; `as_phrase` finds the form of a text. Logs keep their old texts, so a"
-    " template i",
-never removed.
+An event keeps such a text in English, complete. `TEMPLATES` are the forms of these texts and of
+what stands inside them; `as_phrase` finds the form of a text. Logs keep their old texts, so a
+template is never removed.
 """
 
 import re
@@ -16,13 +14,17 @@ from table_core.narrative.formatting import DRAW_WORDS, Phrase
 
 __all__ = ["TEMPLATES", "as_phrase"]
 
+_RUNS: Final = "shoe {shoe}: of {known} cards, {what} came in"
 _SHUFFLE: Final = (
     "; the longest run, of {run}, in coup {coup}: {cards}. "
     "An honest shuffle shows that in at most 1 of 10^{exponent} shoes"
 )
-_LIST: Final = "{one}; {rest}"
 _JOINS: Final = (
-    *(_LIST, "{code}: {why}", "{one}, {rest}", "{place} or {other}", "{place} and {other}"),
+    "{code}: {why}",
+    "{one}; {rest}",
+    "{one}, {rest}",
+    "{place} or {other}",
+    "{place} and {other}",
 )
 """What only joins texts: the form of a text where at least one of them has a form itself."""
 _TAKEN_OUT: Final = " (the shoe has taken it out of play: it is burned)"
@@ -35,19 +37,33 @@ _EXCESS: Final = tuple(
     for taken_out in ("", _TAKEN_OUT)
 )
 _DOUBTS: Final = (
-    *("link lost", "link reopened", "shoe booted", "report lost", "copy conflict"),
-    *("card out of game", "card carried over", "card reversed", "round forced end"),
-    *("too many copies", "entry contradicts", "position contradicts draw table", "excess card"),
-    *("excess card was due", "carried card missing", "disclosure contradicts", "result too early"),
-    *("unreadable card", "first card missing"),
+    "card_carried_over",
+    "card_out_of_game",
+    "card_reversed",
+    "carried_card_missing",
+    "copy_conflict",
+    "disclosure_contradicts",
+    "entry_contradicts",
+    "excess_card",
+    "excess_card_was_due",
+    "first_card_missing",
+    "link_lost",
+    "link_reopened",
+    "position_contradicts_draw_table",
+    "report_lost",
+    "result_too_early",
+    "round_forced_end",
+    "shoe_booted",
+    "too_many_copies",
+    "unreadable_card",
 )
 TEMPLATES: Final = (
     *_EXCESS,
     "shoe {shoe}: {burned} burned where {expected} were due",
     "no burn of shoe {shoe} was reported; record what became of it",
     (
-        "coup {coup}: no result from the shoe within {seconds} s; a supervisor may confirm the "
-        "table's own result"
+        "coup {coup}: no result from the shoe within {seconds} s; "
+        "a supervisor may confirm the table's own result"
     ),
     "coup {coup}: the card at {place} could not be read; enter it",
     "the shoe {shoe} took out of play the excess card that was to be carried over",
@@ -61,35 +77,27 @@ TEMPLATES: Final = (
     "shoe {shoe}: its cards cannot all be in it: {faults}. A supervisor releases the next shoe",
     "shoe {shoe}: its count does not come out: {faults}",
     "shoe {shoe}: its cards cannot all be in it: {faults}",
-    (
-        f"shoe {{shoe}}: of {{known}} cards, {{what}} came in the order of new packs, "
-        f"{{how}}{_SHUFFLE}"
-    ),
-    f"shoe {{shoe}}: of {{known}} cards, {{what}} came in the order of shoe {{how}}{_SHUFFLE}",
-    (
-        f"shoe {{shoe}}: of {{known}} cards, {{what}} came in an order that came in this shoe "
-        f"before, {{how}}{_SHUFFLE}"
-    ),
-    (
-        f"shoe {{shoe}}: of {{known}} cards, {{what}} came in an order that came in this shoe "
-        f"before{_SHUFFLE}"
-    ),
+    f"{_RUNS} the order of new packs, {{how}}{_SHUFFLE}",
+    f"{_RUNS} the order of shoe {{how}}{_SHUFFLE}",
+    f"{_RUNS} an order that came in this shoe before, {{how}}{_SHUFFLE}",
+    f"{_RUNS} an order that came in this shoe before{_SHUFFLE}",
     "the shoe link is down",
     "the shoe link is stalled",
     "the shoe reports {error}",
     "coup {coup} is misaligned ({why}); a supervisor must realign or void it",
     "coup {coup} is held ({why}); a supervisor must confirm or void it",
     (
-        "the shoe driver: its clock is {seconds} s ahead of this machine's; set both by one time "
-        "server"
+        "the shoe driver: its clock is {seconds} s ahead of this machine's; "
+        "set both by one time server"
     ),
     "the shoe driver: its clock is {seconds} s behind this machine's; set both by one time server",
     "the shoe driver is away: what the shoe says now is not heard",
     "{fault}; betting is stopped: keep the log, restore a backup",
     "no key signs this table's log: a past that somebody rewrote would not show",
     (
-        "nothing on the bus proves its sender: whoever runs the broker can forge cards and "
-        "requests; `baccarat keys messages` makes the keys"
+        "nothing on the bus proves its sender: "
+        "whoever runs the broker can forge cards and requests; "
+        "`baccarat keys messages` makes the keys"
     ),
     "keys are being handed out, and messages without still count; without: {who}",
     "nobody that has spoken since the start",
@@ -103,21 +111,22 @@ TEMPLATES: Final = (
     "{what}: not taken; the driver sends it again",
     "{who} has not acknowledged the settlement at position {position}",
     (
-        "the shoe driver's disk has lost events of journal {journal} that the table has (up to "
-        "{seq}): look at that disk; compare cards and screen before the next settlement"
+        "the shoe driver's disk has lost events of journal {journal} that the table has "
+        "(up to {seq}): look at that disk; compare cards and screen before the next settlement"
     ),
     (
-        "two shoe drivers speak for this table, sessions {one} and {two}: stop the one that does "
-        "not belong here; nobody may bet meanwhile"
+        "two shoe drivers speak for this table, sessions {one} and {two}: "
+        "stop the one that does not belong here; nobody may bet meanwhile"
     ),
     (
-        "the shoe driver writes journal {journal}, which {newer} had followed: its folder was put"
-        " back from a copy, or two drivers speak for this table. What it says is not taken, and "
-        "nobody may bet: stop the driver that does not belong here, and move the old journals out"
-        " of the other's folder"
+        "the shoe driver writes journal {journal}, which {newer} had followed: "
+        "its folder was put back from a copy, or two drivers speak for this table. "
+        "What it says is not taken, and nobody may bet: stop the driver that does not belong here, "
+        "and move the old journals out of the other's folder"
     ),
+    # A doubt by its code, and lists: before the forms of what stands in them.
+    *_JOINS[:2],
     # What is wrong with a count, and what an order shows.
-    _LIST,
     "{cards} cards, {missing} missing",
     "{cards} cards, {more} too many",
     "{face} {n} times",
@@ -171,28 +180,38 @@ TEMPLATES: Final = (
     "None",
     *DRAW_WORDS,
     *_DOUBTS,
-    *_JOINS,
+    *(code.replace("_", " ") for code in _DOUBTS),
+    *_JOINS[2:],
 )
-_TYPED: Final = frozenset({"reason"})
+_TYPED: Final = frozenset({"at", "error", "expected", "got", "reason", "transport"})
 """Values that a person typed, or that a machine outside wrote: they stay as they are."""
+_KEPT: Final = _TYPED | {"coup", "shoe"}
 _LONG: Final = _TYPED | {
-    *("card", "cards", "fault", "faults", "how", "one", "other", "place", "rest", "topic", "what"),
-    *("who", "why"),
+    *("card", "cards", "fault", "faults", "how", "one", "other", "place"),
+    *("rest", "topic", "what", "who", "why"),
 }
 """Values that may have spaces; each other one is a figure, an id or a code."""
 
 
 def _pattern(template: str) -> re.Pattern[str]:
+    def value(name: str) -> str:
+        one = "[a-z]+_[a-z_]" if name == "code" else "." if name in _LONG else "[^ ]"
+        return f"(?P<{name}>{one}+?)"
+
+    parts = Formatter().parse(template)
     return re.compile(
-        "".join(
-            re.escape(text) + (f"(?P<{name}>{'.' if name in _LONG else '[^ ]'}+?)" if name else "")
-            for text, name, _, _ in Formatter().parse(template)
-        ),
+        "".join(re.escape(text) + (value(name) if name else "") for text, name, _, _ in parts),
         re.DOTALL,
     )
 
 
-_PATTERNS: Final = tuple((template, _pattern(template)) for template in TEMPLATES)
+def _rank(template: str) -> int:
+    """Order the forms so that none takes for its own words what stands in a value of another."""
+    names = {name for _, name, _, _ in Formatter().parse(template) if name}
+    return 0 if not names else 1 if names & _TYPED else 3 if template.startswith("{") else 2
+
+
+_PATTERNS: Final = tuple((form, _pattern(form)) for form in sorted(TEMPLATES, key=_rank))
 
 
 @lru_cache(256)
@@ -200,7 +219,7 @@ def as_phrase(text: str) -> str:
     """Return a text of the table as the phrase that it was made of; as it is if it has no form."""
     for template, pattern in _PATTERNS:
         if found := pattern.fullmatch(text):
-            values = {n: v if n in _TYPED else as_phrase(v) for n, v in found.groupdict().items()}
+            values = {n: v if n in _KEPT else as_phrase(v) for n, v in found.groupdict().items()}
             if template not in _JOINS or any(isinstance(v, Phrase) for v in values.values()):
                 return Phrase(template, **values)
     return text

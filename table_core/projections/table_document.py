@@ -585,9 +585,13 @@ def _project_commission(book: CommissionBook, rulebooks: Sequence[Rulebook]) -> 
 
 
 def active_alarms(state: TableState) -> tuple[Alarm, ...]:
-    """Return all active alarms: those raised by events, and those derived from the state."""
+    """Return all active alarms: those raised by events, and those derived from the state.
+
+    `unreadable_card` is derived alone. Its events say when the shoe could not read a card; which
+    cards wait for their faces, the coup says.
+    """
     link, coup = state.link, state.coup
-    alarms = list(state.alarms)
+    alarms = [alarm for alarm in state.alarms if alarm.name != "unreadable_card"]
     if link.state in {"down", "stalled"}:
         alarms.append(Alarm(name="link_down", text=f"the shoe link is {link.state}"))
     alarms += [
@@ -595,7 +599,7 @@ def active_alarms(state: TableState) -> tuple[Alarm, ...]:
         for code in sorted(link.errors)
     ]
     unread = [each for each in coup.cards if each.source == "unread"] if coup else []
-    if coup and unread and state.in_progress and all(a.name != "unreadable_card" for a in alarms):
+    if coup and unread and state.in_progress:
         places = " and ".join(f"{each.hand.value} {each.number}" for each in unread)
         text = f"coup {coup.id}: the card at {places} could not be read; enter it"
         alarms.append(Alarm(name="unreadable_card", text=text, coup=coup.id))

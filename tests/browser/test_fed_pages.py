@@ -1,5 +1,6 @@
 """What pages do by themselves: they get their states from the test, and no table is there."""
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -8,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 from playwright.sync_api import Browser, expect
 
-from displays.http.words import load_words
+from displays.http.words import LANGUAGES, load_words
 from table_core.decide.decision import DecisionContext
 from table_core.narrative.formatting import Spoken, spoken
 from table_core.narrative.table_texts import as_phrase
@@ -27,6 +28,7 @@ from tests.support.table.every_wager import every_wager
 from tests.support.table.histories import perform
 from tests.support.table.large_coups import placed
 from tests.support.table.shown_states import shown_state
+from tests.unit.table_core.narrative.test_table_texts import DOUBTED
 
 BOOK: Final = load_rulebook("au-commission")
 
@@ -284,6 +286,25 @@ def test_why_a_coup_is_misaligned_is_said_in_words(screen: FedPage) -> None:
     for place in ("#next", "[data-alarm=coup_misaligned]"):
         expect(screen.page.locator(place)).to_contain_text("The shoe link was lost")
         expect(screen.page.locator(place)).not_to_contain_text("/dev/x")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_reason_is_said_in_the_language_of_the_page(screen: FedPage, language: str) -> None:
+    state = shown_state("misaligned", BOOK)
+    assert state.coup is not None
+    english = r"_|[a-z]{2}" if language != "en" else "_"
+    screen.open("/pit", language)
+    for reason in (*DOUBTED, "winner: the table says tie, the shoe player"):
+        screen.show(told(replace(state, coup=replace(state.coup, reason=reason))))
+        for place in ("#next", "[data-alarm=coup_misaligned] p:not(.hint)"):
+            said = screen.page.locator(place).first.inner_text()
+            assert said
+            assert re.findall(english, said.replace(state.coup.id, "")) == [], (reason, said)
+    voided = shown_state("voided", BOOK)
+    assert voided.coup is not None
+    typed = "link_lost: the shoe powered up"  # by the person who made it void
+    screen.show(told(replace(voided, coup=replace(voided.coup, reason=typed))))
+    expect(screen.page.locator("#next")).to_contain_text(f"({typed})")
 
 
 def test_a_long_list_takes_what_a_seat_has_lost_at_once(screen: FedPage) -> None:

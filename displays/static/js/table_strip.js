@@ -42,12 +42,14 @@ export function alarmName({ name }, word) {
 }
 
 /**
- * Return why a coup is held or void, in the page's language where its reason has a name.
+ * Return why a coup is held or void, in the page's language.
  *
- * @param {?{reason: string}} coup its reason is `<name>: <detail>`, or a person's text.
+ * @param {?{reason: string, phase: string}} coup its reason is `<name>: <detail>`, a detail alone,
+ *     or, of a void coup, what a person typed: that stays as it is.
  * @param {import("./station.js").Station} station
  */
 export function reasonOf(coup, { word, tell }) {
+  if (coup?.phase === "voided") return coup.reason;
   const [, name, detail] = /^(?:([a-z]+_[a-z_]+): )?([^]*)$/.exec(coup?.reason ?? "");
   const key = `alarm.${name}`;
   return name && word(key) !== key ? word(key) : tell(detail);

@@ -479,7 +479,7 @@ def _shown(world: World) -> StateView:
 
 
 def _alarm(world: World, name: str) -> str:
-    return next((alarm.text for alarm in world.state.alarms if alarm.name == name), "none")
+    return next((alarm.text for alarm in active_alarms(world.state) if alarm.name == name), "none")
 
 
 def _count(world: World, kind: str) -> int:

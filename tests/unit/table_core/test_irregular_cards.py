@@ -15,6 +15,18 @@ an unreadable card is entered by hand and the coup settles
     result player         -> dealing    # it waits: a face is missing, no card is
     enter_card P2 KH      -> settled; settlement(1).player=9S,KH; alarms()=none
                           -> coup.cards.source=shoe,shoe,manual,shoe
+an alarm names every card without a face until the face is entered
+    in closed
+    deal 9S 2D
+    shoe card_unreadable P2 -> active()=unreadable_card alarm(unreadable_card)~"player 2 could"
+    mark_unreadable B1      -> active()=unreadable_card
+                            -> alarm(unreadable_card)~"at banker 1 and player 2 could not be"
+    enter_card P2 KH        -> alarm(unreadable_card)~"the card at banker 1 could not be read"
+    mark_unreadable P1      -> alarm(unreadable_card)~"at player 1 and banker 1 could not be"
+    enter_card P1 9S        -> alarm(unreadable_card)~"the card at banker 1 could not be read"
+    enter_card B1 2D        -> active()=none
+    mark_unreadable P2      -> alarm(unreadable_card)~"the card at player 2 could not be read"
+    void_coup               -> active()=none
 an unreadable card without a position lies where one was due
     in closed
     deal 9S 2D KH

@@ -156,6 +156,14 @@ unreadable_card
     enter_card P2 KH
     B2 3C
     result player
+unreadable_card: one by the shoe, one by the dealer
+    in closed
+    deal 9S 2D
+    shoe card_unreadable P2
+    mark_unreadable B1
+    --
+    enter_card P2 KH
+    enter_card B1 2D
 wagerless_coup
     in none
     deal 9S 2D KH 3C

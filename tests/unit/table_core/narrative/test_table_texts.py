@@ -1,14 +1,16 @@
 """Texts that the table writes itself: each has a form, so that it can be said in any language."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from string import Formatter
 
 import pytest
 
 from table_core.decide.decision import DecisionContext
-from table_core.narrative.formatting import Phrase
-from table_core.narrative.table_texts import as_phrase
+from table_core.decide.shoe_reports import _BREAKS as BREAKS
+from table_core.narrative.formatting import Phrase, Spoken, spoken
+from table_core.narrative.table_texts import TEMPLATES, as_phrase
 from table_core.projections.table_document import project_table
 from table_core.rulebooks.shipped import load_rulebook
 from tests.support.table.coups import World
@@ -28,6 +30,7 @@ _CALLS: dict[str, int | str] = {
 }
 # Put together of parts, or of what machines outside say: `SAID` has each in whole.
 _IN_PARTS = {
+    "7 (7)",
     "7 (the shoe has taken it out of play: it is burned)",
     "7. A supervisor releases the next shoe",
     "7: 7: 7",  # the fault of a rulebook, for its author
@@ -101,6 +104,34 @@ cage has not acknowledged the settlement at position 7; hub has not acknowledged
 at position 9
 """
 SAID = [" ".join(text.split()) for text in _WHOLE.split("\n\n")]
+# Every reason for which the table doubts a coup; what machines say may hold anything.
+DOUBTED = """
+card_carried_over: the shoe carried a card over (hand banker, number 1)
+card_out_of_game: a card left the shoe for no hand (reason jam: player 1; banker)
+card_reversed: a card moved backwards (place at the mouth)
+carried_card_missing: a card was drawn from the shoe where the carried-over card was due
+copy_conflict: two copies of one report differ (device_seq 4)
+disclosure_contradicts: player 1 is AS and was disclosed as KD
+disclosure_contradicts: player 2 was disclosed but never drawn
+entry_contradicts: player 1 was entered as AS and was drawn as KD
+excess_card: the shoe drew player 3 where no card was due
+excess_card_was_due: a card was drawn outside the game where banker 3 was due
+excess_card_was_due: a card was drawn outside the game, and behind it one to player 3
+first_card_missing: a card that could not be read before Player's first card
+first_card_missing: card drawn to banker 1 before Player's first card
+first_card_missing: player 2 disclosed before Player's first card
+link_lost: the shoe link was lost (reason port /dev/x: ready but empty)
+link_reopened: the shoe link was opened again (transport tcp, port 4001)
+position_contradicts_draw_table: player and banker drew a third card that was not due (natural)
+position_contradicts_draw_table: the shoe drew a card where player 3 or banker 3 was due
+report_lost: a report of the shoe never arrived (expected 3, got 5 or more)
+result_too_early: the shoe says banker before the deal is complete
+round_forced_end: the round was ended at the shoe
+shoe_booted: the shoe powered up
+too_many_copies: a face has come more often than 8 decks hold it
+unreadable_card: a card that could not be read came to None
+unreadable_card: a card that could not be read came to banker 3
+""".strip().split("\n")
 _BREAKS = (
     "link_down reason=gone",
     "link_open transport=serial",
@@ -112,7 +143,7 @@ _BREAKS = (
     "card_reversed place=mouth",
     "round_forced_end",
 )
-TYPED = {"reason", "cards"}
+TYPED = {"at", "cards", "expected", "got", "reason", "transport"}
 
 
 def leaves(text: str) -> Iterator[str]:
@@ -137,14 +168,18 @@ def _source(node: ast.expr, function: ast.AST) -> Iterator[str]:
         ]
         for value in found:
             yield from _source(value, function)
-    if isinstance(node, ast.JoinedStr):
+    if isinstance(node, ast.IfExp):
+        for each in (node.body, node.orelse):
+            if not isinstance(each, ast.Name):  # a name's own texts are found where it is given
+                yield from _source(each, function)
+    elif isinstance(node, ast.JoinedStr):
         yield "".join(str(v.value) if isinstance(v, ast.Constant) else "7" for v in node.values)
     elif isinstance(node, ast.Constant):
         yield str(node.value)
 
 
-def written() -> set[str]:
-    """Every text of an alarm or of a doubt, from the calls in the source."""
+def written(calls: Mapping[str, int | str]) -> set[str]:
+    """Every text that stands in an argument of these calls in the source."""
     found: set[str] = set()
     for path in CORE.rglob("*.py"):
         for function in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -153,7 +188,7 @@ def written() -> set[str]:
             for call in ast.walk(function):
                 if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
                     continue
-                at = _CALLS.get(call.func.id)
+                at = calls.get(call.func.id)
                 if isinstance(at, int) and len(call.args) > at:
                     found |= set(_source(call.args[at], function))
                 for keyword in call.keywords:
@@ -163,7 +198,7 @@ def written() -> set[str]:
 
 
 def test_every_alarm_and_every_doubt_of_the_source_has_a_form() -> None:
-    texts = written()
+    texts = written(_CALLS)
     assert len(texts) > 20
     assert {text for text in texts if not isinstance(as_phrase(text), Phrase)} == _IN_PARTS
 
@@ -180,6 +215,35 @@ def test_a_text_without_a_form_stays_as_it_is() -> None:
     called = as_phrase("the dealer asks for a supervisor: player 1, banker")
     assert isinstance(called, Phrase)
     assert called.values == {"reason": "player 1, banker"}
+
+
+def test_every_code_of_a_doubt_is_tried() -> None:
+    codes = written({"misalign": 1}) | {code for code, _ in BREAKS.values()}
+    assert {reason.partition(": ")[0] for reason in DOUBTED} == codes
+
+
+@pytest.mark.parametrize("reason", DOUBTED)
+def test_a_doubt_is_its_code_and_its_detail(reason: str) -> None:
+    phrases: dict[str, Spoken] = {}
+    assert spoken(as_phrase(reason), phrases) == reason
+    code, _, detail = reason.partition(": ")
+    assert phrases[reason] == Spoken("{code}: {why}", {"code": code, "why": detail})
+    assert {code, detail} <= phrases.keys()
+    assert [each for each in leaves(reason) if " " in each] == []
+
+
+@pytest.mark.parametrize(
+    "form",
+    ["the dealer asks for a supervisor: {reason}", "the shoe link was lost (reason {reason})"],
+)
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_what_a_person_typed_is_never_read(form: str, template: str) -> None:
+    holes = {name: "7" for _, name, _, _ in Formatter().parse(template) if name}
+    typed = template.format(**holes)
+    for reason in (typed, f"link_lost: {typed}", f"{typed}; {typed}", f"{typed}, and so on"):
+        phrase = as_phrase(form.format(reason=reason))
+        assert isinstance(phrase, Phrase)
+        assert (phrase.template, phrase.values) == (form, {"reason": reason})
 
 
 @pytest.mark.parametrize("report", _BREAKS)
