@@ -128,7 +128,7 @@ def _goes_first(item: pytest.Item) -> bool:
 
 @pytest.fixture(params=sorted(BROKERS))
 def broker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Broker]:
-    """Each of the brokers: a test that takes this runs on both, on one of them in a soak."""
+    """Each of the brokers; `pytest_collection_modifyitems` says which of them only in a soak."""
     with running(request.param, tmp_path / "broker") as started:
         yield started
 

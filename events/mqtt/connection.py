@@ -33,10 +33,11 @@ __all__ = [
     "BusConnection",
 ]
 
-# The broker publishes the Will after one and a half of it; we give up a silent broker after two.
+# The broker publishes the Will after one and a half of it; we give up a silent broker between two
+# and two and a half, because each of the two looks may be late.
 # With less than 10 s, a machine busy with its disk would pass for a dead one.
 KEEPALIVE_SECONDS: Final = 10
-# How late a ping may be: a quarter of it, well within the half that the broker waits.
+# How late a look may be: a quarter of it, within the half that the broker waits for a ping.
 _MINDED_S: Final = KEEPALIVE_SECONDS / 4
 # For TCP, then again for CONNACK and for SUBACK. The broker is on this machine or its network.
 CONNECT_SECONDS: Final = 3.0

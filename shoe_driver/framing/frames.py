@@ -9,6 +9,7 @@ Framers do not decide when half a frame has waited too long. That needs a clock:
 such a silence into its journal, and the decoder then calls `flush`.
 """
 
+from abc import ABC, abstractmethod
 from typing import Final, TypeAlias
 
 from msgspec import Struct
@@ -102,7 +103,7 @@ class RejectedRun:
             self.length, self._raw = 0, b""
 
 
-class Framer:
+class Framer(ABC):
     """The base of the framers: it holds back the bytes of an incomplete frame.
 
     Args:
@@ -124,9 +125,9 @@ class Framer:
         """Whether bytes of an unfinished frame or run are held back."""
         return bool(self._held) or self._run.length > 0
 
+    @abstractmethod
     def feed(self, data: bytes) -> list[Piece]:
         """Take the next bytes; return the completed pieces, in the stream's order."""
-        raise NotImplementedError
 
     def flush(self) -> list[Piece]:
         """End the stream here: reject the bytes held back."""

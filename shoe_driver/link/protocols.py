@@ -11,6 +11,7 @@ sends only what their profile says: an acknowledgement, or a question.
 """
 
 import struct
+from abc import ABC, abstractmethod
 from typing import Final
 
 from msgspec import Struct
@@ -76,7 +77,7 @@ class DecodedReport(Struct, frozen=True, gc=False):
     new: bool = True
 
 
-class LinkProtocol:
+class LinkProtocol(ABC):
     """The base of every link protocol: it writes what the profile's sections say.
 
     By itself it counts nothing, keeps no state, and has no rule that depends on time or link.
@@ -118,9 +119,9 @@ class LinkProtocol:
         """Report whether `memory` is the whole state."""
         return True
 
+    @abstractmethod
     def decode(self, frame: Frame, mono_us: int | None) -> list[DecodedReport]:
         """Return the reports of a valid frame, in order."""
-        raise NotImplementedError
 
     def rejected(self, piece: Rejected) -> list[AnyReport]:  # noqa: ARG002 - the same
         """Return the reports that rejected bytes imply, besides the rejection itself."""

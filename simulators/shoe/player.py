@@ -39,7 +39,7 @@ class _Plain:
         return await _write(self._port, step, step.copies, restart)
 
     async def run(self) -> None:
-        """Do the line's own work, such as resending, until cancelled."""
+        """Wait until cancelled: this line resends nothing."""
         await asyncio.Event().wait()
 
 

@@ -25,7 +25,7 @@ const word = await loadWords();
 const tiles = new Map(); // site/table -> { table, tile, parts, level }
 const sites = new Map(); // site -> { section, tiles }
 const replay = byId("tables").dataset.replay;
-let grown = 0; // how many tables the tiles were last sized for
+let grown = ""; // how many tables, and what room, the tiles were last sized for
 
 /** Return the text of a key; of one without a text, its last part. */
 const named = (key) => {
@@ -137,11 +137,17 @@ function draw({ table, parts }) {
 /** Make the tiles as wide as leaves all of them in sight, and never smaller than their number has them. */
 function grow() {
   const main = byId("tables");
-  const least = SIZES.find(([most]) => tiles.size <= most)[3];
-  for (let wide = WIDEST; wide >= least; wide -= 1) {
-    main.style.setProperty("--tile", `${wide}rem`);
-    if (main.getBoundingClientRect().bottom + scrollY <= innerHeight) return;
+  const room = [tiles.size, innerWidth, innerHeight, main.getBoundingClientRect().top + scrollY].join();
+  if (room === grown) return;
+  grown = room;
+  let wide = SIZES.find(([most]) => tiles.size <= most)[3];
+  for (let beyond = WIDEST + 1; beyond - wide > 1; ) {
+    const half = Math.floor((wide + beyond) / 2);
+    main.style.setProperty("--tile", `${half}rem`);
+    if (main.getBoundingClientRect().bottom + scrollY <= innerHeight) wide = half;
+    else beyond = half;
   }
+  main.style.setProperty("--tile", `${wide}rem`);
 }
 
 /** Size the tiles by their number, and put the worst of each site first. */
@@ -204,6 +210,7 @@ function tell(findings) {
 
 watch("/events", {
   onState({ tables, findings }) {
+    const known = tiles.size;
     for (const [name, news] of Object.entries(tables)) {
       const tile = tiles.get(name) ?? add(name);
       Object.assign(tile.table, news);
@@ -212,8 +219,7 @@ watch("/events", {
     if (findings) tell(findings);
     arrange();
     choose();
-    if (findings || grown !== tiles.size) grow();
-    grown = tiles.size;
+    if (findings || tiles.size > known) grow();
   },
   onHealth({ live, reason }) {
     const health = byId("health");

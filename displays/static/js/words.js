@@ -45,7 +45,7 @@ export async function loadRecordWords() {
  *
  * @param {Object<string, string>} words of `loadRecordWords`.
  * @param {Object<string, {template: string, values?: object}>} spoken how each text was put together;
- *     a text that is not in it was typed by a person, and stays as it is.
+ *     a text that is not in it stays as it is, such as one that a person typed.
  */
 export function recordTeller(words, spoken) {
   const said = (text) => {

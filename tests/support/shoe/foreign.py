@@ -3,6 +3,7 @@
 Their frames are made here by hand, and not by the product's framers and checks.
 """
 
+from abc import ABC, abstractmethod
 from functools import reduce
 from operator import xor
 from typing import Final
@@ -26,7 +27,7 @@ _ERRORS: Final = {
 }
 
 
-class _Foreign(Device):
+class _Foreign(Device, ABC):
     """What both whole shoes say; each frame is made by `framed`, of a kind and four characters."""
 
     numbers = 256
@@ -35,8 +36,8 @@ class _Foreign(Device):
         super().__init__(disclosure)
         self._sent = -1
 
-    def framed(self, number: int, text: str) -> bytes:
-        raise NotImplementedError
+    @abstractmethod
+    def framed(self, number: int, text: str) -> bytes: ...
 
     def _say(self, text: str) -> Copies:
         self._sent = (self._sent + 1) % self.numbers

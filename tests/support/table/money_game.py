@@ -7,7 +7,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from events.cards import Card
+from events.cards import Card, Hand
 from events.commands import (
     CloseBetting,
     CollectCommission,
@@ -27,10 +27,13 @@ from events.types import DeviceResult, ReportLost
 from simulators.device.deck import shuffled
 from simulators.shoe.dealing import next_shoe_id
 from table_core.decide.decision import DecisionContext
+from table_core.roads.columns import Roads, bead_of
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
+from table_core.rules.draw import judge_hands
 from table_core.rules.rulebook import Rulebook
 from table_core.state.coup import Phase
 from table_core.state.shoe import times_seen
+from table_core.state.table import TableState
 from tests.support.cage.books import book
 from tests.support.shoe.whole_shoe import CardTable, device_result
 from tests.support.table.corrections import correct_at_random
@@ -207,6 +210,7 @@ class Game:
         if between and not self.table.over and self.rng.random() < 0.1:
             self.ask(OpenBetting(transaction=self.t()))
         correct_at_random(self.world, self.rng, self.rng.choice(past))
+        check_past(self.world.state)
         if self.world.state.in_progress:
             self.world.must(VoidCoup(transaction=self.t(), reason="a correction came between"))
 
@@ -216,6 +220,7 @@ class Game:
         then = recalled(self.world, shoe)
         self.world.context = replace(self.world.context, recalled=then)
         correct_at_random(self.world, self.rng, self.rng.choice(list(then.past)))
+        check_past(recalled(self.world, shoe))
         assert (self.world.state.past, self.world.state.shoe) == (here.past, here.shoe)
 
     def _correct_twice(self) -> None:
@@ -251,6 +256,22 @@ class Game:
                 amount = -(-gone.amount // 2)
                 self.ask(RecoverCommission(transaction=self.t(), seat=gone.seat, amount=amount))
         self.ask(CollectCommission(transaction=self.t()))
+
+
+def check_past(state: TableState) -> None:
+    """The roads are those of the cards on record, and the newest coup on record is the table's."""
+    assert state.shoe is not None
+    roads = Roads()
+    for coup in state.past:
+        if coup.phase is Phase.SETTLED:
+            hands = ([dealt.card for dealt in coup.hand(hand) if dealt.card] for hand in Hand)
+            roads = roads.add(bead_of(judge_hands(*hands)))
+    assert state.shoe.roads == roads
+    last = state.coup
+    if last and state.past and not state.in_progress and last.id.startswith(f"{state.shoe.id}/"):
+        kept = state.past.back(1)
+        assert (kept.id, kept.phase) == (last.id, last.phase)
+        assert (kept.wagers, kept.settlements) == (last.wagers, last.settlements)
 
 
 def random_coup(rng: random.Random) -> Played:
