@@ -466,6 +466,10 @@ class TableConfig(PlacedConfig, frozen=True, kw_only=True, forbid_unknown_fields
             "A dealer is any reference (named), or signs in at the table (accounts).", '"accounts"'
         ),
     ] = "named"
+    sign_corrections_from: Annotated[
+        _Amount | None,
+        ConfigKey("Two people sign a correction that moves as much, minor units.", "500000"),
+    ] = None
     limits: LimitsConfig | None = None
     shoe: ShoeConfig
     bus: BusConfig = BusConfig()

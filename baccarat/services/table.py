@@ -116,6 +116,7 @@ def table_on(
         library=library,
         property_scale=config.pay_scale,
         dealer_accounts=config.dealers == "accounts",
+        sign_corrections_from=config.sign_corrections_from,
         probe=probe,
     )
     if table.rulebook != in_force:

@@ -63,9 +63,11 @@ class Correction(Command, frozen=True, kw_only=True):
     Args:
         previewed: the table refuses it (`preview_outdated`) where it would do something else now;
             None without a preview.
+        signed: who signed, where two people must; opaque references.
     """
 
     previewed: Previewed | None = None
+    signed: tuple[str, ...] = ()
 
 
 class Refusal(Struct, frozen=True, kw_only=True):

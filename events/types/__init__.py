@@ -34,6 +34,7 @@ from events.types.commission import (
 )
 from events.types.corrections import (
     CorrectionAcknowledged,
+    CorrectionSigned,
     HandsCorrected,
     RulebookCorrected,
     WagerCorrected,
@@ -192,6 +193,7 @@ __all__ = [
     "CommissionUncollected",
     "CopyConflict",
     "CorrectionAcknowledged",
+    "CorrectionSigned",
     "CoupMisaligned",
     "CoupRealigned",
     "CoupSettled",

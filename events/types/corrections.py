@@ -9,7 +9,13 @@ revision of its settlements follows the correction in the same transaction: `cou
 from events.cards import Card
 from events.types.table import TableEvent, Wager
 
-__all__ = ["CorrectionAcknowledged", "HandsCorrected", "RulebookCorrected", "WagerCorrected"]
+__all__ = [
+    "CorrectionAcknowledged",
+    "CorrectionSigned",
+    "HandsCorrected",
+    "RulebookCorrected",
+    "WagerCorrected",
+]
 
 
 class HandsCorrected(TableEvent, frozen=True, kw_only=True):
@@ -84,3 +90,16 @@ class CorrectionAcknowledged(TableEvent, frozen=True, kw_only=True):
     TYPE = "correction_acknowledged"
     coup: str
     settlements: tuple[str, ...]
+
+
+class CorrectionSigned(TableEvent, frozen=True, kw_only=True):
+    """Further people than the actor signed a correction; it is in the same transaction.
+
+    Args:
+        coup: the corrected coup's id.
+        signed: opaque references of the staff who signed.
+    """
+
+    TYPE = "correction_signed"
+    coup: str
+    signed: tuple[str, ...]

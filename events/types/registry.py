@@ -48,6 +48,7 @@ KINDS: Final[tuple[type[TableEvent], ...]] = (
     commission.CommissionReversed,
     commission.CommissionUncollected,
     correction.CorrectionAcknowledged,
+    correction.CorrectionSigned,
     correction.HandsCorrected,
     correction.RulebookCorrected,
     correction.WagerCorrected,

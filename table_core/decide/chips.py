@@ -45,6 +45,7 @@ __all__ = [
     "count_chips",
     "count_drop",
     "open_float",
+    "signatures_refusal",
 ]
 
 _FLOAT_ID: Final = re.compile(r"[0-9]{8}-[0-9]{2}", re.ASCII)
@@ -171,7 +172,8 @@ def count_drop(state: TableState, command: CountDrop, _: DecisionContext) -> Dec
         (was is None and bool(reason), "unknown_box", f"box {command.box} was not counted before"),
         (was == amount, "changes_nothing", f"box {command.box} came to {was} before"),
     )
-    refusal = refusal or _row_faults(command.notes, unit=1, least=1) or _unsigned(command)
+    refusal = refusal or _row_faults(command.notes, unit=1, least=1)
+    refusal = refusal or signatures_refusal(command.signed)
     return refusal or (
         DropCounted(
             float_id=found.id,
@@ -203,7 +205,8 @@ def correct_chips(state: TableState, command: CorrectChips, context: DecisionCon
     if not refusal:
         unit = context.rulebook.unit
         refusal = _row_faults(command.chips, unit=unit, least=0 if counted else 1)
-    refusal = refusal or (_no_rows(command.chips) if counted else None) or _unsigned(command)
+    refusal = refusal or (_no_rows(command.chips) if counted else None)
+    refusal = refusal or signatures_refusal(command.signed)
     return refusal or (
         ChipsCorrected(
             float_id=found.id,
@@ -253,7 +256,7 @@ def _faults(
     return (
         _no_rows(chips)
         or _row_faults(chips, unit=context.rulebook.unit, least=least)
-        or _unsigned(command)
+        or signatures_refusal(command.signed)
     )
 
 
@@ -299,8 +302,8 @@ def _slip_faults(
     return refusal or _faults(command, command.chips, context, least=1)
 
 
-def _unsigned(command: ChipCommand) -> Refusal | None:
-    signed = command.signed
+def signatures_refusal(signed: Sequence[str]) -> Refusal | None:
+    """Return why these are not the signatures of two people or more; None if they are."""
     if len(signed) in _SIGNATURES and len(set(signed)) == len(signed) and all(map(_is_key, signed)):
         return None
     text = f"{_SIGNATURES.start} to {_SIGNATURES.stop - 1} people sign, by the house's references"

@@ -25,16 +25,19 @@ from events.commands import (
     AcknowledgeCorrection,
     CorrectCard,
     CorrectHands,
+    Correction,
     CorrectRulebook,
     CorrectWager,
     Refusal,
     VoidCoup,
     WagerRequest,
 )
+from events.errors import OurBug
 from events.types import (
     CommissionPrepaid,
     CommissionReturned,
     CorrectionAcknowledged,
+    CorrectionSigned,
     CoupSettled,
     CoupVoided,
     HandsCorrected,
@@ -45,6 +48,7 @@ from events.types import (
     Wager,
     WagerCorrected,
 )
+from table_core.decide.chips import signatures_refusal
 from table_core.decide.coup_resolution import judge_cards, settle_first_phase
 from table_core.decide.decision import DecisionBuilder, DecisionContext, Handlers, Hands, Offers
 from table_core.fold.corrections import find_past_coup, find_whole_coup
@@ -70,6 +74,7 @@ from table_core.state.corrected_coup import (
     hands_error,
     is_settled_so,
     known_faces,
+    moved_money,
     next_settlement,
     phase_outcome,
     revised_settlements,
@@ -97,6 +102,7 @@ __all__ = [
     "find_rulebook",
     "issue_revision",
     "settle_again",
+    "sign_correction",
     "void_past_coup",
 ]
 
@@ -273,6 +279,43 @@ def issue_revision(
     for fact in facts:
         draft.emit(fact)
     draft.emit_caps(settlement, cuts)
+
+
+def sign_correction(
+    state: TableState, command: Correction, context: DecisionContext, decision: Decision
+) -> Decision:
+    """Return a correction with its signatures on record, or why it needs them.
+
+    It needs two where it moves as much money after a settlement as the table's configuration says.
+    """
+    if isinstance(decision, Refusal):
+        return decision
+    least, signed = context.sign_corrections_from, command.signed
+    moved = 0 if least is None else _moved(state, decision, context)
+    asked = least is not None and moved >= least
+    missing = signatures_refusal(signed) if asked or signed else None
+    if missing is not None:
+        text = f"it moves {moved}, and from {least} on {missing.text}" if asked else missing.text
+        return refuse(missing.code, text)
+    coup = next((event.coup for event in decision if hasattr(event, "coup")), None)
+    return (*decision, CorrectionSigned(coup=coup, signed=signed)) if coup and signed else decision
+
+
+def _moved(state: TableState, decision: Sequence[TableEvent], context: DecisionContext) -> int:
+    """Return the money that a correction moves: revisions, and payments after a coup's end."""
+    settlements = [each.settlement for each in decision if isinstance(each, CoupSettled)]
+    if not settlements:
+        return 0
+    coup = find_coup_in_progress(state, settlements[0].coup)
+    if coup is None:
+        case = find_case(state, settlements[0].coup, "revised", context, void_too=True)
+        if isinstance(case, Refusal):
+            raise OurBug(f"a correction settled a coup that cannot be corrected: {case.text}")
+        coup = case.coup
+    late = coup.settlement(LAST_PHASE) is not None
+    return moved_money(
+        (coup.settlement(each.phase), each) for each in settlements if each.reverses or late
+    )
 
 
 # ---- cards ----

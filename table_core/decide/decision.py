@@ -71,6 +71,8 @@ class DecisionContext(Struct, frozen=True, kw_only=True):
         fault: the fault of a log that cannot be trusted, in one line; None where it has none.
         property_scale: the property's pay scale; None where nobody has said one.
         dealers: the accounts that may deal; None where a dealer is any reference.
+        sign_corrections_from: a correction that moves as much, minor units, needs two signatures;
+            None asks for none.
         kept: what the rulebook in force said of the coup before; None settles each anew.
     """
 
@@ -84,6 +86,7 @@ class DecisionContext(Struct, frozen=True, kw_only=True):
     fault: str | None = None
     property_scale: str | None = None
     dealers: frozenset[str] | None = None
+    sign_corrections_from: int | None = None
     kept: KeptSettlement | None = None
 
     @property

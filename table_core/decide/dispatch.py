@@ -7,7 +7,7 @@ module ends with its `HANDLERS`, and a command's row in `events.commands.registr
 
 from typing import Final
 
-from events.commands import Command
+from events.commands import Command, Correction
 from events.commands.text_lengths import MOST_IN_TRANSACTION
 from events.errors import OurBug
 from events.types import AlarmRaised, RulebookAdopted, TableEvent
@@ -65,7 +65,10 @@ def decide(state: TableState, command: Command, context: DecisionContext) -> Dec
         newest = "" if state.coup is None else state.coup.id
         if command.during != newest:
             return refuse_another_coup(command.during, newest)
-    return lockdown_refusal(state, command, context.fault) or handler(state, command, context)
+    decision = lockdown_refusal(state, command, context.fault) or handler(state, command, context)
+    if isinstance(command, Correction):
+        return corrections.sign_correction(state, command, context, decision)
+    return decision
 
 
 def adopt_rulebook(state: TableState, rulebook: Rulebook) -> tuple[TableEvent, ...]:

@@ -14,6 +14,7 @@ from events.types import (
     BooksClosed,
     CheckpointKeyChanged,
     CorrectionAcknowledged,
+    CorrectionSigned,
     DealerAssigned,
     IrregularityRecorded,
     LogAdopted,
@@ -152,6 +153,7 @@ _WORDS: Final[dict[type[TableEvent], WordsOf]] = {
     CorrectionAcknowledged: plain_words(
         "The chips of the correction of coup {coup} were moved.", "decision"
     ),
+    CorrectionSigned: plain_words("The correction was signed by {signed}.", "decision"),
     DealerAssigned: _assigned,
     ShoeErrorCleared: decided(
         lambda e: Phrase(

@@ -118,6 +118,7 @@ class TableWriter:
         library: other rulebooks, by which a settled coup can be judged again.
         property_scale: the property's pay scale; None where nobody has said one.
         dealer_accounts: whether a dealer is an account with that role, instead of any reference.
+        sign_corrections_from: see `DecisionContext`.
 
     Attributes:
         state: after the newest event.
@@ -135,6 +136,7 @@ class TableWriter:
         library: Sequence[Rulebook] = (),
         property_scale: str | None = None,
         dealer_accounts: bool = False,
+        sign_corrections_from: int | None = None,
     ) -> None:
         self.topics = topics
         self.state = TableState()
@@ -148,6 +150,7 @@ class TableWriter:
         self._result_required = result_required
         self._property_scale = property_scale
         self._dealer_accounts = dealer_accounts
+        self._sign_corrections_from = sign_corrections_from
         self._owed: str | None = None
         self._rotation = Rotation("never")
         self._site_limits = ConfiguredLimits(None)
@@ -172,6 +175,7 @@ class TableWriter:
             result_required=self._result_required,
             library=self.library,
             property_scale=self._property_scale,
+            sign_corrections_from=self._sign_corrections_from,
             kept=KeptSettlement(self.rulebook),
         )
         position = self.state.position

@@ -41,6 +41,7 @@ class Table:
         library: other rulebooks, by which a settled coup can be judged again.
         property_scale: the property's pay scale; None where nobody has said one.
         dealer_accounts: whether a dealer is an account with that role, instead of any reference.
+        sign_corrections_from: see `DecisionContext`.
         probe: called with the name of each step around the append.
 
     Attributes:
@@ -64,6 +65,7 @@ class Table:
         library: Sequence[Rulebook] = (),
         property_scale: str | None = None,
         dealer_accounts: bool = False,
+        sign_corrections_from: int | None = None,
         probe: Callable[[str], None] = no_probe,
     ) -> None:
         self.log, self.clock, self.probe = log, clock, probe
@@ -86,6 +88,7 @@ class Table:
             library=library,
             property_scale=property_scale,
             dealer_accounts=dealer_accounts,
+            sign_corrections_from=sign_corrections_from,
         )
         self.perform(self.writer.start())
 

@@ -4,7 +4,7 @@ It treats a coup of a minute ago and one of last week alike. The input is the co
 it, and the result is compared only with the settlements in force.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -31,6 +31,7 @@ __all__ = [
     "in_dealing_order",
     "is_settled_so",
     "known_faces",
+    "moved_money",
     "next_settlement",
     "phase_outcome",
     "revised_settlements",
@@ -284,6 +285,23 @@ def seat_differences(
         for seat, (staked, paid, commission) in sorted(seats.items())
         if staked or paid or commission
     )
+
+
+def moved_money(revisions: Iterable[tuple[Settlement | None, Settlement]]) -> int:
+    """Return the sum of all that patrons get more or less, minor units; both count alike.
+
+    At each seat, each patron counts alone, and those without a reference count together.
+
+    Args:
+        revisions: each new settlement of a coup after the one in force, or None.
+    """
+    gets: dict[tuple[int, str | None], int] = {}
+    for before, after in revisions:
+        for sign, lines in ((-1, before.lines if before else ()), (1, after.lines)):
+            for line in lines:
+                payer = line.seat, line.patron
+                gets[payer] = gets.get(payer, 0) + sign * (line.paid - _chips(line))
+    return sum(map(abs, gets.values()))
 
 
 def _chips(line: SettlementLine) -> int:

@@ -1,13 +1,14 @@
 """The pit's page at a real table: misreads, held coups, voids, corrections with their preview."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator, expect
 
 from table_core.rulebooks.shipped import load_rulebook
 from tests.support.machine.waiting import until_blocking
-from tests.support.service.console_table import ConsoleTable
+from tests.support.service.console_table import PASSWORD, ConsoleTable, console_table
 from tests.support.service.screens import Screen, screen
 
 
@@ -166,6 +167,42 @@ def test_a_wager_is_corrected_after_the_settlement(pit: Screen, table: ConsoleTa
     pit.go("correct_wager")
     expect(page.locator("#on-record tr[data-seat='1'] td.pay")).to_have_text("47.50")
     assert table.events("wager_corrected") == 1
+
+
+def test_a_correction_of_much_money_is_signed_by_a_second_person(
+    browser: Browser, tmp_path: Path
+) -> None:
+    """The new stake of 50.00 wins 23.75 more, which is the sum that the table names."""
+    with console_table(tmp_path, sign_from=2375) as table, screen(browser, table) as pit:
+        page = pit.page
+        pit.log_in("both", "/dealer")
+        pit.shoe_is_loaded()
+        page.goto(f"{table.address}/pit")
+        pit.ask("open_betting")
+        pit.ask("place_wager", wagers=[{"seat": 1, "bet": "banker", "stake": 2500}])
+        pit.ask("close_betting")
+        settle(pit)
+        show(pit)
+        page.locator("#on-record [data-command=correct_wager]").click()
+        page.locator("dialog select").select_option(index=0)
+        page.locator("dialog .go").click()
+        pit.fill(stake="50.00", reason="seen on camera")
+        page.locator("dialog .look").click()
+        expect(page.locator("dialog p.said").last).to_contain_text("Two people must have signed")
+        expect(page.locator("dialog .go")).to_be_disabled()
+        pit.fill(second="sam", second_password=PASSWORD)
+        page.locator("dialog #sign").click()
+        expect(page.locator("dialog output")).to_contain_text("sam has signed")
+        page.locator("dialog .look").click()
+        gets = page.locator("dialog .preview tr[data-seat='1']")
+        expect(gets).to_have_attribute("data-paid", "2375")
+        assert table.events("correction_signed") == 0
+        pit.go("correct_wager")
+        assert table.events("correction_signed") == table.events("wager_corrected") == 1
+        [sent] = [body for name, body in pit.sent if name == "correct_wager"]
+        assert sent["signed"] == ["both", "sam"]
+        assert sent["previewed"]["digest"]
+        pit.is_clean()
 
 
 def test_hands_that_no_deal_could_have_made_are_refused_in_the_preview(pit: Screen) -> None:

@@ -2,7 +2,7 @@
 // never a sum; the form shows the sum next to them.
 
 import { nextOfDay } from "./day_number.js";
-import { secondSignature } from "./countersign.js";
+import { signatures } from "./countersign.js";
 import { byId, el, fill } from "./dom.js";
 import { askFor } from "./forms.js";
 import { money, parseMoney } from "./money.js";
@@ -49,9 +49,7 @@ export function askForChips(station, command) {
     fields: [
       ...FIELDS[command](station),
       pieces(state.rulebook, word),
-      byId("station").dataset.countersign === "yes"
-        ? secondSignature(word)
-        : { name: "signed", kind: "text", read: (text) => text.split(/[\s,;]+/).filter(Boolean) },
+      signatures(word),
     ],
     build: (values) => (command === "open_float" ? { currency, ...values } : values),
   });

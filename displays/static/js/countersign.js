@@ -2,8 +2,15 @@
 
 import { byId, el } from "./dom.js";
 
+/** Return the field of the two signatures, by the site's choice: with a password, or both as text. */
+export function signatures(word) {
+  return byId("station").dataset.countersign === "yes"
+    ? secondSignature(word)
+    : { name: "signed", kind: "text", read: (text) => text.split(/[\s,;]+/).filter(Boolean) };
+}
+
 /** Create the field of the two signatures: this person's, and one that somebody else gives here. */
-export function secondSignature(word) {
+function secondSignature(word) {
   const person = byId("station").dataset.person;
   let signed = null;
   const name = el("input", { name: "second", autocomplete: "off", maxLength: 64, required: true });

@@ -4,6 +4,7 @@
 // sends another transaction; a press with the same fields repeats the same one.
 
 import { cardPad, choose, faceText } from "./cards.js";
+import { signatures } from "./countersign.js";
 import { byId, el, markMore } from "./dom.js";
 
 // What a form asks for that no coup matters to: it is bound to the coup at which it is sent.
@@ -51,10 +52,19 @@ export function askFor(station, { command, fields, build = (v) => v, preview, on
   let lines = null; // what the preview before it said
   const during = station.newestCoup(); // the coup that the form was opened for
 
-  const body = () =>
-    build(Object.fromEntries(controls.map((each) => [each.name, each.read()])));
+  const body = () => {
+    const values = Object.fromEntries(controls.map((each) => [each.name, each.read()]));
+    return { ...build(values), ...(values.signed && { signed: values.signed }) };
+  };
   const same = () => !preview || previewed === JSON.stringify(body());
   const notYet = () => (same() ? "" : word("form.preview_first"));
+
+  const askToSign = ({ code }) => {
+    if (code !== "signatures_required" || controls.some(({ name }) => name === "signed")) return;
+    const asked = control(signatures(word), word);
+    controls.push(asked);
+    shown.before(asked.element);
+  };
 
   const showPreview = async () => {
     if (!form.reportValidity()) return;
@@ -65,6 +75,7 @@ export function askFor(station, { command, fields, build = (v) => v, preview, on
     });
     const ok = answer.result === "accepted";
     said.textContent = ok ? "" : station.told(answer);
+    askToSign(answer);
     shown.replaceChildren(ok ? preview(answer.shown) : "");
     if (ok) lines = markChanges(shown, lines, word);
     mark = ok ? { position: answer.position, digest: answer.shown.digest } : null;
@@ -87,6 +98,7 @@ export function askFor(station, { command, fields, build = (v) => v, preview, on
         } else {
           const atFields = onRefused?.(answer);
           said.textContent = station.told(atFields ? { ...answer, text: "" } : answer);
+          askToSign(answer);
           if (answer.code === "preview_outdated") showPreview();
         }
       });

@@ -145,7 +145,8 @@ burn cards=0 reason="the dealer forgot it"
 collect_commission seat=1 amount=50
 supervisor: mark_uncollected seat=2 reason="the patron has left"
 supervisor: recover_commission seat=2 amount=30
-supervisor: correct_wager coup=20261127-03/1 wager=@1 to="1 banker 400" reason="too high"
+supervisor: correct_wager coup=20261127-03/1 wager=@1 to="1 banker 400" reason="too high" \\
+    signed=s-1,d-4
 acknowledge_correction coup=20261127-03/1 settlements=b7/20261127-03/1/2/2
 """
 _TRAY: Final = 'chips="500x200 2500x80 10000x40" signed=s-1,d-4'

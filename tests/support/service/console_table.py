@@ -210,7 +210,11 @@ async def _serve_by(rulebook: Rulebook, config: TableConfig, stop: asyncio.Event
 
 @contextmanager
 def console_table(
-    folder: Path, rulebook: str = "au-commission", *, own: Rulebook | None = None
+    folder: Path,
+    rulebook: str = "au-commission",
+    *,
+    own: Rulebook | None = None,
+    sign_from: int | None = None,
 ) -> Iterator[ConsoleTable]:
     """The table, until the block ends.
 
@@ -218,6 +222,7 @@ def console_table(
         folder: for everything that it keeps.
         rulebook: by which it plays.
         own: by which it plays in place of that, where the house has another.
+        sign_from: what a correction moves, minor units, that a second person signs by password.
     """
     save_accounts(
         folder / "users.toml",
@@ -227,9 +232,14 @@ def console_table(
     shoe = ShoePort(folder / "shoe")
     with running("nats", folder / "broker") as broker:
         path = folder / "table.toml"
-        path.write_text(
-            _CONFIG.format(rulebook=rulebook, shoe=shoe.url, port=broker.port, page=free_port())
+        written = _CONFIG.format(
+            rulebook=rulebook, shoe=shoe.url, port=broker.port, page=free_port()
         )
+        if sign_from is not None:
+            written = f"sign_corrections_from = {sign_from}\n{written}".replace(
+                "[displays]\n", "[displays]\ncountersign = true\n"
+            )
+        path.write_text(written)
         config = load_config(path)
         with _serving(config, own) as (loop, power):
             assert config.displays is not None

@@ -330,7 +330,9 @@ def _text(value: Any) -> str:
 def _flags(words: Sequence[str]) -> dict[str, Any]:
     said = {"true": True, "false": False}
     pairs = [word.split("=") for word in words]
-    flags: dict[str, Any] = {key: said.get(value, value) for key, value in pairs}
+    flags: dict[str, Any] = {
+        key: int(value) if value.isdecimal() else said.get(value, value) for key, value in pairs
+    }
     return flags | {key: frozenset(flags[key].split(",")) for key in flags.keys() & {"dealers"}}
 
 

@@ -62,8 +62,17 @@ def log(tmp_path: Path) -> Iterator[EventLog]:
         yield opened
 
 
-def table_on(log: EventLog, rulebook: str = "au-commission") -> Table:
-    return Table(log, TOPICS, load_rulebook(rulebook), FakeClock(), roles=ROLES_OF)
+def table_on(
+    log: EventLog, rulebook: str = "au-commission", *, sign_corrections_from: int | None = None
+) -> Table:
+    return Table(
+        log,
+        TOPICS,
+        load_rulebook(rulebook),
+        FakeClock(),
+        roles=ROLES_OF,
+        sign_corrections_from=sign_corrections_from,
+    )
 
 
 @pytest.fixture

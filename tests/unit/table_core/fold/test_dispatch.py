@@ -30,6 +30,7 @@ from events.types import (
     CommissionReversed,
     CommissionUncollected,
     CorrectionAcknowledged,
+    CorrectionSigned,
     CoupRealigned,
     CoupSettled,
     CutCardCame,
@@ -353,6 +354,7 @@ MOVES: list[tuple[TableEvent, set[str]]] = [
     (LogAdopted(size=1, chain="00", reason="first_start"), set()),
     (LoginsNoted(entries=1, chain="00"), set()),
     (CorrectionAcknowledged(coup=f"{SHOE}/9", settlements=("s",)), {"to_move"}),
+    (CorrectionSigned(coup=f"{SHOE}/9", signed=("s-1", "s-4")), set()),
 ]
 
 

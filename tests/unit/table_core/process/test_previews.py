@@ -43,8 +43,12 @@ def log(tmp_path: Path) -> Iterator[EventLog]:
 
 @pytest.fixture
 def settled(log: EventLog) -> Table:
+    return settled_on(log)
+
+
+def settled_on(log: EventLog, *, sign_corrections_from: int | None = None) -> Table:
     """Player's 9 beat Banker's 7: seat 1 lost 1,000 on Banker, seat 2 won 2,000 on Player."""
-    table = table_on(log)
+    table = table_on(log, sign_corrections_from=sign_corrections_from)
     wagers = (
         WagerRequest(seat=1, bet="banker", stake=1000),
         WagerRequest(seat=2, bet="player", stake=2000),
@@ -165,6 +169,25 @@ def test_a_preview_is_refused_as_the_command_would_be(settled: Table) -> None:
     assert (answer.transaction, answer.result, answer.code) == ("p", "refused", "changes_nothing")
     bare = settled.show("supervisor", preview(VoidCoup(transaction="v", reason="", coup=COUP)))
     assert bare.code == "reason_required"
+
+
+def test_a_preview_says_that_two_people_sign_and_binds_to_what_they_signed(log: EventLog) -> None:
+    """A void moves 1,000 back to seat 1 and 2,000 back from seat 2."""
+    table = settled_on(log, sign_corrections_from=3000)
+    void = VoidCoup(transaction="v", reason="misdeal", coup=COUP)
+    answer = table.show("supervisor", preview(void))
+    assert (answer.result, answer.code) == ("refused", "signatures_required")
+    assert answer.text is not None
+    assert answer.text.startswith("it moves 3000, and from 3000 on")
+    signed = replace(void, signed=("s-1", "s-4"))
+    answer = table.show("supervisor", preview(signed))
+    mark = Previewed(position=answer.position or 0, digest=shown(answer)["digest"])
+    others = replace(signed, signed=("s-1", "s-9"), previewed=mark)
+    assert table.ask("supervisor", others, caught_up=True).code == "preview_outdated"
+    bound = replace(signed, previewed=mark)
+    assert table.ask("supervisor", bound, caught_up=True).result == "accepted"
+    newest = [each.type for each in log.read(log.position)]
+    assert newest == ["correction_signed"]
 
 
 def test_only_what_puts_a_coup_right_has_a_preview(settled: Table) -> None:
