@@ -1,7 +1,7 @@
 """Every fault that the simulator knows, through a real driver on a real line.
 
-Shoes with a check take turns with the faults, and so do lines of text without one; `make soak`
-plays each fault in each profile.
+The suite plays each fault with each protocol: a numbered shoe of copies, a link that resends, and a
+line of text. A protocol's profiles and disclosures take turns; `make soak` plays the others.
 Nobody repairs anything here: a coup that the table holds is void. So what is shown of each fault is
 what the product does by itself: either no card is lost, doubled or changed, or the coup is held (or
 misaligned) and nothing settles.
@@ -72,7 +72,15 @@ def in_turn(kinds: Sequence[Kind]) -> list[tuple[str, Kind]]:
     return [(fault, fit[at % len(fit)]) for at, (fault, fit) in enumerate(fitting) if fit]
 
 
-TURNS: Final = [*in_turn(CHECKED_GAMES), *in_turn([k for k in GAMES if k not in CHECKED_GAMES])]
+def protocol_of(kind: Kind) -> str:
+    return kind[0] if kind in CHECKED_GAMES else "text"
+
+
+TURNS: Final = [
+    turn
+    for protocol in sorted(set(map(protocol_of, GAMES)))
+    for turn in in_turn([kind for kind in GAMES if protocol_of(kind) == protocol])
+]
 PART: Final = {
     (kind, soak): [fault for fault in faults_of(*kind) if ((fault, kind) in TURNS) != soak]
     for kind in GAMES
@@ -122,7 +130,8 @@ def test_no_card_is_lost_doubled_or_changed_or_nothing_settles(
         assert logged.voided
     elif fault not in {"overdraw_burned", "overdraw_carried"}:
         assert not logged.breaks
-        assert not logged.held
+        # Behind a natural that was misread, the cards that the dealer draws are excess cards.
+        assert not logged.held or fault == "misread_face"
     if fault in HARMLESS and not (a_line and fault in {"bit_flip", "noise"}):
         assert outcome.last is not None
         assert not logged.voided
@@ -138,7 +147,7 @@ def test_the_coup_behind_a_fault_is_whole(
     for outcome in game(kind, soak).clean:
         assert outcome.is_true(), outcome.played.coup
         whole = outcome.last is not None
-        assert whole or outcome.tells_an_older_loss(), outcome.played.coup
+        assert whole or outcome.tells_of_the_coup_before(), outcome.played.coup
 
 
 @pytest.mark.parametrize("profile", ["text-line", "text-line-scan"])

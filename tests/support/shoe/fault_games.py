@@ -115,14 +115,19 @@ class Outcome:
         hands = called and (called.player, called.banker)
         return (last.player, last.banker) == hands == self.logged.hands
 
-    def tells_an_older_loss(self) -> bool:
-        """Void since its first report says what was lost with the line in the coup before.
+    def tells_of_the_coup_before(self) -> bool:
+        """Void since its first report says what went wrong in the coup before.
 
         What a driver that opens the line throws away, a numbered device tells with its next report
-        alone; where those were the last of a coup, that report is another coup's.
+        alone; where those were the last of a coup, that report is another coup's. A card that was
+        excess only because a natural was misread lies in its hand: nobody carries it over.
         """
-        lost = self.behind is not None and "link_lost" in self.behind.logged.breaks
-        return lost and self.logged.voided and self.logged.breaks == ["report_lost"]
+        if self.behind is None:
+            return False
+        before, why = self.behind, self.logged.breaks
+        lost = "link_lost" in before.logged.breaks and why == ["report_lost"]
+        misread = before.played.fault == "misread_face" and before.logged.held
+        return self.logged.voided and (lost or (misread and why == ["carried_card_missing"]))
 
 
 @dataclass

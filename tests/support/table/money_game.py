@@ -264,8 +264,10 @@ def check_past(state: TableState) -> None:
     roads = Roads()
     for coup in state.past:
         if coup.phase is Phase.SETTLED:
-            hands = ([dealt.card for dealt in coup.hand(hand) if dealt.card] for hand in Hand)
-            roads = roads.add(bead_of(judge_hands(*hands)))
+            player, banker = (
+                [dealt.card for dealt in coup.hand(hand) if dealt.card] for hand in Hand
+            )
+            roads = roads.add(bead_of(judge_hands(player, banker)))
     assert state.shoe.roads == roads
     last = state.coup
     if last and state.past and not state.in_progress and last.id.startswith(f"{state.shoe.id}/"):
