@@ -271,6 +271,10 @@ def test_the_screens_say_the_end_of_a_shoe_and_of_the_time_to_bet(screen: FedPag
     screen.open("/dealer")
     screen.show(ended)
     expect(page.locator("#bets .disc")).to_have_count(0)
+    assert last.pay
+    expect(page.locator("#standing tbody tr").first).to_be_visible()
+    screen.show(replace(ended, pay=()))
+    expect(page.locator("#standing")).to_have_text("No wagers")
     screen.show(shown_state("betting", BOOK), betting_ms=0)
     expect(page.locator("#countdown")).to_have_text("Time is up: no more bets")
     expect(page.locator("#calls")).to_be_hidden()

@@ -60,7 +60,8 @@ function render(state) {
   drawOwed(state);
   drawToMove(state);
   const over = OVER.includes(coup?.phase);
-  const paying = advice.lines.some((line) => ["advice.pay", "advice.return", "advice.pay_first"].includes(line));
+  // What a coup has paid stays in sight until the next one, also after the shoe's end.
+  const paying = over ? state.pay.length > 0 : advice.lines.includes("advice.pay_first");
   byId("wagers").dataset.mode = paying ? "pay" : coup?.phase === "betting" ? "bet" : "look";
   putLists(paying || over);
   if (paying) drawPayments(state, over);
