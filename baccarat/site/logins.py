@@ -55,6 +55,7 @@ def _compared(config: TableConfig, path: Path) -> tuple[str, bool]:
         noted = list(_noted(config.log_path))
     except TableError as error:
         return f"not compared, the table's log cannot be read: {error}", True
+    # Read again after the notes, so that an entry that was noted meanwhile is not missed.
     chain = read_record(path, config.origin).chain
     lost = [(at, each) for at, each in noted if not _has(chain, each)]
     if not lost:
