@@ -46,13 +46,17 @@ def read_placed(text: bytes) -> PlacedWagers:
 
 
 class _Asked(Struct):
-    """A transaction: its body, its wagers, the answer once there is one, and its repeats."""
+    """A transaction: its body, its wagers, and the answer once there is one.
+
+    Args:
+        repeated: it came again after its refusal; it may have been on its way before.
+    """
 
     body: dict[str, Any]
     wagers: tuple[Any, ...]
     coup: str
     answer: Answer | None = None
-    repeats: int = 0
+    repeated: bool = False
 
 
 class WagerJudge:
@@ -90,6 +94,7 @@ class WagerJudge:
         for name in self._unanswered:
             self._complain(f"no answer came to {name}, and it did not ask again")
         if not self._served:
+            self._blame_repeats(self._coup)
             self._complain(f"nothing was placed in coup {self._coup}")
 
     def answer(self, body: bytes, now_s: float) -> Sequence[Answer]:
@@ -138,14 +143,9 @@ class WagerJudge:
             self._complain(text)
             return (refused(name, "exists_with_different_wagers", text),)
         if before.answer is not None and before.answer.code:
-            before.repeats += 1
-            # At the close of betting a repeat may have been on its way before the answer came.
-            if before.answer.code == "betting_closed" and before.repeats == 1:
-                return (before.answer,)
-            self._complain(
-                f"{name} was refused with {before.answer.code}, and came again: what was refused "
-                "is asked for with a new transaction, and only after catching_up"
-            )
+            before.repeated = True
+            if self._knows_answer(before):
+                self._blame_repeats(before.coup)
             return (before.answer,)
         exists = before.answer is not None or f"{self._user}/{name}/0" in self.placed
         if not exists and not self._open:
@@ -187,6 +187,23 @@ class WagerJudge:
             self._complain(f"a wager that nobody can place: {text}")
             return code, text
         return None
+
+    def _knows_answer(self, before: _Asked) -> bool:
+        """Return whether it asked for the same anew, or for wagers in another coup, since."""
+        asked = list(self._asked.values())
+        return any(
+            each.coup != before.coup or each.wagers == before.wagers
+            for each in asked[asked.index(before) + 1 :]
+        )
+
+    def _blame_repeats(self, coup: str) -> None:
+        """Complain of requests for this coup that came again after their refusal."""
+        for name, asked in self._asked.items():
+            if asked.repeated and asked.coup == coup and asked.answer is not None:
+                self._complain(
+                    f"{name} was refused with {asked.answer.code}, and came again: what was "
+                    "refused is asked for with a new transaction, and only after catching_up"
+                )
 
     def _complain(self, text: str) -> None:
         self.complaint = self.complaint or text
