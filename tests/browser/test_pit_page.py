@@ -99,7 +99,10 @@ def test_a_result_that_the_shoe_disputes_is_held_and_confirmed(pit: Screen) -> N
     pit.table.say("D P1 6S, D B1 7D, D P2 KH, D B2 KC, G tie")
     pit.phase("disputed")
     expect(pit.page.locator("#alarm-list [data-alarm=result_disputed]")).to_be_visible()
-    pit.have("confirm_result", reason="cards compared with the screen")
+    pit.act("confirm_result")
+    expect(pit.page.locator("dialog header")).to_contain_text(": Banker wins")  # not the shoe's tie
+    pit.fill(reason="cards compared with the screen")
+    pit.go("confirm_result")
     pit.phase("settled")
 
 

@@ -136,7 +136,14 @@ const FORMS = {
     });
   },
   realign: (station) => askFor(station, { command: "realign", fields: [reason] }),
-  confirm_result: (station) => askFor(station, { command: "confirm_result", fields: [reason] }),
+  confirm_result: (station) => {
+    const { coup } = station.state;
+    askFor(station, {
+      command: "confirm_result",
+      about: coup?.winner ? `${coup.id}: ${station.word(`winner.${coup.winner}`)}` : undefined,
+      fields: [reason],
+    });
+  },
   resolve_irregularity: (station) =>
     askFor(station, {
       command: "resolve_irregularity",
