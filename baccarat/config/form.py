@@ -253,10 +253,6 @@ class CheckpointConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     retiring: Annotated[
         str | None, ConfigKey("The key before it, while one is rotated.", '"b7-old.key"')
     ] = None
-    retired: Annotated[
-        tuple[str, ...],
-        ConfigKey("Public keys of earlier times, which signed the log's past.", '["b7-2025.pub"]'),
-    ] = ()
     head: Annotated[
         str | None,
         ConfigKey("Where the newest signed state is kept; else next to the log.", '"b7.head"'),

@@ -27,7 +27,7 @@ from events.file_stamp import FileWatch
 from events.log.store import EventLog
 from events.log.vouching import LogKeys, head_of
 from events.mqtt.process import no_probe
-from events.proof.keys import load_signing_key, read_verifier_key
+from events.proof.keys import load_signing_key
 from events.structured_log import structlog
 from shoe_driver.profiles.catalogue import load_profile
 from table_core.process.checkpoints import CheckpointKeys
@@ -157,13 +157,12 @@ def adopt_log(config: TableConfig, by: str, reason: str) -> int:
 def log_keys(config: TableConfig, keys: CheckpointKeys) -> LogKeys:
     """Return what the table trusts of its own when it opens its log.
 
-    Raises:
-        InputError: a retired key is no public key.
+    A private key proves that the head is the table's. A public key that a file names proves
+    nothing: anybody who can write the file could name another's.
     """
-    given = config.checkpoints
-    own = [keys.signing.verifier, *([keys.retiring.verifier] if keys.retiring else [])]
-    own += map(read_verifier_key, given.retired)
-    return LogKeys(frozenset(own), config.beside(given.head) or head_of(config.log_path))
+    own = {key.verifier for key in (keys.signing, keys.retiring) if key}
+    head = config.beside(config.checkpoints.head) or head_of(config.log_path)
+    return LogKeys(frozenset(own), head)
 
 
 def check(config: TableConfig) -> None:

@@ -57,7 +57,7 @@ class LogKeys(NamedTuple):
     """What a table trusts of its own when it opens its log.
 
     Args:
-        keys: its public keys, retired ones included.
+        keys: the public keys of the private keys that it holds.
         head: the file of the newest checkpoint that it signed.
     """
 
@@ -110,7 +110,8 @@ class SignedHead:
         said = parse_checkpoint(note)[1]
         if not signed_by(said, own):
             names = " and ".join(f"{each.name}+{each.key_id.hex()}" for each in said.signatures)
-            raise self._refusal(f"{where} is signed by {names}, by no key of this table")
+            told = f"{where} is signed by {names}, by no private key that this table holds"
+            raise self._refusal(told)
 
     def check(self, db: sqlite3.Connection, end: int, signed: Checkpoint | None) -> bool:
         """Check what the log's file has against the head; return whether the log is to be adopted.

@@ -6,14 +6,16 @@ import pytest
 
 from baccarat.cli.main import main
 from baccarat.config.table import load_config
-from baccarat.services.table import adopt_log
+from baccarat.services.table import adopt_log, log_keys
+from events.errors import ConfigError, LogRefused
 from events.log.store import EventLog
 from events.log.verify import verify
 from events.log.vouching import LogKeys, head_of
-from events.proof.keys import make_signing_key
+from events.proof.keys import load_signing_key, make_signing_key
 from events.types import LogAdopted
+from table_core.process.checkpoints import CheckpointKeys
 from tests.support.log.logs import events_in
-from tests.support.table.evidence import ORIGIN, played
+from tests.support.table.evidence import KEY, ORIGIN, played, signed_table
 
 CONFIG = """
 site = "site"
@@ -51,3 +53,23 @@ def test_it_is_recorded_signed_and_opens(
     with EventLog.open(path, ORIGIN):
         assert main(said) == 1
     assert adopt_log(load_config(config), "Jo Ng", "again") > told.events
+
+
+def test_no_configuration_lets_another_key_vouch_for_the_past(tmp_path: Path) -> None:
+    config = tmp_path / "b7.toml"
+    make_signing_key(tmp_path / "table.key", ORIGIN)
+    own = load_signing_key(tmp_path / "table.key")
+    config.write_text(CONFIG)
+    path = load_config(config).log_path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with signed_table(path, head=head_of(path)) as table:  # signed by another key of that name
+        table.coup()
+    config.write_text(f'{CONFIG}retired = ["{KEY.verifier}"]\n')
+    with pytest.raises(ConfigError, match="retired"):
+        load_config(config)
+    config.write_text(CONFIG)
+    trust = log_keys(load_config(config), CheckpointKeys(own, None, 300))
+    with pytest.raises(LogRefused, match="baccarat log adopt CONFIG"):
+        EventLog.open(path, ORIGIN, trust)
+    trust = log_keys(load_config(config), CheckpointKeys(own, KEY, 300))
+    EventLog.open(path, ORIGIN, trust).close()

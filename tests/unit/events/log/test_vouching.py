@@ -96,11 +96,11 @@ def test_a_kill_before_the_checkpoint_leaves_a_settlement_that_the_next_start_si
     assert adoptions(path) == []
 
 
-def test_a_retired_keys_head_is_the_tables_own_and_a_new_key_goes_on_from_it(path: Path) -> None:
+def test_a_retiring_keys_head_is_the_tables_own_and_a_new_key_goes_on_from_it(path: Path) -> None:
     with signed_table(path, key=OTHER_KEY, retiring=KEY, head=head_of(path)) as table:
         table.coup()
     assert size_of(head_of(path).read_bytes()) == len(events_in(path))
-    with pytest.raises(LogRefused, match="by no key of this table"):
+    with pytest.raises(LogRefused, match="by no private key that this table holds"):
         opened(path)
     both = frozenset({KEY.verifier, OTHER_KEY.verifier})
     EventLog.open(path, ORIGIN, LogKeys(both, head_of(path))).close()
@@ -186,9 +186,9 @@ REFUSED: list[tuple[Callable[[Path], None], str]] = [
     (relaundered, "checkpoint of [0-9]+ events is missing|rewritten since the table signed"),
     (cut, "missing: the log ends at"),
     (without_checkpoints, "checkpoint of [0-9]+ events is missing"),
-    (signed_by_another, r"is signed by site/t1\+[0-9a-f]+, by no key of this table"),
+    (signed_by_another, r"is signed by site/t1\+[0-9a-f]+, by no private key that this table holds"),
     (head_of_another, "is the head of 'site/t9'"),
-    (head_signed_by_another, "by no key of this table"),
+    (head_signed_by_another, "by no private key that this table holds"),
     (no_note, "holds no signed note"),
     (no_head, "its head .* is missing"),
     (adopted_by_nobody, "adopted, and the table has not signed that"),
