@@ -96,7 +96,10 @@ function tell(file, verdict) {
   console.log(ok ? `${file}: ok, ${verdict.coup ? `coup ${verdict.coup}, ` : ""}${verdict.events} events` : `${file}: NOT ok: ${where}${reason}`);
   if (ok && verdict.root) {
     console.log(`root ${verdict.root}`);
-    console.log(`signed to ${verdict.signed_to} by ${verdict.keys.join(", ") || "no key"}`);
+    console.log(`signed to ${verdict.signed_to} of ${verdict.events} by ${verdict.keys.join(", ") || "no key"}`);
+    for (const { position, before, after } of verdict.hand_overs) {
+      console.log(`at position ${position} the key ${before} handed over to ${after}`);
+    }
     console.log(`${verdict.judged.settlements} settlements judged, ${verdict.judged.not_judged} without their rulebook`);
   }
   if (ok && verdict.expected) {

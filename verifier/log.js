@@ -13,6 +13,8 @@ import { contradiction, parseProfile } from "./wire.js";
 
 export const FORMAT = "baccarat-log/1";
 const UNSIGNED_MS = 5 * 60 * 1000;
+const CHIPS = /^(chips|float|drop)_/;
+const MONEY = /^(coup_(settled|voided)$|commission_|(chips|float|drop)_)/;
 const CHAIN = utf8("bac/event/1");
 
 /** @param {string} text the first line @returns {boolean} whether this means to be an exported log */
@@ -49,7 +51,11 @@ export class LogVerifier {
     this.coups = new Map();
     this.cause = { text: null, index: 0 };
     this.report = null;
-    this.settled = [];
+    /** Position, time, cause and type of each event by which money or chips move. */
+    this.money = [];
+    this.newest = "";
+    /** The coups that the newest transaction pays or voids, and whether it moves chips. */
+    this.paid = new Set();
     this.counts = { settlements: 0, commissions: 0, decoded: 0, not_decoded: 0, not_judged: 0, known_faults: {} };
     this.pendingKept = [...kept].sort((one, other) => one.checkpoint.size - other.checkpoint.size);
   }
@@ -105,6 +111,7 @@ export class LogVerifier {
   checkId({ cause, event_id: id, position }) {
     const index = cause === this.cause.text ? this.cause.index + 1 : 0;
     this.cause = { text: cause, index };
+    if (!index) this.paid = new Set();
     if (eventId(cause, index) !== id) wrong("its id does not follow from its cause", position);
   }
 
@@ -121,7 +128,11 @@ export class LogVerifier {
 
   /** Judge one event within the log. */
   judge(event) {
-    const { type, data, position } = event;
+    const { type, data, position, at, cause } = event;
+    this.newest = at;
+    if (MONEY.test(type)) this.money.push({ position, at, cause, type });
+    if (CHIPS.test(type)) checkChips(data, position);
+    if (CHIPS.test(type) || type === "coup_settled" || type === "coup_voided") this.checkOne(type, data, position);
     if (type === "checkpoint_key_changed") this.announced.push({ position, key: parseKey(data.key) });
     if (type === "shoe_reported") {
       this.report = event;
@@ -134,9 +145,13 @@ export class LogVerifier {
     coup.report = this.report;
     coup.take(event);
     this.onCoup?.(id, event, this.report);
-    if (type !== "coup_settled") return;
-    this.counts[coup.rules ? "settlements" : "not_judged"] += 1;
-    this.settled.push({ position, at: event.at });
+    if (type === "coup_settled") this.counts[coup.rules ? "settlements" : "not_judged"] += 1;
+  }
+
+  /** One transaction pays or voids one coup, or moves chips once. */
+  checkOne(type, { coup }, position) {
+    this.paid.add(coup ?? `${type} ${position}`);
+    if (this.paid.size > 1) wrong(`${type}: one transaction pays or voids one coup, or moves chips once`, position);
   }
 
   newCoup(id) {
@@ -275,22 +290,34 @@ export class LogVerifier {
   async verdict() {
     if (!this.ended) wrong("the export was cut: it has no end", this.tree.size + 1);
     const { signedTo, keys } = await this.signatures();
-    const unsigned = this.settled.filter(({ position }) => position > signedTo);
+    const unsigned = this.money.filter(({ position }) => position > signedTo);
     this.checkUnsigned(unsigned, signedTo);
     return {
       ok: true, events: this.tree.size, root: hex(this.tree.root()), first_bad: null, reason: null,
-      signed_to: signedTo, keys, unsigned_settlements: unsigned.length, judged: this.counts,
+      signed_to: signedTo, keys, unsigned_settlements: unsigned.filter(({ type }) => type === "coup_settled").length,
+      judged: this.counts, hand_overs: this.handOvers(),
     };
   }
 
-  /** A kill leaves the settlements of a few minutes unsigned; with a key given, more is a no. */
-  checkUnsigned(unsigned, signedTo) {
-    if (!this.keys.length || !unsigned.length) return;
-    const [first, last] = [unsigned[0], unsigned.at(-1)];
-    if (Date.parse(last.at) - Date.parse(first.at) > UNSIGNED_MS) {
-      wrong(`unsigned: the signatures reach ${signedTo} events, and ${unsigned.length} settlements are behind them; a kill leaves few`, first.position);
-    }
+  /** @returns {object[]} each change of the key that signs */
+  handOvers() {
+    const rows = this.announced.map(({ position, key }, i) => ({ position, before: this.announced[i - 1]?.key.text, after: key.text }));
+    return rows.filter(({ before, after }) => before !== undefined && before !== after);
   }
+
+  /** A kill leaves the money of one transaction unsigned, and little after it; with a key given, more is a no. */
+  checkUnsigned([first, ...more], signedTo) {
+    if (!this.keys.length || !first) return;
+    const isNear = (at) => Math.abs(Date.parse(at) - Date.parse(first.at)) <= UNSIGNED_MS;
+    if (more.every(({ at, cause }) => cause === first.cause && isNear(at)) && isNear(this.newest)) return;
+    wrong(`unsigned: the signatures reach ${signedTo} of ${this.tree.size} events, and more money moved after them than a kill leaves`, first.position);
+  }
+}
+
+/** The amount of an event about chips is the value of its pieces. */
+function checkChips({ amount, chips, notes }, position) {
+  const value = (chips ?? notes).reduce((sum, { denomination, pieces }) => sum + BigInt(denomination) * BigInt(pieces), 0n);
+  if (value !== BigInt(amount)) wrong(`its pieces come to ${value}, not to ${amount}`, position);
 }
 
 /**

@@ -752,6 +752,8 @@ def _of_log(config: TableConfig, verdict: VerificationResult | str | None) -> Do
             "a newer one, or restore a verified backup",
         )
     text = f"{path}: {verdict.events} events, {verdict.checkpoints} checkpoints, all sound"
+    for each in verdict.hand_overs:
+        text += f"; at {each.position} the key {each.before} handed over to {each.after}"
     return passes("log", text)
 
 

@@ -34,7 +34,7 @@ from events.log.wal import wal_damage, wal_of
 from events.proof.chain import next_hash
 from events.proof.checkpoint import Checkpoint, parse_checkpoint
 from events.proof.merkle import MerkleTree
-from events.types import Envelope, TableEvent, decode_data, decode_envelope
+from events.types import Envelope, EventIds, TableEvent, decode_data, decode_envelope
 
 __all__ = ["Tail", "check_log"]
 
@@ -244,10 +244,12 @@ def _check_events(
     signed = _newest_checkpoint(path, db, origin, vouched) if made >= CHECKPOINTS_SINCE else None
     signed_at = _signed_roots(path, signed, vouched)
     _require_roots(signed_at, position, tree)
-    rows = db.execute(_EVENTS, (position,))
+    rows, ids = db.execute(_EVENTS, (position,)), EventIds()
     try:
         for row in rows:
             head, envelope, event = _check_event(path, row, position + 1, head, origin)
+            if not ids.follows(envelope):
+                raise _refusal(path, "its id does not follow from its cause", position + 1)
             answered += _check_request(path, db, envelope)
             position = envelope.position
             tree.add(row[4])

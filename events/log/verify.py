@@ -15,10 +15,10 @@ import os
 import sqlite3
 from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack, closing
+from itertools import pairwise
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
-from events.clock import seconds_between
 from events.errors import InputError, LogRefused, UnreadableEvent
 from events.log.closed_file import is_packed
 from events.log.idempotency_index import (
@@ -42,6 +42,7 @@ from events.log.schema import (
     rows_of,
 )
 from events.log.segments import archive_folder, find_segments, open_segment
+from events.log.vouching import MoneyMove, unsigned_fault
 from events.log.wal import wal_damage, wal_of
 from events.proof.chain import next_hash
 from events.proof.checkpoint import (
@@ -60,12 +61,15 @@ from events.types import (
     CoupSettled,
     Entry,
     Envelope,
+    EventIds,
     TableEvent,
     decode_entry,
 )
+from events.types.registry import MONEY_TYPES
 
 __all__ = [
     "BadFile",
+    "HandOver",
     "Progress",
     "RecordJudge",
     "VerificationResult",
@@ -239,9 +243,20 @@ _COPIED: Final = ("stream", "position", "type", "version", "at")
 # Damaged text may even be in SQLite's messages, and Python then fails to decode them.
 _UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError)
 _PROGRESS_EVERY: Final = 10_000
-# A table signs every settlement at once, and everything else within this time by default. A kill
-# may leave so much unsigned, and no more.
-_UNSIGNED_S: Final = 300
+
+
+class HandOver(NamedTuple):
+    """A change of the key that signs a log.
+
+    Args:
+        position: of the event that announces the new key.
+        before: the public key until there, `name+id+key`.
+        after: the public key from there on.
+    """
+
+    position: int
+    before: str
+    after: str
 
 
 class VerificationResult(NamedTuple):
@@ -260,6 +275,7 @@ class VerificationResult(NamedTuple):
         signed_to: how many events the signatures cover.
         keys: the public keys that signed, `name+id+key`.
         unsigned_settlements: how many settlements no signature covers.
+        hand_overs: each change of the key that signs.
     """
 
     ok: bool
@@ -274,6 +290,7 @@ class VerificationResult(NamedTuple):
     signed_to: int = 0
     keys: tuple[str, ...] = ()
     unsigned_settlements: int = 0
+    hand_overs: tuple[HandOver, ...] = ()
 
 
 class VerificationWalk:
@@ -286,7 +303,7 @@ class VerificationWalk:
         judge: of the content of the events.
 
     Attributes:
-        settled: the position and time of each settlement.
+        money: each event by which money moves.
     """
 
     def __init__(
@@ -303,10 +320,11 @@ class VerificationWalk:
         self.wanted: set[int] = set()
         self.position, self.digest, self.tree = start_of_log(origin)
         self.before = b""
+        self.ids = EventIds()
         self.newest = ""
         self.roots: dict[int, bytes] = {0: self.tree.root()}
         self.keys: list[tuple[int, VerifierKey]] = []
-        self.settled: list[tuple[int, str]] = []
+        self.money: list[MoneyMove] = []
 
     def begin_at(self, start: ChainStart) -> None:
         """Trust a file about what is before it."""
@@ -333,27 +351,38 @@ class VerificationWalk:
             newest=self.newest,
             signed_to=reach.size,
             keys=tuple(map(str, reach.keys)),
-            unsigned_settlements=sum(position > reach.size for position, _ in self.settled),
+            unsigned_settlements=sum(each.settles for each in self.unsigned(reach)),
+            hand_overs=tuple(
+                HandOver(position, str(before), str(after))
+                for (_, before), (position, after) in pairwise(self.keys)
+                if before != after
+            ),
         )
 
-    def take(self, digest: bytes, stored: bytes, at: str, event: TableEvent) -> None:
+    def unsigned(self, reach: SignatureReach) -> list[MoneyMove]:
+        """Return the moves of money that no signature covers."""
+        return [each for each in self.money if each.position > reach.size]
+
+    def take(self, digest: bytes, stored: bytes, entry: Entry) -> None:
         """Take the next event.
 
         Raises:
             BadFile: it says what the log before it, or its own key, is not.
         """
+        event = entry.data
         if isinstance(event, BooksClosed):
             ours = tuple(peak.hex() for peak in self.tree.peaks)
             if (event.size, event.chain, event.peaks) != (self.position, self.digest.hex(), ours):
                 raise BadFile("the books do not have the log before", self.position + 1)
         self.position += 1
-        self.newest = at
+        self.newest = entry.at
         self.before, self.digest = self.digest, digest
         self.tree.add(stored)
         if self.position in self.wanted:
             self.roots[self.position] = self.tree.root()
-        if isinstance(event, CoupSettled):
-            self.settled.append((self.position, at))
+        if event.TYPE in MONEY_TYPES:
+            settles = isinstance(event, CoupSettled)
+            self.money.append(MoneyMove(self.position, entry.at, entry.cause, settles))
         if isinstance(event, CheckpointKeyChanged):
             try:
                 self.keys.append((self.position, parse_verifier_key(event.key)))
@@ -572,13 +601,13 @@ def verify_events(
             if row is None:
                 break
             position = walk.position + 1
-            digest, entry = verify_event(row, position, walk.origin, walk.digest)
+            digest, entry = verify_event(row, position, walk.origin, walk.digest, walk.ids)
             if entry.actor not in OWN_ACTORS:
                 asked.append(entry)
                 if len(asked) >= AT_ONCE:
                     _judge(walk, taken, asked)
                     ended += _ended_requests(db, asked)
-            walk.take(digest, row[4], entry.at, entry.data)
+            walk.take(digest, row[4], entry)
             if judge is not None:
                 taken.append(entry)
                 if len(taken) >= AT_ONCE:
@@ -620,7 +649,7 @@ def _verify_seam(row: tuple[object, ...] | None, walk: VerificationWalk) -> None
         raise BadFile(f"begins at {row[0]}, but the file before it ends at {position}", position)
     if row[5] != walk.digest:
         raise BadFile("does not go on from the file before it: another past", position)
-    verify_event(row, position, walk.origin, walk.before)
+    verify_event(row, position, walk.origin, walk.before, EventIds())
     stored = row[4]
     books = start_at_anchor(position, stored) if isinstance(stored, bytes) else None
     if books is None or not isinstance(stored, bytes):
@@ -632,7 +661,7 @@ def _verify_seam(row: tuple[object, ...] | None, walk: VerificationWalk) -> None
 
 
 def verify_event(
-    row: tuple[object, ...], position: int, origin: str, before: bytes
+    row: tuple[object, ...], position: int, origin: str, before: bytes, ids: EventIds
 ) -> tuple[bytes, Entry]:
     """Verify the event at `position`; return the chain's hash with it, and what it says."""
     found, kind, version, at, stored, digest = row
@@ -658,6 +687,8 @@ def verify_event(
         for name, copy, said in zip(_COPIED, copies, told, strict=True):
             if copy != said:
                 raise BadFile(f"{name} is {copy!r}, but the stored bytes say {said!r}", position)
+    if not ids.follows(entry):
+        raise BadFile("its id does not follow from its cause", position)
     return chained, entry
 
 
@@ -765,8 +796,8 @@ def verify_checkpoints(
     if fault is not None:
         raise BadFile(fault.reason, fault.first_bad)
     reach = signature_reach(says, held, keys)
-    unsigned = [each for each in walk.settled if each[0] > reach.size]
-    if keys and unsigned and seconds_between(unsigned[0][1], walk.newest) > _UNSIGNED_S:
-        told = f"the signatures reach {reach.size} events, and {len(unsigned)} settlements"
-        raise BadFile(f"unsigned: {told} are behind them; a kill leaves few", unsigned[0][0])
+    position = unsigned_fault(walk.unsigned(reach), walk.newest) if keys else None
+    if position is not None:
+        told = f"unsigned: the signatures reach {reach.size} of {walk.position} events"
+        raise BadFile(f"{told}, and more money moved after them than a kill leaves", position)
     return reach

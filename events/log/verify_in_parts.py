@@ -41,6 +41,7 @@ from events.log.verify import (
     verify_size,
     verify_wal,
 )
+from events.log.vouching import MoneyMove
 from events.proof.checkpoint import KeptCheckpoint
 from events.proof.merkle import MerkleTree
 from events.proof.note import VerifierKey
@@ -102,7 +103,7 @@ class _Part(NamedTuple):
     newest: str
     roots: dict[int, bytes]
     keys: list[tuple[int, VerifierKey]]
-    settled: list[tuple[int, str]]
+    money: list[MoneyMove]
     stored: tuple[KeptCheckpoint, ...]
     ended: int
     judged: object
@@ -278,7 +279,7 @@ def _part(task: _Task, db: sqlite3.Connection) -> _Part | None:
         newest=walk.newest,
         roots=walk.roots,
         keys=walk.keys,
-        settled=walk.settled,
+        money=walk.money,
         stored=stored,
         ended=ended,
         judged=None if judge is None else judge.outcome(),
@@ -302,7 +303,7 @@ def _begin(walk: VerificationWalk, task: _Task, db: sqlite3.Connection) -> bool:
         return False
     walk.begin_at(start)
     if task.seam:
-        digest, _ = verify_event(row, task.first, task.origin, start.head)
+        digest, _ = verify_event(row, task.first, task.origin, start.head, walk.ids)
         walk.position, walk.digest = task.first, digest
         walk.tree.add(row[4])
         walk.roots[task.first] = walk.tree.root()
@@ -328,7 +329,7 @@ def _joined(
     for part in parts:
         whole.roots |= part.roots
         whole.keys += part.keys
-        whole.settled += part.settled
+        whole.money += part.money
         found += [each for each in part.stored if each not in found[-1:]]
     found += [each for each in mine if each not in found[-1:]]
     return whole.result(verify_checkpoints(whole, (*held, *found), keys), len(held) + len(found))

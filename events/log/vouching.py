@@ -8,6 +8,7 @@ records that in an event.
 """
 
 import sqlite3
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -16,14 +17,24 @@ from events.errors import InputError, LogRefused
 from events.log.disk import write_durably
 from events.proof.checkpoint import Checkpoint, is_bound_to, parse_checkpoint
 from events.proof.note import VerifierKey, signed_by
-from events.types import CoupSettled, LogAdopted
+from events.types import LogAdopted, decode_envelope
+from events.types.registry import MONEY_TYPES
 
-__all__ = ["HEAD_SUFFIX", "SIGNING_INTERVAL_S", "LogKeys", "SignedHead", "head_of", "write_head"]
+__all__ = [
+    "HEAD_SUFFIX",
+    "SIGNING_INTERVAL_S",
+    "LogKeys",
+    "MoneyMove",
+    "SignedHead",
+    "head_of",
+    "unsigned_fault",
+    "write_head",
+]
 
 HEAD_SUFFIX: Final = ".head"
 """The suffix of the head's name, next to the log by default."""
 SIGNING_INTERVAL_S: Final = 300
-"""A kill leaves settlements unsigned for so long at most, in seconds of the log's own stamps."""
+"""A kill leaves money unsigned for so long at most, in seconds of the log's own stamps."""
 _ADOPT: Final = (
     "keep the files as they are and restore a verified backup; a log that a person answers for is "
     "taken over by `baccarat log adopt CONFIG --by NAME --reason TEXT`"
@@ -35,13 +46,57 @@ SELECT 1 FROM event WHERE type = ?
 AND (SELECT count(*) FROM checkpoint WHERE size >= event.position) > 1 LIMIT 1
 """
 _ADOPTIONS: Final = "SELECT position FROM event WHERE position > ? AND type = ? LIMIT 1"
-_SETTLED: Final = "SELECT position, at FROM event WHERE position > ? AND type = ? LIMIT 1"
+_MONEY: Final = f"""
+SELECT position, at, bytes FROM event
+WHERE position > ? AND type IN ({", ".join("?" * len(MONEY_TYPES))}) ORDER BY position
+"""  # noqa: S608 - question marks alone
 _NEWEST: Final = "SELECT at FROM event ORDER BY position DESC LIMIT 1"
 
 
 def head_of(log: Path) -> Path:
     """Return where a log's head lies where the configuration names no other place."""
     return log.with_name(log.name + HEAD_SUFFIX)
+
+
+class MoneyMove(NamedTuple):
+    """An event of `MONEY_TYPES`, as far as it matters whether it is signed.
+
+    Args:
+        position: its position.
+        at: when it was appended.
+        cause: the transaction that it belongs to.
+        settles: whether it is a settlement.
+    """
+
+    position: int
+    at: str
+    cause: str
+    settles: bool = False
+
+
+def unsigned_fault(moves: Iterable[MoneyMove], newest: str) -> int | None:
+    """Return the position of unsigned money that no kill leaves; None where a kill may leave it.
+
+    A table signs the money of one transaction before it appends that of another
+    (`table_core.process.checkpoints`). So a kill leaves one transaction, and little after it.
+
+    Args:
+        moves: the unsigned ones, in order.
+        newest: when the log's newest event was appended.
+    """
+    first: MoneyMove | None = None
+    for each in moves:
+        first = first or each
+        if each.cause != first.cause or _is_far(first.at, each.at):
+            return first.position
+    return first.position if first is not None and _is_far(first.at, newest) else None
+
+
+def _is_far(one: str, other: str) -> bool:
+    try:
+        return abs(seconds_between(one, other)) > SIGNING_INTERVAL_S
+    except ValueError:  # a forger's time
+        return True
 
 
 def write_head(path: Path, note: bytes) -> None:
@@ -140,7 +195,7 @@ class SignedHead:
             unsigned = db.execute(_ADOPTIONS, (signed.size, LogAdopted.TYPE)).fetchone()
             if unsigned:
                 raise self._refusal("adopted, and the table has not signed that", *unsigned)
-        if signed is not None:
+        if signed is not None and kept is not None:
             self._require_signed(db, signed.size)
         return kept is None
 
@@ -155,13 +210,13 @@ class SignedHead:
             raise self._refusal(told)
 
     def _require_signed(self, db: sqlite3.Connection, size: int) -> None:
-        first = db.execute(_SETTLED, (size, CoupSettled.TYPE)).fetchone()
-        if first is None:
-            return
         (newest,) = db.execute(_NEWEST).fetchone()
-        if seconds_between(first[1], newest) > SIGNING_INTERVAL_S:
+        rows = db.execute(_MONEY, (size, *MONEY_TYPES))
+        moves = (MoneyMove(at, when, decode_envelope(stored).cause) for at, when, stored in rows)
+        position = unsigned_fault(moves, newest)
+        if position is not None:
             told = f"unsigned: the table's signatures end at {size}, more than a kill leaves"
-            raise self._refusal(told, first[0])
+            raise self._refusal(told, position)
 
     def _refusal(self, what: str, position: int | None = None) -> LogRefused:
         where = f"{self._path}" if position is None else f"{self._path}: position {position}"

@@ -22,6 +22,7 @@ __all__ = [
     "MAX_EVENT_BYTES",
     "Entry",
     "Envelope",
+    "EventIds",
     "PublishedEnvelope",
     "decode_data",
     "decode_entry",
@@ -119,6 +120,20 @@ _entries: Final[msgspec.json.Decoder[Entry]] = msgspec.json.Decoder(
 def event_id(cause: str, index: int) -> str:
     """Return an event's id; the same cause and index always give the same id."""
     return hashlib.sha256(f"{cause}\n{index}".encode()).hexdigest()[:32]
+
+
+class EventIds:
+    """Checks the ids of successive events, of which the first begins a transaction."""
+
+    def __init__(self) -> None:
+        self._cause: str | None = None
+        self._index = 0
+
+    def follows(self, envelope: Envelope | Entry) -> bool:
+        """Return whether the next event's id follows from its cause and its place in that."""
+        self._index = self._index + 1 if envelope.cause == self._cause else 0
+        self._cause = envelope.cause
+        return envelope.event_id == event_id(envelope.cause, self._index)
 
 
 def encode_envelope(

@@ -9,7 +9,7 @@ from events.types import snapshot_anchor as books
 from events.types import wagers as wagering
 from events.types.table import TableEvent
 
-__all__ = ["KINDS", "TABLE_EVENTS"]
+__all__ = ["KINDS", "MONEY_TYPES", "TABLE_EVENTS"]
 
 # The newest class of each type.
 KINDS: Final[tuple[type[TableEvent], ...]] = (
@@ -80,3 +80,11 @@ KINDS: Final[tuple[type[TableEvent], ...]] = (
 TABLE_EVENTS: Final[dict[tuple[str, int], type[TableEvent]]] = {
     (kind.TYPE, kind.VERSION): kind for kind in KINDS
 }
+
+MONEY_TYPES: Final = frozenset(
+    kind.TYPE
+    for kind in KINDS
+    if kind in {table.CoupSettled, table.CoupVoided}
+    or issubclass(kind, commission.CommissionEvent | chips.ChipEvent)
+)
+"""Types of the events by which money or chips move, or are counted."""

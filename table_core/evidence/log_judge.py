@@ -21,6 +21,7 @@ from events.types import (
     BettingOpened,
     CardCorrected,
     CardMarkedUnreadable,
+    ChipEvent,
     CommissionEvent,
     CommissionReversed,
     CoupSettled,
@@ -28,11 +29,13 @@ from events.types import (
     Entry,
     Envelope,
     HandsCorrected,
+    Pieces,
     RulebookCorrected,
     ShoeEvent,
     ShoeReported,
     TableEvent,
     WagerCorrected,
+    amount_of,
 )
 from table_core.evidence.judge import (
     CoupJudge,
@@ -124,6 +127,7 @@ class LogJudge:
         self._commit: list[EvidenceEvent] = []
         # In a log of 0.1.0 commission is balances of seats, over all coups.
         self._balances: CommissionBook | None = None
+        self._begun_before = False  # balances whose beginning was not taken
         self._doubt = CommissionInDoubt()
         self._settlements = self._commissions = 0
         self._decoded = self._not_decoded = self._not_judged = 0
@@ -163,8 +167,13 @@ class LogJudge:
         if self._part and self._defers(commit):
             return
         touched: dict[str, CoupJudge] = {}
+        paid: set[str] = set()
         for record in commit:
             event = record.event
+            _require_one(record, paid)
+            if isinstance(event, ChipEvent):
+                _judge_chips(record, event)
+                continue
             if isinstance(event, ShoeReported):
                 self._judge_report(record, event.source)
                 continue
@@ -260,7 +269,8 @@ class LogJudge:
         found: CoupJudge | None,
     ) -> None:
         self._commissions += 1
-        if not self._whole:
+        if not self._whole and not event.currency:
+            self._begun_before = True
             return
         if self._balances is None and not event.currency:
             self._balances = CommissionBook()
@@ -315,11 +325,30 @@ class LogJudge:
 
     def _require_fitting(self, judge: CoupJudge, last: EvidenceEvent) -> None:
         coup = judge.coup
-        sure = self._whole and coup is not None and coup.id not in self._doubt.coups
+        sure = coup is not None and coup.id not in self._doubt.coups and not self._begun_before
         try:
             judge.require_fitting(commission=sure)
         except EvidenceFault as fault:
             raise _fault(last, fault.reason) from fault
+
+
+def _judge_chips(record: EvidenceEvent, event: ChipEvent) -> None:
+    """Compare the amount of an event about chips with its pieces."""
+    pieces: tuple[Pieces, ...] = getattr(event, "notes", ()) or getattr(event, "chips", ())
+    value = amount_of(pieces)
+    if value != event.amount:
+        raise _fault(record, f"its pieces come to {value}, not to {event.amount}")
+
+
+def _require_one(record: EvidenceEvent, paid: set[str]) -> None:
+    """Refuse a transaction that pays or voids several coups, or moves chips more than once."""
+    event = record.event
+    if isinstance(event, CoupSettled | CoupVoided):
+        paid.add(event.coup)
+    elif isinstance(event, ChipEvent):
+        paid.add(f"{event.TYPE} {record.position}")
+    if len(paid) > 1:
+        raise _fault(record, "one transaction pays or voids one coup, or moves chips once")
 
 
 def _fault(record: EvidenceEvent, reason: str) -> EvidenceFault:

@@ -1,9 +1,10 @@
 """Signed checkpoints of the log: made after money has moved, stored in the log, published.
 
-A checkpoint is due after every settlement, void, payment of commission and end of a shoe, and some
-time after other events. The table makes the checkpoint after it has sent the settlement, so that
-the money never waits for a signature. The checkpoint covers every event until then. If a kill
-prevents one, the next start makes it.
+A checkpoint is due after every event by which money or chips move, after the end of a shoe, and
+some time after other events. The table makes the checkpoint after it has sent the settlement, so
+that the money never waits for its own signature. The checkpoint covers every event until then. The
+table makes it at the latest before money moves again. So a kill leaves the money of at most one
+transaction unsigned; the next start signs it.
 
 The first signer is the key in force. Where another key signed the log's newest checkpoint first, an
 event announces the new key. Where the old key is still available, it signs once next to the new
@@ -20,15 +21,11 @@ from events.proof.merkle import MerkleTree
 from events.proof.note import SigningKey, signed_by
 from events.types import (
     BooksClosed,
-    CommissionCollected,
-    CommissionRecovered,
-    CommissionUncollected,
-    CoupSettled,
-    CoupVoided,
     LogAdopted,
     LoginsNoted,
     ShoeEnded,
 )
+from events.types.registry import MONEY_TYPES
 from table_core.process.log_effects import (
     DescribeLog,
     FindEvent,
@@ -40,19 +37,12 @@ from table_core.process.table_writer import TableWriter
 __all__ = ["LANDMARKS", "CheckpointKeys", "Checkpoints"]
 
 # Commission is paid when its coup is over, and evidence of the coup has to cover that too.
-LANDMARKS: Final = frozenset(
-    {
-        CoupSettled.TYPE,
-        CoupVoided.TYPE,
-        CommissionCollected.TYPE,
-        CommissionUncollected.TYPE,
-        CommissionRecovered.TYPE,
-        ShoeEnded.TYPE,
-        BooksClosed.TYPE,
-        LogAdopted.TYPE,
-        LoginsNoted.TYPE,
-    }
-)
+LANDMARKS: Final = MONEY_TYPES | {
+    ShoeEnded.TYPE,
+    BooksClosed.TYPE,
+    LogAdopted.TYPE,
+    LoginsNoted.TYPE,
+}
 """Event types after which a checkpoint is due at once."""
 # Seconds: events in quick succession share a checkpoint, and the settlement is sent first.
 _GATHER_S: Final = 0.01
@@ -117,6 +107,7 @@ class Checkpoints:
             yield from self._announce(signing, retiring)
         elif adopts:
             yield from self._make((signing,))
+        self._writer.before_money = self.sign_before_money
 
     def follow(self, key: SigningKey) -> None:
         """Sign by another key from the next look on; the key until now signs once next to it."""
@@ -140,6 +131,15 @@ class Checkpoints:
                 yield from self._announce(self._next, self._keys.signing)
             self._keys, self._next = self._keys._replace(signing=self._next), None
         if (yield from self._due()):
+            yield from self._make((self._keys.signing,))
+
+    def sign_before_money(self) -> Steps[None]:
+        """Sign what is due, so that no second transaction with money is unsigned.
+
+        Raises:
+            LogUnwritable: the checkpoint could not be stored; it stays due.
+        """
+        if self._writer.fault is None and (yield from FindEvent(self._looked + 1, LANDMARKS)):
             yield from self._make((self._keys.signing,))
 
     def make_last(self) -> Steps[None]:

@@ -5,7 +5,7 @@ the log's order is the order of the decisions.
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import Final
 
@@ -44,6 +44,7 @@ from events.types import (
     TableEvent,
     encode_envelope,
 )
+from events.types.registry import MONEY_TYPES
 from table_core.decide.authority import authorise
 from table_core.decide.coup_resolution import settle_ahead
 from table_core.decide.decision import DecisionContext
@@ -124,6 +125,8 @@ class TableWriter:
         state: after the newest event.
         fault: why the log cannot be trusted, in one line; None while it can.
         contradiction: how the newest shoe event contradicts its raw bytes; None where it does not.
+        before_money: what to do before events with money are appended. Raises LogUnwritable where
+            they must not be.
     """
 
     def __init__(
@@ -144,6 +147,7 @@ class TableWriter:
         self.library = tuple(library)
         self.fault: str | None = None
         self.contradiction: str | None = None
+        self.before_money: Callable[[], Steps[None]] = _nothing
         self.rulebook_faults: tuple[FileFault, ...] = ()
         self._stream = f"{topics.site}/{topics.table}"
         self._roles = roles
@@ -472,6 +476,8 @@ class TableWriter:
     ) -> Steps[None]:
         if not events:
             return
+        if not MONEY_TYPES.isdisjoint([event.TYPE for event in events]):
+            yield from self.before_money()
         state = fold_all(self.state, events)
         at = rfc3339((yield from Now()).utc_ns)
         pending = []
@@ -493,6 +499,10 @@ class TableWriter:
         self._appended.update(event.TYPE for event in events)
         ended = [event.shoe for event in events if isinstance(event, ShoeEnded)]
         self._owed = ended[-1] if ended else self._owed
+
+
+def _nothing() -> Steps[None]:
+    yield from ()
 
 
 def decision_digest(user: str, command: Command, events: Sequence[TableEvent]) -> str:

@@ -124,8 +124,8 @@ FACTS: Final[tuple[tuple[str, float], ...]] = (
     (r"(?:login and rights:|secure websockets on) port (\d+)", BROKER["websockets"]),
     (r"the hub keeps(?: it)? \(?(\w+) days", STREAMS["days"]),
     (r"lock a name for (\w+) minutes", LOCKED_SECONDS / 60),
-    (r"more than (\w+) minutes of (?:unsigned )?settlements", SIGNING_INTERVAL_S / 60),
-    (r"leaves up to (\w+) minutes of them", SIGNING_INTERVAL_S / 60),
+    (r"(\w+) minutes (?:follow that money|from (?:it|the newest event))", SIGNING_INTERVAL_S / 60),
+    (r"within (\w+) minutes of the newest event", SIGNING_INTERVAL_S / 60),
     (r"after pauses of up to (\w+) minutes", _GAP_MOST_S / 60),
     (r"[Tt]ell the verifier with (\w+) options", 3),
 )

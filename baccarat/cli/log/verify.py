@@ -82,6 +82,7 @@ def verify_command(
     if as_json:
         said = verdict._asdict()
         told = {name: said[name] for name in _CONTRACT} | {"judged": judged._asdict()}
+        told["hand_overs"] = [each._asdict() for each in verdict.hand_overs]
         click.echo(msgspec.json.encode(told))
     else:
         click.echo(_as_text(log, verdict, judged, keyed=bool(keys)))
@@ -138,12 +139,18 @@ def _as_text(log: Path, verdict: VerificationResult, judged: "JudgedCounts", *, 
 
 def _left_open(verdict: VerificationResult, judged: "JudgedCounts") -> list[str]:
     """Return a line for each thing that was not proved or is known to be wrong."""
-    unsigned = f"signed to {verdict.signed_to:,}: {verdict.unsigned_settlements:,} settlements"
+    signed = f"signed to {verdict.signed_to:,} of {verdict.events:,}"
+    unsigned = f"{signed}: {verdict.unsigned_settlements:,} settlements"
     faults = ", ".join(f"{name} {count:,}" for name, count in judged.known_faults.items())
     rows = (
+        (verdict.signed_to < verdict.events and not verdict.unsigned_settlements, signed),
         (verdict.unsigned_settlements, f"{unsigned} behind that are not covered"),
         (judged.not_decoded, f"not decoded, no profile kept: {judged.not_decoded:,} shoe events"),
         (judged.not_judged, f"not judged, no rulebook kept: {judged.not_judged:,} settlements"),
         (len(judged.known_faults), f"known faults of an old build, coups: {faults}"),
     )
-    return [line for count, line in rows if count]
+    handed = [
+        f"at position {each.position:,} the key {each.before} handed over to {each.after}"
+        for each in verdict.hand_overs
+    ]
+    return [*(line for count, line in rows if count), *handed]

@@ -77,12 +77,12 @@ def pending(
     position: int,
     event: TableEvent | None = None,
     *,
-    cause: str = "shoe/1",
+    cause: str = "",
     index: int = 0,
     stream: str = ORIGIN,
 ) -> Pending:
     """An event for `position`; of one type or another where none is given."""
-    coup = "20261127-01/1"
+    coup, cause = "20261127-01/1", cause or f"shoe/{position}"
     if event is None and position % 2:
         event = BettingClosed(coup=coup, by="dealer")
     elif event is None:
@@ -102,7 +102,7 @@ def pending(
 def grow(log: EventLog, count: int, transaction: str | None = None) -> None:
     """Append `count` events in one commit."""
     first = log.position + 1
-    cause = transaction or "shoe/1"
+    cause = transaction or f"shoe/{first}"
     entries = [pending(first + i, cause=cause, index=i) for i in range(count)]
     request = None if transaction is None else (transaction, b'{"transaction":"x"}')
     log.append(log.position, entries, request)

@@ -9,21 +9,25 @@ import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
-from events.commands import VoidCoup
+from events.commands import CloseFloat, OpenFloat, VoidCoup
 from events.proof.keys import read_verifier_key
+from events.types import Pieces, event_id
 from table_core.evidence.bundle import verify_evidence
 from table_core.roads.columns import project_roads, read_results
 from table_core.rules.rulebook_file import parse_rulebook
 from tests.support.cage.books import book, source
 from tests.support.log.corpus import CORPUS
 from tests.support.log.corpus_game import KEY
+from tests.support.log.logs import forging, json_bytes, rehash
 from tests.support.machine.commands import here
 from tests.support.shoe.foreign import profile_text
 from tests.support.shoe.made_up import check_bytes, cobs, slip
-from tests.support.table.evidence import signed_table
+from tests.support.table import evidence
+from tests.support.table.evidence import OTHER_KEY, signed_table
 from tests.support.verifier.ours import as_json, ours, settled, theirs
 from tests.support.verifier.second import (
     VERIFIER,
@@ -46,7 +50,7 @@ pytestmark = pytest.mark.process
 MUTATIONS, FORGERIES, COUPS, SHOES, LOGS, LINES = 300, 150, 40, 30, 6, 20
 FORGED = ("money-per-shoe", "world-1", "world-3", "world-7")
 STORIES = ("by-hand", "killed", "money-deduct", "world-7")
-MOST_LINES = 2500
+MOST_LINES = 2600
 UNSEEN = ("shoe_booted", "error_cleared", "report_lost", "copy_conflict")
 
 
@@ -112,6 +116,63 @@ def test_a_first_phase_that_a_void_takes_back_verifies(tmp_path: Path) -> None:
     said = json.loads(here("log", "verify", log, "--json").out)
     assert (said["ok"], said["judged"]["settlements"]) == (True, 2)
     assert answers([{"ask": "log", "path": str(exported(log)), "keys": []}], tmp_path) == [said]
+
+
+def short_pieces(told: list[dict[str, Any]]) -> None:
+    told[-2]["data"]["amount"] += 1
+
+
+def one_transaction(told: list[dict[str, Any]]) -> None:
+    told[-1].update(cause=told[-2]["cause"], event_id=event_id(told[-2]["cause"], 1))
+
+
+def another_id(told: list[dict[str, Any]]) -> None:
+    told[-1]["event_id"] = told[-2]["event_id"]
+
+
+def honest(told: list[dict[str, Any]]) -> None:
+    pass
+
+
+@pytest.mark.parametrize("keep", ["every checkpoint", "the first two"])
+@pytest.mark.parametrize("change", [honest, short_pieces, one_transaction, another_id])
+def test_unsigned_money_and_chips_are_judged_the_same(
+    tmp_path: Path, change: Callable[[list[dict[str, Any]]], None], keep: str
+) -> None:
+    log, chips = tmp_path / "table.sqlite", (Pieces(denomination=100, pieces=3),)
+    with signed_table(log) as table:
+        table.coup()
+    with signed_table(log, key=OTHER_KEY, retiring=evidence.KEY) as table:
+        signed = ("p-1", "p-2")
+        opening = OpenFloat(
+            transaction="o", float_id="20261127-01", currency="AUD", chips=chips, signed=signed
+        )
+        table.ask("supervisor", opening)
+        table.ask("supervisor", CloseFloat(transaction="c", chips=chips, signed=signed))
+    with forging(log) as db:
+        rows = db.execute("SELECT bytes FROM event ORDER BY position").fetchall()
+        told = [json.loads(stored) for (stored,) in rows]
+        change(told)
+        for each in told[-2:]:
+            new, position = json_bytes(each), each["position"]
+            db.execute("UPDATE event SET bytes = ? WHERE position = ?", (new, position))
+        if change is one_transaction:
+            db.execute("DELETE FROM request WHERE position = ?", (told[-2]["position"],))
+            request = (told[-1]["cause"], told[-1]["position"])
+            db.execute("UPDATE request SET transaction_id = ? WHERE position = ?", request)
+        if change is not honest:
+            rehash(db, evidence.ORIGIN)
+        if keep == "the first two" or change is not honest:
+            db.execute("DELETE FROM checkpoint WHERE size > ?", (told[-3]["position"],))
+    key = str(evidence.KEY.verifier)
+    question = {"ask": "log", "path": str(exported(log)), "keys": [key]}
+    (theirs_,) = answers([question], tmp_path)
+    said = json.loads(here("log", "verify", log, "--key", key, "--json").out)
+    places = [(each["ok"], each["first_bad"]) for each in (theirs_, said)]
+    assert places == [(change is honest and keep == "every checkpoint", said["first_bad"])] * 2
+    if said["ok"]:
+        assert theirs_ == said
+        assert len(said["hand_overs"]) == 1
 
 
 def test_no_line_of_an_export_can_be_changed(tmp_path: Path) -> None:

@@ -64,6 +64,10 @@ def owed(data: dict[str, Any]) -> None:
     data["amounts"][0]["amount"] += 1
 
 
+def amount(data: dict[str, Any]) -> None:
+    data["amount"] += 1
+
+
 @pytest.mark.parametrize(
     ("kind", "change", "reason"),
     [
@@ -72,13 +76,17 @@ def owed(data: dict[str, Any]) -> None:
         ("deal_completed", winner, "the cards do not come to that"),
         ("shoe_reported", face, "say no such card_drawn"),
         ("commission_accrued", owed, "charge"),
+        ("chips_filled", amount, "its pieces come to"),
+        ("chips_counted", amount, "its pieces come to"),
+        ("drop_counted", amount, "its pieces come to"),
     ],
 )
 def test_a_conclusion_that_does_not_follow_is_named_with_its_position(
     whole: list[Base], tmp_path: Path, capsys: pytest.CaptureFixture[str],
     kind: str, change: Change, reason: str,
 ) -> None:  # fmt: skip
-    base = next(each for each in whole if each.folder.name == "money-per-shoe")
+    story = "by-hand" if change is amount else "money-per-shoe"
+    base = next(each for each in whole if each.folder.name == story)
     log = tmp_path / "table.sqlite"
     log.write_bytes(base.log.read_bytes())
     for folder in ("rulebooks", "profiles"):

@@ -112,6 +112,7 @@ BYTES: list[tuple[bytes, bytes, str]] = [
     (b'"v":1', b'"v":2', "newer than this build knows"),
     (b'"by"', b'"bi"', "betting_closed version 1"),
     (b'{"event_id"', b'{"event_ID"', "not an envelope"),
+    (b'"event_id":"', b'"event_id":"0', "its id does not follow from its cause"),
     (b'"data":{', b'"more":1,"data":{', "not an envelope"),
     (
         b"sydney",

@@ -1,5 +1,6 @@
 """A table opens no log whose past it did not sign, and says of each case what to do."""
 
+import json
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -8,19 +9,21 @@ from pathlib import Path
 
 import pytest
 
+from events.commands import CloseFloat, OpenFloat
 from events.errors import LogRefused
 from events.log.store import EventLog
 from events.log.verify import verify
 from events.log.vouching import LogKeys, head_of
 from events.proof.checkpoint import Checkpoint, parse_checkpoint, signed_checkpoint
 from events.proof.note import SigningKey
-from events.types import LogAdopted
+from events.types import LogAdopted, Pieces
 from tests.support.log.logs import events_in, forging, keep, rehash
 from tests.support.table.evidence import (
     KEY,
     ORIGIN,
     OTHER_KEY,
     THIRD_KEY,
+    SignedTable,
     played,
     signed_table,
 )
@@ -186,7 +189,7 @@ REFUSED: list[tuple[Callable[[Path], None], str]] = [
     (relaundered, "checkpoint of [0-9]+ events is missing|rewritten since the table signed"),
     (cut, "missing: the log ends at"),
     (without_checkpoints, "checkpoint of [0-9]+ events is missing"),
-    (signed_by_another, r"is signed by site/t1\+[0-9a-f]+, by no private key that this table holds"),
+    (signed_by_another, r"is signed by site/t1\+[0-9a-f]+, by no private key that this table"),
     (head_of_another, "is the head of 'site/t9'"),
     (head_signed_by_another, "by no private key that this table holds"),
     (no_note, "holds no signed note"),
@@ -205,17 +208,66 @@ def test_a_past_that_is_not_the_tables_is_refused_with_what_to_do(
     assert "baccarat log adopt CONFIG" in refused.value.reason
 
 
-def test_more_unsigned_than_a_kill_leaves_is_refused(path: Path) -> None:
+def two_coups(table: SignedTable) -> None:
+    table.coup_without_checkpoint()
+    table.coup_without_checkpoint()
+
+
+def two_moves_of_chips(table: SignedTable) -> None:
+    chips, signed = (Pieces(denomination=100, pieces=1),), ("p-1", "p-2")
+    opening = OpenFloat(
+        transaction="o", float_id="20261127-01", currency="AUD", chips=chips, signed=signed
+    )
+    table.ask("supervisor", opening)
+    table.ask("supervisor", CloseFloat(transaction="c", chips=chips, signed=signed))
+
+
+def a_coup_and_much_later_wagers(table: SignedTable) -> None:
+    table.coup_without_checkpoint()
+    table.clock.passes(301)
+    table.open((1, "player", 1000))
+
+
+def a_coup_and_earlier_wagers(table: SignedTable) -> None:
+    table.coup_without_checkpoint()
+    table.clock.passes(-301)
+    table.open((1, "player", 1000))
+
+
+@pytest.mark.parametrize(
+    "play", [two_coups, two_moves_of_chips, a_coup_and_much_later_wagers, a_coup_and_earlier_wagers]
+)
+def test_more_unsigned_than_a_kill_leaves_is_refused(
+    path: Path, play: Callable[[SignedTable], None]
+) -> None:
+    head = head_of(path).read_bytes()
     with signed_table(path, head=head_of(path)) as table:
-        table.coup_without_checkpoint()
-        table.clock.now_us += 301_000_000
-        table.coup_without_checkpoint()
+        play(table)
+    with forging(path) as db:
+        db.execute("DELETE FROM checkpoint WHERE size > ?", (size_of(head),))
+    head_of(path).write_bytes(head)
     with pytest.raises(LogRefused, match="the table's signatures end at"):
         opened(path)
     told = verify(path, keys=PUBLIC)
     assert not told.ok
     assert "unsigned: the signatures reach" in str(told.reason)
     assert verify(path).ok
+
+
+@pytest.mark.parametrize("play", [two_coups, two_moves_of_chips])
+def test_a_kill_leaves_the_money_of_one_transaction_unsigned(
+    path: Path, play: Callable[[SignedTable], None]
+) -> None:
+    with signed_table(path, head=head_of(path)) as table:
+        play(table)
+    opened(path)
+    told = verify(path, keys=PUBLIC)
+    assert told.ok
+    with closing(sqlite3.connect(path)) as db:
+        money = "SELECT bytes FROM event WHERE position > ? AND (type IN (?, ?) OR type GLOB ?)"
+        kinds = ("coup_settled", "float_closed", "commission_*")
+        rows = db.execute(money, (told.signed_to, *kinds)).fetchall()
+    assert len({json.loads(stored)["cause"] for (stored,) in rows}) == 1
 
 
 def test_a_log_that_was_restored_is_refused_until_a_person_adopts_it(
