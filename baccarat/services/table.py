@@ -10,7 +10,7 @@ from typing import Final
 from baccarat.config.errors import ConfigFaults
 from baccarat.config.form import TableConfig
 from baccarat.config.table import rule_faults
-from baccarat.history.log_judging import opening_judge
+from baccarat.history.log_judging import Judging, opening_judge
 from baccarat.processes.inspection import inspect_in_background
 from baccarat.rulebooks.editions import (
     ProfileKeeper,
@@ -22,7 +22,7 @@ from baccarat.services.access import SiteAccess
 from baccarat.services.registry import Probe
 from baccarat.services.wire_reading import WireReading
 from events.clock import SystemClock
-from events.errors import ConfigError, InputError
+from events.errors import ConfigError, InputError, LogRefused
 from events.file_stamp import FileWatch
 from events.log.store import EventLog
 from events.log.vouching import LogKeys, head_of
@@ -35,6 +35,7 @@ from table_core.rules.rulebook import Rulebook
 from table_core.rules.table_limits import limit_faults
 from table_core.service.history_child import HistoryProcess
 from table_core.service.service import TableService
+from table_core.service.snapshots import inspect_log
 from table_core.service.table import Table
 from table_core.trust.access import SHOE
 
@@ -136,7 +137,8 @@ def adopt_log(config: TableConfig, by: str, reason: str) -> int:
     """Vouch for a log whose past the table did not sign, in a person's name; return its events.
 
     Raises:
-        TableError: no key is configured, a table has the log, or it cannot be used.
+        TableError: no key is configured, a table has the log, it cannot be used, or its record
+            does not follow from itself.
     """
     keys = _checkpoint_keys(config)
     if keys is None:
@@ -146,6 +148,8 @@ def adopt_log(config: TableConfig, by: str, reason: str) -> int:
     with EventLog.open(config.log_path, config.origin) as log:
         if not log.position:
             raise InputError(f"{log.path}: empty; there is nothing to adopt")
+        if fault := inspect_log(log.path, judging=partial(Judging, log.path)):
+            raise LogRefused(f"{log.path}: {fault}")
         table = table_on(log, config, SiteAccess(config))
         table.head = head
         table.adopt_log(by=by, reason=reason, kept=kept)

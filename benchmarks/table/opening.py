@@ -37,6 +37,7 @@ from events.types import (
     decode_data,
     decode_envelope,
     encode_envelope,
+    event_id,
 )
 from table_core.fold.dispatch import fold
 from table_core.fold.snapshot import encode_state, snapshot_anchor
@@ -137,8 +138,11 @@ class _Writer:
     def add(self, group: list[bytes]) -> None:
         """Add the events of one cause, and the request that caused them, if any."""
         self._db.execute("BEGIN")
-        for stored in group:
-            envelope = msgspec.structs.replace(decode_envelope(stored), position=self.position + 1)
+        for index, stored in enumerate(group):
+            told = decode_envelope(stored)
+            envelope = msgspec.structs.replace(
+                told, position=self.position + 1, event_id=event_id(told.cause, index)
+            )
             self._append(envelope, msgspec.json.encode(envelope))
         if envelope.actor not in OWN_ACTORS:
             asked = (envelope.cause, b"{}", self.position)

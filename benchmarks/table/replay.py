@@ -120,17 +120,18 @@ def stretch(source: Path, target: Path, events: int) -> None:
 def _repeated(rows: list[Envelope], begin: int, events: int) -> Iterator[Envelope]:
     """Yield the rows up to the first shoe once, then the rest as often as needed."""
     shoe = msgspec.json.decode(rows[begin].data, type=ShoeLoaded).shoe.encode()
-    position = 0
+    position, index, before = 0, 0, ""
     for turn in count(1):
         name = b"%s-%05d" % (shoe[:8], turn)
         for row in rows if turn == 1 else rows[begin:]:
             position += 1
             cause = f"{row.cause}~{turn}"
+            index, before = (index + 1 if cause == before else 0), cause
             yield msgspec.structs.replace(
                 row,
                 position=position,
                 cause=cause,
-                event_id=event_id(cause, position),
+                event_id=event_id(cause, index),
                 correlation=row.correlation.replace(shoe.decode(), name.decode()),
                 data=msgspec.Raw(bytes(row.data).replace(shoe, name)),
             )

@@ -30,6 +30,7 @@ from events.proof.note import (
 )
 
 __all__ = [
+    "SUCCESSOR",
     "Checkpoint",
     "CheckpointFault",
     "KeptCheckpoint",
@@ -46,9 +47,10 @@ _ROOT_BYTES: Final = 32
 _LINES: Final = 3
 # Positions stay within 2^53 - 1, like all integers of ours.
 _SIZE: Final = re.compile(r"(0|[1-9][0-9]{0,15})\Z")
-# A key of this name may be a table's; `<origin>-2` is the second key of `<origin>`.
+# A key of this name may be a table's.
 _TABLE: Final = re.compile(r"[a-z0-9_-]+/[a-z0-9_-]+\Z")
-_SUCCESSOR: Final = re.compile(r"-[0-9]+\Z")
+SUCCESSOR: Final = re.compile(r"-[0-9]+\Z")
+"""How the name of a later key ends: `<origin>-2` is the second of `<origin>`; no table is named so."""
 
 
 class Checkpoint(NamedTuple):
@@ -100,7 +102,7 @@ def is_bound_to(key: VerifierKey, origin: str) -> bool:
     """Return whether a key can sign for a log: its name is not that of another table."""
     if key.name == origin or not _TABLE.match(key.name):
         return True
-    return key.name.startswith(origin) and bool(_SUCCESSOR.match(key.name[len(origin) :]))
+    return key.name.startswith(origin) and bool(SUCCESSOR.match(key.name[len(origin) :]))
 
 
 class KeptCheckpoint(NamedTuple):

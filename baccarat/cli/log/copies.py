@@ -8,6 +8,7 @@ import click
 from baccarat.cli.main import EXIT_DONE, EXIT_NO, print_error
 from baccarat.cli.progress import show_progress, stderr_is_terminal
 from baccarat.cli.shown import say
+from baccarat.history.log_judging import Judging
 from baccarat.rulebooks.editions import keep_profiles, keep_rulebooks
 from events.errors import LogError
 from events.log.backup import Inspect, back_up, restore
@@ -23,13 +24,13 @@ __all__ = ["backup_command", "restore_command"]
 def backup_command(log: Path, file: Path) -> int:
     """Copy LOG (table.sqlite), which may be in use, to a new FILE, and prove the copy.
 
-    The copy is re-hashed and folded again before it gets its name. The rulebooks that the log is
+    The copy is re-hashed, folded and judged again before it gets its name. The rulebooks that the log is
     judged by and the wire profiles that its shoe was read by go beside it. Exit code 0: it is
     there; 1: it is not, because the log is not sound or the disk refuses, or what lies beside the
     log is damaged and was left out; 2: there is no such log, or there is such a file already.
     """
     try:
-        back_up(log, file, _inspection())
+        back_up(log, file, _inspection(log))
         keep_rulebooks(file)
         keep_profiles(file)
     except LogError as error:
@@ -51,7 +52,7 @@ def restore_command(file: Path, log: Path, replace: bool) -> int:
     2: bad usage.
     """
     try:
-        replaced = restore(file, log, _inspection(), replace=replace)
+        replaced = restore(file, log, _inspection(file), replace=replace)
     except LogError as error:
         return _refuse("nothing restored", error)
     if replaced is not None:
@@ -60,9 +61,13 @@ def restore_command(file: Path, log: Path, replace: bool) -> int:
     return _damage(file)
 
 
-def _inspection() -> Inspect:
-    """Return the inspection, with a progress line where a person waits."""
-    return partial(inspect_log, progress=show_progress) if stderr_is_terminal() else inspect_log
+def _inspection(source: Path) -> Inspect:
+    """Return the inspection of a copy, judged by the editions of its source.
+
+    It has a progress line where a person waits.
+    """
+    progress = show_progress if stderr_is_terminal() else None
+    return partial(inspect_log, progress=progress, judging=partial(Judging, source))
 
 
 def _damage(source: Path) -> int:

@@ -12,13 +12,14 @@ import pytest
 from displays.auth.accounts import UserAccount, save_accounts
 from displays.auth.login_record import LoginRecord
 from displays.auth.session_store import KeptSessions, SessionStore
+from events.log.backup import back_up, restore
 from events.log.store import EventLog
 from events.log.vouching import head_of
 from property.witness.store import WitnessBook
 from shoe_driver.journal.folder import JournalFolder
 from shoe_driver.profiles.catalogue import profile_text
 from table_core.rulebooks.shipped import load_rulebook
-from table_core.service.snapshots import restore_state
+from table_core.service.snapshots import inspect_log, restore_state
 from tests.support.brokers.tls_broker import quick_hashes
 from tests.support.cage.ledgers import book_log
 from tests.support.clock import FakeClock
@@ -57,6 +58,10 @@ def log(folder: Path) -> None:
     path.parent.mkdir(0o700)
     with signed_table(path, head=head_of(path)) as table:
         table.coup()
+    for name in ("copy", "again"):
+        (folder / name).mkdir(0o700)
+    done("log", "backup", path, folder / "copy" / "b7.sqlite")
+    done("log", "restore", folder / "copy" / "b7.sqlite", folder / "again" / "table.sqlite")
 
 
 def closed_files(folder: Path) -> None:
@@ -67,9 +72,10 @@ def closed_files(folder: Path) -> None:
         opened.recorded("a/request")
     for name in ("copy", "again"):
         (folder / name).mkdir(0o700)
-    for words in (("pack",), ("unpack",), ("backup", folder / "copy" / "b7.sqlite")):
-        done("log", words[0], made, *words[1:])
-    done("log", "restore", folder / "copy" / "b7.sqlite", folder / "again" / "table.sqlite")
+    for word in ("pack", "unpack"):
+        done("log", word, made)
+    back_up(made, folder / "copy" / "b7.sqlite", inspect_log)
+    restore(folder / "copy" / "b7.sqlite", folder / "again" / "table.sqlite", inspect_log)
 
 
 def ledger(folder: Path) -> None:

@@ -16,6 +16,7 @@ from events.log.verify import verify
 from table_core.service.snapshots import inspect_log
 from tests.support.log.closed_books import SITE_T1, Closed, closed, table_on
 from tests.support.log.logs import contents, forging, grow, killed, made
+from tests.support.table.evidence import played
 from tests.support.table.money_game import BOOKS
 
 RULEBOOK = BOOKS["au-commission"]()
@@ -230,15 +231,14 @@ def test_a_restore_that_was_cut_off_in_mid_move_lets_no_empty_log_begin(
 # ---- the commands ----
 
 
-def test_the_commands_say_what_they_did(
-    game: Closed, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_commands_say_what_they_did(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = played(tmp_path / "table.sqlite")
     file, path = tmp_path / "b.sqlite", tmp_path / "r.sqlite"
-    assert main(["log", "backup", str(game.path), str(file)]) == 0
+    assert main(["log", "backup", str(log), str(file)]) == 0
     assert main(["log", "restore", str(file), str(path)]) == 0
     assert main(["log", "restore", str(file), str(path), "--replace"]) == 0
     said = capsys.readouterr()
-    assert f"{file}: a verified copy of {game.path}" in said.out
+    assert f"{file}: a verified copy of {log}" in said.out
     assert f"{path}: restored from {file} and verified" in said.out
     assert f"{path}.replaced-1: the log that was there" in said.out
     assert said.err == ""
