@@ -50,7 +50,7 @@ _SIZE: Final = re.compile(r"(0|[1-9][0-9]{0,15})\Z")
 # A key of this name may be a table's.
 _TABLE: Final = re.compile(r"[a-z0-9_-]+/[a-z0-9_-]+\Z")
 SUCCESSOR: Final = re.compile(r"-[0-9]+\Z")
-"""How the name of a later key ends: `<origin>-2` is the second of `<origin>`; no table is named so."""
+"""How the name of a later key ends: `<origin>-2` is the second of `<origin>`, and no table."""
 
 
 class Checkpoint(NamedTuple):

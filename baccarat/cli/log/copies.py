@@ -24,10 +24,11 @@ __all__ = ["backup_command", "restore_command"]
 def backup_command(log: Path, file: Path) -> int:
     """Copy LOG (table.sqlite), which may be in use, to a new FILE, and prove the copy.
 
-    The copy is re-hashed, folded and judged again before it gets its name. The rulebooks that the log is
-    judged by and the wire profiles that its shoe was read by go beside it. Exit code 0: it is
-    there; 1: it is not, because the log is not sound or the disk refuses, or what lies beside the
-    log is damaged and was left out; 2: there is no such log, or there is such a file already.
+    The copy is re-hashed, folded and judged again before it gets its name. The rulebooks that the
+    log is judged by and the wire profiles that its shoe was read by go beside it. Exit code 0: the
+    copy is there; 1: it is not, because the log is not sound or the disk refuses, or what lies
+    beside the log is damaged and was left out; 2: there is no such log, or there is such a file
+    already.
     """
     try:
         back_up(log, file, _inspection(log))
