@@ -195,7 +195,7 @@ class SignedHead:
             unsigned = db.execute(_ADOPTIONS, (signed.size, LogAdopted.TYPE)).fetchone()
             if unsigned:
                 raise self._refusal("adopted, and the table has not signed that", *unsigned)
-        if signed is not None and kept is not None:
+        if signed is not None:
             self._require_signed(db, signed.size)
         return kept is None
 
