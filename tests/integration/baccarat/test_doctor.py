@@ -23,6 +23,7 @@ from events.clock import SystemClock, rfc3339
 from events.log.store import EventLog
 from events.mqtt.presence import Status, encode_status
 from events.proof.chain import next_hash
+from events.types import event_id
 from table_core.rulebooks.shipped import shipped_source
 from tests.support.brokers.brokers import Broker
 from tests.support.brokers.certificates import pki_with
@@ -142,6 +143,7 @@ def _clock_back(machine: Machine) -> None:
         sql = "SELECT position + 1, hash FROM event ORDER BY position DESC LIMIT 1"
         position, head = db.execute(sql).fetchone()
         said = json.loads(stored) | {"position": position, "at": later, "actor": "core"}
+        said |= {"cause": "core/later", "event_id": event_id("core/later", 0)}
         new = json.dumps(said).encode()
         row = (position, kind, version, later, new, next_hash(head, new))
         db.execute("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?)", row)

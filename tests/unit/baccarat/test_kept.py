@@ -66,7 +66,9 @@ TOLD_WRONG = dict.fromkeys([f"money-{each}" for each in _TIMINGS], _PATRONS) | {
     "control-characters": _RAW,
     "judgements": _SHOWN,
 }
-
+# A table signed this one once, and nobody let it sign the eighteen settlements that followed. A key
+# proves no such log since decision 132.
+UNSIGNED = {"all-types": ("log verify table.sqlite",)}
 
 # Of each story a third of the commands is asked, in turn from story to story; `make soak` asks all.
 _TURNS = [(story, at % 3, 3) for at, story in enumerate(kept_stories())]
@@ -84,7 +86,8 @@ _WHOLE = [
 def test_this_build_says_what_the_build_of_its_time_said(
     story: Path, turn: int, every: int, tmp_path: Path
 ) -> None:
-    wrong = TOLD_WRONG.get(story.name, ()) if story.parents[1].name == "0.1.0" else ()
+    known = TOLD_WRONG if story.parents[1].name == "0.1.0" else UNSIGNED
+    wrong = known.get(story.name, ())
     said = differences(unpack(story, tmp_path), turn, every=every)
     found = [each for each in said if not _SAYS_MORE.match(each)]
     assert [each for each in found if not each.startswith(wrong)] == []
