@@ -245,7 +245,7 @@ def test_a_conversion_killed_at_any_step_loses_nothing(tmp_path: Path, form: str
     for step in count(1):
         log = tmp_path / str(step) / NAME
         shutil.copytree(made.path.parent, log.parent)
-        child = [sys.executable, "-c", _DIE_CONVERTING, log, form, str(step)]
+        child = [sys.executable, "-c", _DIE_CONVERTING, str(log), form, str(step)]
         died = subprocess.run(child, check=False)
         assert verify(log) == whole, step  # as the kill has left it
         assert events_of(log) == made.rows, step
