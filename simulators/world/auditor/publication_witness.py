@@ -77,6 +77,14 @@ class PublicationWitness:
             self._owed.add(stored.position)
             self._paid = stored.position
 
+    def check_disk(self, there: Sequence[Stored]) -> None:
+        """Check that the disk holds exactly the events that were stored.
+
+        Raises:
+            Violation: it holds others.
+        """
+        require(there == self._stored, "the disk does not hold what was stored")
+
     def hear(self, topic: str, payload: bytes) -> None:
         """Check a message.
 
