@@ -7,7 +7,7 @@ set.
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -376,7 +376,8 @@ class World:
 
     def _take_part(self, parts: Sequence[Actor]) -> None:
         self._parts = tuple(parts)
-        self._turns = [(*parts[first:], *parts[:first]) for first in range(len(parts))]
+        works = [part.work for part in parts]
+        self._turns = [(*works[first:], *works[:first]) for first in range(len(works))]
 
     def _delay(self, what: str) -> None:
         if what == "late_line":
@@ -415,7 +416,8 @@ class World:
         self._steps += 1
         clock = self._clock
         clock.now_us += _STEP_US
-        self._late.pass_by()
+        if self._late.wakes_us <= clock.now_us:
+            self._late.pass_by()
         lasts = self._steps - self._over_at
         if lasts == _LEFT_ALONE:
             self._mischief.rest()
@@ -434,15 +436,15 @@ class World:
 
     def _act(self) -> bool:
         """Let the first part with something to do work, counted from a random one."""
-        part: Actor | None = None
+        work: Callable[[], bool] | None = None
         try:
-            for part in self._turns[int(self._rng.random() * len(self._turns))]:
-                if part.work():
+            for work in self._turns[int(self._rng.random() * len(self._turns))]:
+                if work():
                     return True
         except Killed as death:
             self._kill(death.process)
         except LogUnwritable:
-            if part is not self._seats[1]:
+            if work != self._seats[1].work:
                 raise
             self._kill("table")  # the disk left it in doubt: only a new start can show it
         else:
@@ -450,7 +452,8 @@ class World:
         return True
 
     def _audit(self) -> None:
-        stored, self._stored[:] = list(self._stored), []
+        stored = self._stored.copy()
+        self._stored.clear()
         for each in stored:
             if each.position > self._auditor.position:
                 self._hash.update(each.stored)
@@ -563,7 +566,7 @@ class World:
         check_journals(self._journals, self._profile[1], self._auditor.reports, still_us)
         if self._seats[1].process is None:
             raise OurBug("the table does not live, and all is at rest")
-        self._witness.check_disk(self._log_disk.stored(0))
+        self._witness.check_disk(self._log_disk.rows(0))
         check_replay(self._replayed, self._table.state)
 
     def _digest(self) -> str:

@@ -42,7 +42,7 @@ class Chips:
             Violation: it has.
         """
         total = self.purse.total() + self.tray + self._laid
-        require(total == 0, f"{total} of the chips came from nowhere")
+        require(total == 0, "{} of the chips came from nowhere", total)
 
     def lay(self, seat: int, stake: int) -> None:
         """Lay a stake; return a negative one to the seat."""
