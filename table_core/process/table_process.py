@@ -39,7 +39,7 @@ from table_core.process.requests import Requests
 from table_core.process.table_writer import ShoeEventResult, TableWriter
 from table_core.projections.public_document import encode_public_view
 from table_core.projections.table_document import encode_state_view, project_table
-from table_core.projections.wager_pages import pages_of
+from table_core.projections.wager_pages import has_pages, pages_of
 from table_core.state.coup import Phase
 from table_core.state.table import Alarm
 from table_core.trust.access import SHOE
@@ -291,7 +291,8 @@ class TableProcess:
             self._settlements.kick()
         self._events.kick()
         self._state.kick()
-        self._pages.kick()
+        if has_pages(self._writer.state.coup):
+            self._pages.kick()
         if self._writer.state.phase is Phase.COMPLETE:
             self._completed.set()
         if self._checkpoints and not appended.isdisjoint(LANDMARKS):

@@ -41,7 +41,7 @@ class Chips:
         Raises:
             Violation: it has.
         """
-        total = self.purse.total() + self.tray + self._laid
+        total = sum(self.purse.values()) + self.tray + self._laid
         require(total == 0, "{} of the chips came from nowhere", total)
 
     def lay(self, seat: int, stake: int) -> None:

@@ -53,7 +53,7 @@ class _Connection(sqlite3.Connection):
     trouble: ArmedFaults | None = None
 
     def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
-        if sql == _COMMIT and self.trouble is not None:
+        if sql == _COMMIT and self.trouble is not None and self.trouble.armed:
             self._commit_or_not(self.trouble)
         return super().execute(sql, *values)
 

@@ -111,11 +111,11 @@ class WorldShell:
         woken = self._clock.now_us >= self.wakes_us
         if woken:
             self._wake()
+        hears = self._inbox and not self._handling
+        if not (self._ready or self._published or hears):
+            return woken
         ready = len(self._ready)
         paused = ready + len(self._published)
-        hears = self._inbox and not self._handling
-        if not (paused or hears):
-            return woken
         choice = int(self._rng.random() * (paused + bool(hears)))
         if choice < ready:
             self._go_on(*self._ready.pop(choice))
