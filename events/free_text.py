@@ -2,7 +2,7 @@ r"""Free text from people and programs: what is refused, how it is shown, NUL fo
 
 A text is one line. A control character would end the line, hide in it or control the screen that
 shows it. A bidirectional control would make the text read differently from what it contains. A
-lone surrogate is neither JSON nor UTF-8. Two spellings of one text, composed and decomposed, would
+lone surrogate, half of a character, is no UTF-8. Two spellings of one text, composed and decomposed, would
 be two references that nobody can tell apart: only normal form C (NFC) is accepted. And a text has
 its most characters. No command and no file of a site may contain another text.
 
