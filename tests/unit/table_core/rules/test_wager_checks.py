@@ -46,6 +46,8 @@ au-commission bets.tie.minimum=50 | tie=25@p 2:tie=25@p 2:tie=25@q -> - - below_
 au-commission bets.tie.minimum=50 bets.tie.per=wager | tie=25 tie=25 -> below_minimum below_minimum
 ez bets.tie.minimum=50 bets.tie.per=spot | tie=25@p 2:tie=25@p 2:tie=25@p -> below_minimum - -
 ez bets.tie.minimum=50 bets.tie.per=seat | tie=25@p tie=25@q 2:tie=49@p -> - - below_minimum
+ez bets.tie.minimum=50 limits.seat_maximum=30 | tie=25@p 2:tie=25@p 3:tie=9@q -> - - below_minimum
+ez bets.tie.minimum=50 bets.tie.per=seat limits.patron_maximum=30 | tie=25@p tie=25@q -> - -
 ez bets.tie.table_maximum=100 | tie=60 2:tie=41 3:tie=40 player=500 -> - table_maximum - -
 ez limits.patron_maximum=100 | tie=60@p 2:tie=41@p 3:player=40@p 4:tie=100 -> - patron_maximum - -
 ez limits.seat_maximum=100 | tie=60@p player=41@q player=40 2:tie=100 -> - seat_maximum - -
