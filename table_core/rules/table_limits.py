@@ -1,14 +1,14 @@
 """A table's own limits, applied over those of its rulebook. Pure."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
 from msgspec.structs import replace
 
 from events.money import MAX_STAKE
-from events.types import BetLimits, LimitsSet, Per
+from events.types import BetLimits, LimitsSet
 from table_core.rules.rulebook import Bet, Rulebook
 from table_core.rules.wager_checks import SIDES
 
@@ -18,11 +18,11 @@ __all__ = ["apply_limits", "limit_faults"]
 _NO_LIMITS: Final = LimitsSet()
 _WHOLE: Final = ("table_maximum", "differential", "patron_maximum", "seat_maximum")
 """The limits over several bets, by their names in a rulebook and in `LimitsSet`."""
-_BEYOND: Final[Mapping[str, Collection[Per]]] = {
-    "table_maximum": (),
-    "differential": ("wager", "spot", "seat", "patron"),  # where the other side has more
-    "patron_maximum": ("seat",),  # several patrons in one box
-    "seat_maximum": ("patron",),  # one patron in several boxes
+_BEYOND: Final[Mapping[str, str]] = {
+    "table_maximum": "",
+    "differential": "wager spot seat patron",  # where the other side has more
+    "patron_maximum": "seat",  # several patrons in one box
+    "seat_maximum": "patron",  # one patron in several boxes
 }
 """What a bet's minimum binds where stakes may come to it beyond such a limit."""
 
@@ -90,12 +90,12 @@ def _out_of_reach(rulebook: Rulebook) -> Iterator[str]:
     for name in _WHOLE:
         value = getattr(rulebook.limits, name)
         bound = [bet for bet in offered if name != "differential" or bet.id in SIDES]
-        within = [bet for bet in bound if bet.minimum_per not in _BEYOND[name]]
+        within = [bet for bet in bound if bet.minimum_per not in _BEYOND[name].split()]
         # Each bet that comes to its minimum only within this limit, or else at least one bet.
         due = max(within, key=_least, default=None) or min(bound, key=_least, default=None)
         if value is not None and due is not None and value < _least(due):
-            most = f"{_least(due)}, the least that may be wagered on {due.id}"
-            yield f"{name}: {value} is below {most}"
+            right = f"{_least(due)}, the least that may be wagered on {due.id}"
+            yield f"{name}: {value} is below {right}"
 
 
 def _least(bet: Bet) -> int:

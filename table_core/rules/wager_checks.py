@@ -105,8 +105,8 @@ def check_wagers(
         fails = _each(left, so_far)
         needed = bool(so_far.reached) and any(fails)
         if not needed:
-            stand = [None if no else wager for wager, no in zip(left, fails, strict=True)]
-            alone = [wager and _main_wager_required(wager, so_far) for wager in stand]
+            each = zip(left, fails, strict=True)
+            alone = [None if no else _main_wager_required(wager, so_far) for wager, no in each]
             needed = any(alone)
             fails = [no or lacks for no, lacks in zip(fails, alone, strict=True)]
         for place, refusal in zip(places, fails, strict=True):

@@ -282,24 +282,22 @@ def test_a_step_of_an_older_version_never_lets_a_stake_in_that_cannot_be_paid() 
             SetLimits(transaction="s", bets=(BetLimits(bet="tie"), BetLimits(bet="tie"))),
             "tie: its limits are there twice",
         ),
-        *(
-            (
-                SetLimits(
-                    transaction="s",
-                    bets=(
-                        BetLimits(bet="player", minimum=500, per=per),
-                        BetLimits(bet="tie", minimum=301, step=10),
-                    ),
-                    **{name: 499},
+        (
+            SetLimits(
+                transaction="s",
+                bets=(
+                    BetLimits(bet="player", minimum=500, per="seat"),
+                    BetLimits(bet="tie", minimum=301, step=10),
                 ),
-                f"{name}: 499 is below 500, the least that may be wagered on player",
-            )
-            for name, per in (
-                ("table_maximum", "patron"),
-                ("table_maximum", "seat"),
-                ("patron_maximum", "patron"),
-                ("patron_maximum", "wager"),
-            )
+                table_maximum=499,
+            ),
+            "table_maximum: 499 is below 500, the least that may be wagered on player",
+        ),
+        (
+            SetLimits(
+                transaction="s", bets=(BetLimits(bet="tie", minimum=500),), patron_maximum=499
+            ),
+            "patron_maximum: 499 is below 500, the least that may be wagered on tie",
         ),
         (
             SetLimits(
