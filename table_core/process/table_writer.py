@@ -5,6 +5,7 @@ the log's order is the order of the decisions.
 """
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Final
@@ -27,8 +28,10 @@ from events.commands import (
     transaction_of,
 )
 from events.commands.registry import COMMANDS
+from events.commands.text_lengths import COMMAND_LENGTHS
 from events.errors import ConfigError, InputError, LogRefused, MalformedJson
-from events.json_form import decode_json
+from events.free_text import find_forbidden
+from events.json_form import decode_json, replace_lone_surrogates
 from events.mqtt.process import LogLine, Now, Steps
 from events.mqtt.topics import Topics
 from events.toml_form import FileFault
@@ -513,7 +516,20 @@ def parse_command(name: str, body: bytes) -> Command | Answer:
     try:
         return decode_json(body, kind)
     except MalformedJson as error:
-        return refusal_answer(transaction_of(body), "invalid_request", str(error))
+        return _bad_body(kind, body, error)
+
+
+def _bad_body(kind: type[Command], body: bytes, error: MalformedJson) -> Answer:
+    """Return the answer to a body that is not of its kind, or only but for half a character."""
+    code, text = "invalid_request", str(error)
+    try:
+        decode_json(replace_lone_surrogates(body.decode()), kind)
+    except (MalformedJson, UnicodeDecodeError):
+        pass
+    else:
+        fault = next(find_forbidden(json.loads(body), lengths=COMMAND_LENGTHS), None)
+        code, text = ("invalid_text", ": ".join(fault)) if fault else (code, text)
+    return refusal_answer(transaction_of(body), code, text)
 
 
 def _correlation(event: TableEvent) -> str:
