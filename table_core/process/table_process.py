@@ -129,7 +129,7 @@ class TableProcess:
 
     def start(self) -> Steps[None]:
         """Read the cursors: how far was published, and how far consumers acknowledged."""
-        yield from self._guard.refresh()
+        yield from self._guard.start()
         yield from self._consumers.start()
         yield from self._settlements.start()
         yield from self._events.start()
