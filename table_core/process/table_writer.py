@@ -95,6 +95,9 @@ __all__ = [
 OF_A_COUP: Final = (CorrectCard, CorrectHands, CorrectWager, CorrectRulebook, VoidCoup)
 """Commands that put a coup right, which may be of any shoe in the log."""
 
+# Changes of the access that one event says; a users file may have 10,000 accounts.
+_CHANGES_MOST: Final = 50
+
 
 class ShoeEventResult(Enum):
     """The result of a shoe event."""
@@ -389,6 +392,19 @@ class TableWriter:
             yield from self._append(
                 [step], actor="core", cause=f"core/clock/{self.state.position + 1}"
             )
+
+    def report_access(self, changes: Sequence[str]) -> Steps[None]:
+        """Record how the site's files have changed who may do what.
+
+        Raises:
+            LogUnwritable: nothing was stored.
+        """
+        more = f"; and {len(changes) - _CHANGES_MOST} more" if len(changes) > _CHANGES_MOST else ""
+        reason = "; ".join(changes[:_CHANGES_MOST]) + more
+        step = IrregularityRecorded(kind="access_changed", reason=reason)
+        yield from self._append(
+            [step], actor="core", cause=f"core/access/{self.state.position + 1}"
+        )
 
     def start_lockdown(self, why: str) -> None:
         """Start the integrity lockdown: see `table_core.decide.integrity_lockdown`."""

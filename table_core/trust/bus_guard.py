@@ -29,7 +29,7 @@ from events.mqtt.process import Instant, LogLine, Now, Post, Steps
 from events.mqtt.topics import Topics
 from events.proof.message_mac import MessageKey, MessageMac, ReceivedMessage, add_mac, split_mac
 from table_core.state.table import Alarm
-from table_core.trust.access import SHOE, Access, BusPolicy, ReadAccess
+from table_core.trust.access import SHOE, Access, BusPolicy, ReadAccess, access_changes
 
 __all__ = ["CODES_REMEMBERED", "FORGERY_SHOWN_S", "FRESH_S", "BusGuard"]
 
@@ -42,6 +42,7 @@ CODES_REMEMBERED: Final = 4096
 """Of each user: far more requests than one sends while they are fresh. Above it, older ones no
 longer count as fresh."""
 
+_TRUSTING: Final = frozenset({"off", "trust-broker"})
 _NS_IN_MS: Final = 1_000_000
 _US: Final = 1_000_000
 
@@ -117,6 +118,7 @@ class BusGuard:
         self._spent: dict[str, _Spent] = {}
         self._started_ms = self._latest_ms = self._link_ms = 0
         self._forgery: _Forgery | None = None
+        self._changes: list[str] = []
 
     @property
     def driver_must_prove(self) -> bool:
@@ -126,7 +128,17 @@ class BusGuard:
     def start(self) -> Steps[None]:
         """Begin to listen: no code that was made before counts."""
         self._started_ms = self._link_ms = self._time_ms((yield from Now()))
+        self._spent.clear()
         yield from self.refresh()
+
+    def take_changes(self) -> list[str]:
+        """Return how the access has changed since this was asked last."""
+        taken, self._changes = self._changes, []
+        return taken
+
+    def return_changes(self, taken: list[str]) -> None:
+        """Keep changes for later that could not be recorded."""
+        self._changes = taken + self._changes
 
     def refresh(self) -> Steps[None]:
         """Take the access as the site's files have it now."""
@@ -135,7 +147,11 @@ class BusGuard:
         access = yield from ReadAccess()
         if access is self._access:
             return
-        self._access, self._policy = access, access.bus
+        before, self._access, self._policy = self._access, access, access.bus
+        if before is not None:
+            self._changes += access_changes(before, access)
+            if before.bus.mode in _TRUSTING and access.bus.mode not in _TRUSTING:
+                yield from self.start()  # no code was remembered meanwhile
         self._set_roles(access.roles)
         self._proved = {
             owner: key
@@ -249,7 +265,7 @@ class BusGuard:
     def _fault(self, owner: str, topic: str, opened: ReceivedMessage, now: Instant) -> str | None:
         """Return the code of a message that must not count; None where it counts."""
         policy = self._policy
-        if policy.mode in {"off", "trust-broker"}:
+        if policy.mode in _TRUSTING:
             return None
         keys = policy.keys.get(owner, ())
         key = opened.key_among(topic, keys, self._time_ms(now))

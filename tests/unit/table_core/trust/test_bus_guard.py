@@ -238,6 +238,36 @@ def test_roles_change_with_the_next_request() -> None:
     assert door.roles == [{"dealer": frozenset({"dealer"})}, {}]
 
 
+def test_each_change_of_the_access_is_told_once_and_shows_no_secret() -> None:
+    door = Door()
+    policy = door.access.bus
+    changed = BusPolicy(
+        mode="enrolling",
+        without=frozenset({"wagers", "cage"}),
+        keys={"dealer": (key("dealer", b"2"), *policy.keys["dealer"])},
+    )
+    door.access = Access(roles={"dealer": frozenset({"supervisor", "dealer"})}, bus=changed)
+    door.comes("request", GOOD)
+    ids = [key(SHOE).id, *sorted((key("dealer", b"2").id, key("dealer").id))]
+    assert door.guard.take_changes() == [
+        "mode: required became enrolling",
+        "without: none became cage, wagers",
+        f"keys of dealer: {key('dealer').id} became {ids[1]}, {ids[2]}",
+        f"keys of shoe: {ids[0]} became none",
+        "roles of dealer: dealer became dealer, supervisor",
+    ]
+    assert door.guard.take_changes() == []
+
+
+def test_a_code_that_was_heard_while_nothing_was_proved_does_not_count_again() -> None:
+    door = Door("trust-broker")
+    assert door.comes("request", GOOD) == BODY
+    door.access = Access(roles={}, bus=BusPolicy(mode="required", keys=KEYS))
+    assert door.comes("request", GOOD) == b""
+    door.now = Instant(NOW_NS + 3 * S, 0)
+    assert door.comes("request", sent("request", NOW_NS + 3 * S)) == BODY
+
+
 def test_a_code_from_before_the_start_never_counts_and_raises_no_alarm() -> None:
     door = Door()
     door.now = Instant(NOW_NS + 3 * S, 0)
