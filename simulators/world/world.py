@@ -249,7 +249,9 @@ class World:
         clock, topics, fuse = self._clock, self._topics, self._mischief.fuses["table"]
         log = self._log_disk.open(self._stored.extend)
         presence = PresencePublisher(topics.status(SERVICE), log.next_session(), clock.utc_ns())
-        table = Table(log, topics, self._rulebook, clock, roles=ROLES, probe=fuse)
+        table = Table(
+            log, topics, self._rulebook, clock, roles=ROLES, salt_key=b"world", probe=fuse
+        )
         checkpoints = table.sign_checkpoints(CheckpointKeys(signing_key(topics), None, _SIGNED_S))
         if self._keys:
             access = Access(roles=ROLES, bus=BusPolicy(mode="required", keys=self._keys))
