@@ -194,7 +194,7 @@ def test_a_record_of_an_earlier_build_is_read_and_gone_on_with(path: Path) -> No
     found = read_record(path, ORIGIN)
     assert (len(found.entries), found.first_bad) == (len(EARLIER), None)
     record = LoginRecord(path, ORIGIN, FakeClock())
-    dora = UserAccount(password="x", roles=("dealer", "technician"), until=1)  # noqa: S106 - none
+    dora = UserAccount(password="x", roles=("dealer", "technician"), until=1)  # noqa: S106 - a hash of nothing
     record.note_changes({"dora": dora})
     assert told(path)[3:] == [
         ("roles_changed", "dora"), ("password_changed", "dora"), ("removed", "fire")
