@@ -135,7 +135,7 @@ _RECEIVE_S: Final = 8.0
 _RETRY_S: Final = 2.0
 _BEYOND: Final = 2**53 - 1
 _CLOCK: Final = SystemClock()
-# Doubts of the record of logins in one line; `baccarat user record` shows all.
+# Doubts of the record of logins in one line; the command shows all.
 _DOUBTS_SHOWN: Final = 2
 
 
