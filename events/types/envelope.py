@@ -37,7 +37,9 @@ __all__ = [
 MAX_EVENT_BYTES: Final = 4 * 1024 * 1024
 
 
-class Envelope(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
+class Envelope(
+    Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
     """One event with what is known about it.
 
     Args:
@@ -51,6 +53,8 @@ class Envelope(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_field
         cause: `<user>/<transaction>` or `<journal>/<seq>`.
         correlation: the coup's id, or empty.
         data: the event's fields.
+        salt: random hex digits in an event that is published sealed, so that nobody finds its
+            contents by trying which have its hash; empty in others, and in logs of before.
     """
 
     event_id: str
@@ -63,6 +67,7 @@ class Envelope(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_field
     cause: str
     correlation: str
     data: Raw
+    salt: str = ""
 
 
 class PublishedEnvelope(Envelope, frozen=True, gc=False, kw_only=True):
@@ -88,6 +93,7 @@ class Entry(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=T
         cause: the request or the shoe event that caused it.
         correlation: the coup's id, or empty.
         data: the event.
+        salt: as in `Envelope`.
     """
 
     event_id: str
@@ -99,6 +105,7 @@ class Entry(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=T
     cause: str
     correlation: str
     data: TableEvent
+    salt: str = ""
 
 
 def _entry_of(kind: type[TableEvent]) -> type[Struct]:
@@ -136,7 +143,7 @@ class EventIds:
         return envelope.event_id == event_id(envelope.cause, self._index)
 
 
-def encode_envelope(
+def encode_envelope(  # noqa: PLR0913 - each is a field of the envelope
     event: TableEvent,
     *,
     index: int,
@@ -146,6 +153,7 @@ def encode_envelope(
     actor: str,
     cause: str,
     correlation: str,
+    salt: str = "",
 ) -> bytes:
     """Return the bytes to store for `event`, the `index`-th of its cause."""
     return _encoder.encode(
@@ -160,6 +168,7 @@ def encode_envelope(
             cause=cause,
             correlation=correlation,
             data=Raw(_encoder.encode(event)),
+            salt=salt,
         )
     )
 
@@ -205,6 +214,7 @@ def decode_entry(stored: bytes) -> Entry:
         cause=envelope.cause,
         correlation=envelope.correlation,
         data=decode_data(envelope),
+        salt=envelope.salt,
     )
 
 
@@ -214,5 +224,6 @@ def with_hash(stored: bytes, digest: bytes) -> bytes:
 
 
 def sealed_bytes(stored: bytes) -> bytes:
-    """Return the envelope with `data` null, for events that displays must not see."""
-    return _encoder.encode(msgspec.structs.replace(decode_envelope(stored), data=Raw(b"null")))
+    """Return the envelope with `data` null and no salt, for events that displays must not see."""
+    envelope = msgspec.structs.replace(decode_envelope(stored), data=Raw(b"null"), salt="")
+    return _encoder.encode(envelope)
