@@ -34,6 +34,7 @@ log restore TEXT new.sqlite -> no SQLite file
 replay -> Missing argument 'LOG'
 replay NONE -> no such file
 replay LOG --coup 99 -> no such coup in this log; there are 13: 20261127-01/1
+replay LOG --coup '' -> --coup '': no such coup in this log; there are 13: 20261127-01/1
 replay LOG --at yesterday -> such as 2026-11-27T21:40:07Z
 replay LOG --at 99999 -> the log ends at position 280
 replay LOG --html page.html -> name it with --coup ID
@@ -90,6 +91,12 @@ schema jsn -> Did you mean 'json'?
 property query TEXT nope -> is not one of 'tables'
 demo --speed fast -> 'fast' is not a number
 -v -> `baccarat -h` lists
+demo\udcff -> argument 'demo\\xff' is not UTF-8
+keys new k\udcff -> argument 'k\\xff' is not UTF-8
+pki init x --site \udcc3\udca9\udcff -> argument 'é\\xff' is not UTF-8
+config check \udcff --json -> argument '\\xff' is not UTF-8
+cage statement --coup \udcff -> argument '\\xff' is not UTF-8
+practice --rulebook \udcff -> argument '\\xff' is not UTF-8
 --verison -> Did you mean '--version'?
 """
 
