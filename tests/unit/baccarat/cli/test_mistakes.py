@@ -4,6 +4,7 @@ import re
 import shlex
 import shutil
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import structlog
 from click.shell_completion import ShellComplete, get_completion_class
 
 from baccarat.cli.main import cli, main
+from baccarat.site.pki import Pki
 
 # A command -> what its one line must say; LOG is a log, TEXT a text and NONE no file.
 MISTAKES = """
@@ -82,6 +84,9 @@ keys new TEXT -> a key is never overwritten
 pki renew nowhere -> make one with `baccarat pki init`
 pki issue nowhere b7 -> make one with `baccarat pki init`
 pki init x --site harbour --days 0 -> 0 is not in the range
+pki init x --site aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa -> at most 64 bytes of UTF-8; make it shorter by 13
+pki init x --site ééééééééééééééééééééééééééééé -> at most 64 bytes of UTF-8; make it shorter by 1
+pki issue PKI bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb -> at most 64 bytes of UTF-8; make it shorter by 6
 user add passwords anna --role dealr -> is not one of 'dealer'
 user list NONE -> make it with `baccarat user add
 sim world --seeds x -> write A..B, such as 1..100
@@ -114,7 +119,14 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     config = 'site = "s"\ntable = "t"\nrulebook = "ez"\n[shoe]\nurl = "pty:/x"\n[cage]\n'
     login = 'username = "t-cage"\npassword_file = "credential:broker"\n'
     (folder / "t.toml").write_text(config + login, "utf-8")
-    names = {"LOG": "table.sqlite", "TEXT": "text", "NONE": "none", "CREDENTIAL": "t.toml"}
+    Pki(folder / "pki", datetime.now(UTC)).begin("a" * 57)
+    names = {
+        "LOG": "table.sqlite",
+        "PKI": "pki",
+        "TEXT": "text",
+        "NONE": "none",
+        "CREDENTIAL": "t.toml",
+    }
     return {word: str(folder / name) for word, name in names.items()}
 
 
