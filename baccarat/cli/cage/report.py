@@ -67,8 +67,8 @@ def report_command(
     """
     if as_json and table_of:
         raise click.UsageError("say --json or --csv")
-    chosen = filter_of(options)
     with open_ledger(parse_ledger_url(ledger)) as opened:
+        chosen = filter_of(opened, options)
         edges = _edges(opened, chosen, files)
         found = summary_reports(opened, by, chosen, edges)
     if html is not None:

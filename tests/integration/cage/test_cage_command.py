@@ -193,6 +193,30 @@ def books(tmp_path_factory: pytest.TempPathFactory) -> str:
     return url
 
 
+@pytest.mark.parametrize(
+    "command", ["balance", "statement", "export --csv", "export --json", "report --by day"]
+)
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        *(
+            (f"--day {day}", f"'{day}': write a business day, such as 2026-11-27")
+            for day in ("30.11.2026", "30/11/2026", "2026-13-45", "2026-02-29", "yesterday")
+        ),
+        ("--table b7", f"no such table in this ledger; the newest first, there are {STREAM}"),
+        ("--shoe 20261127-09", "no such shoe in this ledger; the newest first, there are 20261127"),
+        ("--coup 99", "no such coup in this ledger; the newest first, there are 20261127-01/"),
+        ("--bet bankr", "no such bet in this ledger; the newest first, there are "),
+        (f"--table {STREAM} --bet bankr", f"no such bet in this ledger of {STREAM}; the newest"),
+    ],
+)
+def test_what_the_ledger_does_not_have_is_named(
+    command: str, option: str, said: str, books: str
+) -> None:
+    words = ["cage", *command.split(), "--ledger", books, *option.split()]
+    assert said in complaint(here(*words))
+
+
 def report(books: str, *args: object) -> Done:
     return here("cage", "report", "--ledger", books, *args)
 

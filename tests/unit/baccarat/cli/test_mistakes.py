@@ -84,9 +84,9 @@ keys new TEXT -> a key is never overwritten
 pki renew nowhere -> make one with `baccarat pki init`
 pki issue nowhere b7 -> make one with `baccarat pki init`
 pki init x --site harbour --days 0 -> 0 is not in the range
-pki init x --site aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa -> at most 64 bytes of UTF-8; make it shorter by 13
-pki init x --site ééééééééééééééééééééééééééééé -> at most 64 bytes of UTF-8; make it shorter by 1
-pki issue PKI bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb -> at most 64 bytes of UTF-8; make it shorter by 6
+pki init x --site LONG -> at most 64 bytes of UTF-8; make it shorter by 13
+pki init x --site ACCENTS -> at most 64 bytes of UTF-8; make it shorter by 1
+pki issue PKI LONG -> at most 64 bytes of UTF-8; make it shorter by 6
 user add passwords anna --role dealr -> is not one of 'dealer'
 user list NONE -> make it with `baccarat user add
 sim world --seeds x -> write A..B, such as 1..100
@@ -127,7 +127,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "NONE": "none",
         "CREDENTIAL": "t.toml",
     }
-    return {word: str(folder / name) for word, name in names.items()}
+    paths = {word: str(folder / name) for word, name in names.items()}
+    return paths | {"LONG": "a" * 70, "ACCENTS": "é" * 29}
 
 
 @pytest.fixture(autouse=True)
