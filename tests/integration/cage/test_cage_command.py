@@ -217,6 +217,33 @@ def test_what_the_ledger_does_not_have_is_named(
     assert said in complaint(here(*words))
 
 
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "truncated"),
+        (b"\xff", "invalid"),
+        (b"{}", "missing required field `rulebook`"),
+        (b"[" * 200_000, "Expected `object`, got `array`"),
+        (b'{"rulebook":"r","bets":{"player":{}}}', "missing required field `edge`"),
+        (b'{"rulebook":"r","bets":{},"more":' + b"[" * 200_000, "recursion"),
+        *(
+            (
+                b'{"rulebook":"r","bets":{"banker":{"edge":"%b"}}}' % edge,
+                f"the edge of banker is {edge[:80].decode()!r}, no fraction",
+            )
+            for edge in (b"1/0", b"1e99999999", b"1" * 5000, b"1/" + b"3" * 5000, b"", b"nan")
+        ),
+    ],
+)
+def test_odds_that_are_none_are_named(
+    content: bytes, said: str, books: str, tmp_path: Path
+) -> None:
+    (file := tmp_path / "odds.json").write_bytes(content)
+    told = complaint(report(books, "--odds", file))
+    assert f"--odds {file}: not what `baccarat odds --rulebook R.toml --json` prints" in told
+    assert said in told
+
+
 def report(books: str, *args: object) -> Done:
     return here("cage", "report", "--ledger", books, *args)
 
