@@ -12,7 +12,7 @@ import msgspec
 from baccarat.cli.broker_options import broker_options
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
 from baccarat.cli.shown import say
-from baccarat.cli.sim.cage_feed import kit_broker
+from baccarat.cli.sim.cage_feed import SECONDS, kit_broker
 from baccarat.rulebooks.library import named_rulebook
 from baccarat.services.registry import configure_logging
 from events.clock import SystemClock
@@ -34,9 +34,11 @@ _OPTIONS: Final = (
     click.option("--site", default="lab", show_default=True, help="The site that is played."),
     click.option("--table", default="t1", show_default=True, help="The table that is played."),
     click.option("--rulebook", default="nz-scale-one", show_default=True, help="Which game."),
-    click.option("--wait", "wait_s", type=float, default=60.0, help="Seconds for it to come (60)."),
     click.option(
-        "--patience", "patience_s", type=float, default=15.0, help="Seconds for each step (15)."
+        "--wait", "wait_s", type=SECONDS, default=60.0, help="Seconds for it to come (60)."
+    ),
+    click.option(
+        "--patience", "patience_s", type=SECONDS, default=15.0, help="Seconds for each step (15)."
     ),
     click.option("--json", "as_json", is_flag=True, help="One JSON document."),
 )

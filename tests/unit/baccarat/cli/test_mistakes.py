@@ -51,6 +51,10 @@ settle --rulebook nope --cards 9H,2D,8S,KC -> known are au-commission
 settle --rulebook ez --cards 9X,2D -> rank then suit, such as 9D
 settle --rulebook ez --cards 9H,KD,8S,KC --wager player -> such as banker=2500
 settle --rulebook ez --cards 9H,2D -> another card is due
+settle --rulebook TEXT --cards 9H -> the name of a rulebook's file ends in .toml; rename it
+odds --rulebook ./ez -> the name of a rulebook's file ends in .toml; rename it
+rulebook show FOLDER -> the name of a rulebook's file ends in .toml; rename it
+demo --rulebook TEXT -> the name of a rulebook's file ends in .toml; rename it
 odds -> Missing option '--rulebook'
 odds --rulebook ez --decks 5 -> is not one of '4', '6', '8'
 odds --rulebook ez --composition NONE -> cannot be read
@@ -75,6 +79,8 @@ cage run --url mqtt://a@localhost:1/s/t --ledger no/cage.sqlite -> make it, and 
 run CREDENTIAL --only cage -> `baccarat site apply` puts it; without systemd, name the file
 cage blance -> Did you mean 'balance'?
 cage balance --ledger NONE -> `baccarat cage run` makes one
+cage balance --ledger FOLDER -> is no file; name a ledger that `baccarat cage run` has made
+cage balance --ledger TEXT -> is not a database; name a ledger that `baccarat cage run` has made
 cage reconcile -> Missing argument 'LOG'
 shoe decode NONE -> give a capture, a journal, or -
 shoe decode NONE --profile nope -> there are enq-bcc
@@ -91,6 +97,15 @@ user add passwords anna --role dealr -> is not one of 'dealer'
 user list NONE -> make it with `baccarat user add
 sim world --seeds x -> write A..B, such as 1..100
 sim world --seeds 1 --faults nope -> no fault 'nope'; there are
+sim cage-feed --bus '[::1' -> --bus '[::1': write HOST:PORT, such as 127.0.0.1:1883
+sim cage-feed --bus '[x]:1883' -> --bus '[x]:1883': write HOST:PORT
+sim cage-feed --bus '[x::y]:1883' -> --bus '[x::y]:1883': 'x::y' does not appear
+sim cage-feed --bus a@b:1883 -> --bus 'a@b:1883': write HOST:PORT
+sim cage-feed --bus b:1883 --cert TEXT -> name the file of the site's CA, --ca ca.pem
+sim cage-feed --bus b:1883 --wait nan -> '--wait': it is no number
+sim cage-feed --bus b:1883 --patience inf -> '--patience': it is no number
+sim wagers-feed --bus b:1883 --wait -1 --placed x -> -1.0 is not in the range x>=0
+sim display-feed --bus b:1883 --patience nan --shown x -> '--patience': it is no number
 sim cage-fed -> Did you mean one of: 'cage-feed', 'wagers-feed'?
 schema jsn -> Did you mean 'json'?
 property query TEXT nope -> is not one of 'tables'
@@ -123,6 +138,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     names = {
         "LOG": "table.sqlite",
         "PKI": "pki",
+        "FOLDER": "pki",
         "TEXT": "text",
         "NONE": "none",
         "CREDENTIAL": "t.toml",
