@@ -14,8 +14,9 @@ SEED ?=
 SPEED ?=
 ARGS ?=
 # Tests at a time. They wait for brokers and processes more than they work: of a game with faults,
-# 5 s in 28 are work. A file's run in order.
-WORKERS ?= 8
+# 5 s in 28 are work. A file's run in order. Each worker more takes ten seconds of work, to collect
+# every test and to start what its tests share.
+WORKERS ?= 5
 
 # Of `make soak`, for mutants of the pure rooms; a part of it by ARGS leaves them out.
 MUTANT_MINUTES ?= 20

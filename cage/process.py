@@ -203,11 +203,16 @@ class CageProcess:
             return
         if message.topic != self._live:
             self._replayed = max(self._replayed, fact.position)
+        ready = self.inflow.ready
+        waited = len(ready)
         if self.inflow.offer(fact):
             gap = {"read": self.inflow.taken, "came": fact.position}
             yield from LogLine("warning", "event.gap", gap)
             self._reread_due.set()
-        self._ready_changed.set()
+        news = islice(reversed(ready), len(ready) - waited)
+        # An event that moves no value waits for one that does, or for `_IDLE_S` after the first.
+        if not waited or len(ready) >= _BATCH or any(each.data is not None for each in news):
+            self._ready_changed.set()
         self._inflow_changed.set()
 
     def _reread(self) -> Steps[None]:

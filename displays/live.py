@@ -10,6 +10,7 @@ that goes offline, or that publishes with another session number, may return wit
 """
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Final, Literal
 
 import msgspec
@@ -42,20 +43,28 @@ _US: Final = 1_000_000
 _BETTING: Final = "betting"
 
 
-class StateDocument(Struct, frozen=True, kw_only=True):
+class StateDocument(Struct, frozen=True, kw_only=True, dict=True):
     """One state of the table, in its two forms for screens.
 
     Args:
         serial: the document's number in this process; rises.
-        position: the log's position that the state includes.
-        public: the public projection.
+        state: its public part.
         full: the table's document, for people who are logged in.
     """
 
     serial: int
-    position: int
-    public: bytes
+    state: PublicState
     full: bytes
+
+    @property
+    def position(self) -> int:
+        """The log's position that the state includes."""
+        return self.state.position
+
+    @cached_property
+    def public(self) -> bytes:
+        """The public projection, encoded once the first screen asks."""
+        return msgspec.json.encode(self.state)
 
 
 class LiveHealth(Struct, frozen=True, kw_only=True):
@@ -156,10 +165,7 @@ class LiveState:
         """Make the next document of the newest state."""
         serial = self.document.serial + 1 if self.document else 1
         self.document = StateDocument(
-            serial=serial,
-            position=state.position,
-            public=msgspec.json.encode(state),
-            full=self._pages.filled(self._full),
+            serial=serial, state=state, full=self._pages.filled(self._full)
         )
         self._wake()
 

@@ -28,13 +28,13 @@ _UNIT: Final = Path(__file__).with_name("unit")
 # Files that take more than half a minute, the longest first. A file's tests run in one worker, and
 # these are to be under way while the others are run.
 _LONG: Final = (
-    *("test_faults", "test_kill", "test_entry", "test_cage_service", "test_geometry"),
-    *("test_archive", "test_dealer_page", "test_hostile_screens", "test_driver_link"),
-    *("test_bench", "test_hostile_texts", "test_pit_page", "test_house_rules", "test_install"),
-    *("test_integrator_examples", "test_scoreboard", "test_demo", "test_shoe_decode"),
-    *("test_replay_page", "test_kept", "test_replay_command", "test_faults_together"),
-    *("test_storage", "test_rights", "test_screens_speak", "test_doctor", "test_uplink"),
-    *("test_displays_roads", "test_cage_reports", "test_command", "test_broker_rights"),
+    *("test_kill", "test_install", "test_cage_service", "test_faults", "test_entry"),
+    *("test_bench", "test_dealer_page", "test_geometry", "test_cage_reports", "test_archive"),
+    *("test_pit_page", "test_scoreboard", "test_kept", "test_replay_page", "test_style"),
+    *("test_integrator_examples", "test_fed_pages", "test_upgrade", "test_driver_link"),
+    *("test_hostile_screens", "test_editions", "test_shoe_decode", "test_house_rules"),
+    *("test_world", "test_storage", "test_cage_command", "test_demo", "test_doctor"),
+    *("test_console_access", "test_imports", "test_displays_return", "test_screens_speak"),
 )
 # These are about the bus itself, or take turns by themselves.
 _ON_BOTH: Final = {"events", "kill", "test_session_falls.py", "test_world_bus.py"}

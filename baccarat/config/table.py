@@ -11,21 +11,15 @@ from urllib.parse import urlsplit
 
 from baccarat.config.errors import ConfigFault
 from baccarat.config.form import TABLE, DisplaysConfig, ScreensConfig, TableConfig
-from baccarat.rulebooks.currencies import currency_faults
-from baccarat.rulebooks.editions import has_kept
-from baccarat.rulebooks.library import is_file, site_rulebook
 from events.commands.registry import ROLES
-from events.errors import ConfigError, InputError
+from events.errors import InputError
 from events.log.schema import OWN_ACTORS
 from events.mqtt.topics import SEGMENT
 from shoe_driver.profiles.catalogue import load_profile
 from shoe_driver.transports.endpoint import parse_url
-from table_core.rules.pay_scale import pay_scale
-from table_core.rules.rulebook import Rulebook
-from table_core.rules.table_limits import limit_faults
 from table_core.trust.access import SHOE
 
-__all__ = ["load_config", "rule_faults"]
+__all__ = ["load_config"]
 
 _LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 _HOST_NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*")
@@ -45,7 +39,11 @@ def load_config(path: Path, *, rules: bool = True, passwords: bool = True) -> Ta
         ConfigError: the file is missing or is not TOML.
         ConfigFaults: keys in it are wrong: all of them, each with the reason and an example.
     """
-    looks = (*_LOOKS, rule_faults) if rules else _LOOKS
+    looks = _LOOKS
+    if rules:
+        from baccarat.config.rule_faults import rule_faults  # noqa: PLC0415 - not in every service
+
+        looks = (*looks, rule_faults)
     return TABLE.read(
         path,
         lambda config: (fault for look in looks for fault in look(config)),
@@ -57,46 +55,6 @@ def _names(config: TableConfig) -> Iterator[ConfigFault]:
     for key, value in (("site", config.site), ("table", config.table)):
         if not SEGMENT.match(value):
             yield TABLE.fault(key, f"{value!r}: use lower-case letters, digits, - and _")
-
-
-def rule_faults(config: TableConfig) -> Iterator[ConfigFault]:
-    """Yield the faults of the rulebooks, and of limits over them."""
-    for name in config.library:
-        try:
-            if not is_file(name):
-                raise ConfigError(
-                    f"{name!r}: give the path of your own, a .toml; what is shipped is known"
-                )
-            site_rulebook(str(config.beside(name)))
-        except InputError as error:
-            yield ConfigFault(key="library", reason=str(error))
-    try:
-        rulebook = site_rulebook(config.rulebook_name)
-    except InputError as error:
-        if is_file(config.rulebook):
-            yield ConfigFault(key="rulebook", reason=str(error))
-        else:
-            yield TABLE.fault("rulebook", f"{error}; or give the path of your own, a .toml")
-        return
-    yield from _adoption_faults(config, rulebook)
-    if config.limits is not None:
-        for line in limit_faults(rulebook, config.limits.as_event()):
-            example = TABLE.example_of("limits.bets")
-            yield ConfigFault(key="limits", reason=line, example=example)
-
-
-def _adoption_faults(config: TableConfig, rulebook: Rulebook) -> Iterator[ConfigFault]:
-    """Yield why this table may not adopt a rulebook that others could."""
-    if not has_kept(config.log_path, rulebook):
-        for fault in currency_faults(rulebook):
-            yield ConfigFault(key="rulebook", reason=f"{config.rulebook}: {fault}")
-    scale = pay_scale(rulebook)
-    if scale is not None and config.pay_scale not in {None, scale}:
-        reason = (
-            f"{config.rulebook} pays by scale {scale}, and the property's `pay_scale` is "
-            f"{config.pay_scale}: one scale holds for every table of a property"
-        )
-        yield ConfigFault(key="rulebook", reason=reason)
 
 
 def _shoe(config: TableConfig) -> Iterator[ConfigFault]:

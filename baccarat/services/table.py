@@ -9,7 +9,7 @@ from typing import Final
 
 from baccarat.config.errors import ConfigFaults
 from baccarat.config.form import TableConfig
-from baccarat.config.table import rule_faults
+from baccarat.config.rule_faults import rule_faults
 from baccarat.history.log_judging import opening_judge
 from baccarat.processes.inspection import inspect_in_background
 from baccarat.rulebooks.editions import (

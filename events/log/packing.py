@@ -16,7 +16,7 @@ A killed conversion is done again from its beginning.
 import fcntl
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -55,9 +55,7 @@ class Conversion(NamedTuple):
     after: int
 
 
-def convert(
-    log: Path, *, pack: bool, probe: Callable[[str], None] = lambda _: None
-) -> Iterator[Conversion]:
+def convert(log: Path, *, pack: bool) -> Iterator[Conversion]:
     """Pack or unpack every closed file of the log at `log`, the oldest first; yield each one done.
 
     The log may be in use: a reader that has a file open goes on with it.
@@ -65,7 +63,6 @@ def convert(
     Args:
         log: the log's file.
         pack: or unpack.
-        probe: called at each step.
 
     Raises:
         InputError: there is no such log.
@@ -84,25 +81,23 @@ def convert(
             if not path.exists():
                 continue
             try:
-                yield _convert(path, origin, probe)
+                yield _convert(path, origin)
             except (OSError, sqlite3.Error) as error:
                 if isinstance(error, DamagedFile):
                     raise LogRefused(f"{path}: {error}", error.position) from error
                 raise LogUnwritable(f"{path}: cannot be converted: {error}") from error
 
 
-def _convert(path: Path, origin: str, probe: Callable[[str], None]) -> Conversion:
+def _convert(path: Path, origin: str) -> Conversion:
     sound = verify(path, alone=True)
     if not sound.ok:
         raise LogRefused(f"{path}: {sound.reason}; it is left as it is", sound.first_bad)
     made = _other(path)
     part = made.with_name(f".{made.name}{_PART}")
     remove_database(part)  # of a conversion that was killed
-    probe("convert.begun")
     try:
         _write(path, part, origin)
         sync(part)
-        probe("convert.written")
         _require_same(path, part)
         part.chmod(PRIVATE_READ_ONLY)
         done = Conversion(made, path.stat().st_size, part.stat().st_size)
@@ -110,10 +105,8 @@ def _convert(path: Path, origin: str, probe: Callable[[str], None]) -> Conversio
     finally:
         remove_database(part)
     sync(made.parent)
-    probe("convert.named")
     path.unlink()
     sync(made.parent)
-    probe("convert.done")
     return done
 
 

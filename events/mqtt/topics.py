@@ -1,6 +1,7 @@
 """Topic names on the bus, of segments `[a-z0-9_-]+`, which mosquitto and nats-server both carry."""
 
 import re
+from functools import cached_property
 from typing import Final
 
 from msgspec import Struct
@@ -12,13 +13,13 @@ __all__ = ["SEGMENT", "Topics"]
 SEGMENT: Final = re.compile(r"[a-z0-9_-]+\Z")
 
 
-class Topics(Struct, frozen=True):
+class Topics(Struct, frozen=True, dict=True):
     """The topics of one table, below `bac/v1/<site>/<table>/`."""
 
     site: str
     table: str
 
-    @property
+    @cached_property
     def root(self) -> str:
         """`bac/v1/<site>/<table>`."""
         return f"bac/v1/{self.site}/{self.table}"

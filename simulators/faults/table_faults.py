@@ -488,12 +488,15 @@ _LAST_OF_INITIAL: Final = 3
 _VOIDED: Final = 0.5  # of the coups in which the shoe powers up; the others are finished by hand
 
 
-def stops_after(fault: str, whims: random.Random) -> int | None:
-    """Return after how many cards this fault breaks the coup off; None where it does not."""
+def stops_after(fault: str, whims: random.Random, *, gives_result: bool) -> int | None:
+    """Return after how many cards this fault breaks the coup off; None where it does not.
+
+    Where the shoe gives no result, the fourth card may settle the coup: there one is still due.
+    """
     if fault == "power_up" and whims.random() >= _VOIDED:
         return None
     if fault in {"power_up", "forced_end", "replace_shoe"}:
-        return whims.randint(1, _INITIAL)
+        return whims.randint(1, _INITIAL if gives_result else _LAST_OF_INITIAL)
     return None
 
 

@@ -14,10 +14,23 @@ from events.mqtt.process_shell import Performer
 from events.mqtt.request_client import USUAL_RETRY, RequestClient, Retry
 from events.mqtt.topics import Topics
 
-__all__ = ["COMMISSION_OUTSTANDING", "Console", "RequestRefused", "refused"]
+__all__ = [
+    "COMMISSION_OUTSTANDING",
+    "DUMMY_DUE",
+    "PASSING",
+    "Console",
+    "RequestRefused",
+    "refused",
+]
 
 COMMISSION_OUTSTANDING: Final = "commission_outstanding"
 """The refusal of what must wait until marked commission has been collected."""
+DUMMY_DUE: Final = "dummy_coup_due"
+"""The refusal of betting where a coup without wagers is due."""
+PASSING: Final = frozenset(
+    {"coup_in_progress", "link_down", "shoe_error", "shoe_locked", "log_unwritable"}
+)
+"""Reasons to wait and ask again for betting."""
 
 
 class RequestRefused(TableError):  # noqa: N818 - named for what happened

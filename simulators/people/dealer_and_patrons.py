@@ -29,14 +29,21 @@ from events.mqtt.topics import Topics
 from simulators.device.script import DealerCall
 from simulators.faults.registry import OF_PEOPLE, FaultPlan
 from simulators.people import patrons
-from simulators.people.console import COMMISSION_OUTSTANDING, Console, RequestRefused, refused
+from simulators.people.console import (
+    COMMISSION_OUTSTANDING,
+    DUMMY_DUE,
+    PASSING,
+    Console,
+    RequestRefused,
+    refused,
+)
 from simulators.people.shoe_changes import DEALER, ShoeChanges
 from simulators.people.supervisor import (
-    SHOE_ERROR,
     SUPERVISOR,
     GameTally,
     OnTheTable,
     Supervisor,
+    in_error,
     is_undealt,
     needs_a_person,
 )
@@ -60,12 +67,6 @@ _ERROR_SEEN_S: Final = 5.0  # for the table to receive an error; then play goes 
 
 # Checks of a screen on which a dealt coup has no card: no reader of the line was there.
 _RECEIVED_WITHIN: Final = 4
-
-# Reasons to wait and try again; every other refusal of `open_betting` ends the play.
-_PASSING: Final = frozenset(
-    {"coup_in_progress", "link_down", "shoe_error", "shoe_locked", "log_unwritable"}
-)
-_DUMMY_DUE: Final = "dummy_coup_due"
 
 
 class Game(Struct, frozen=True, kw_only=True):
@@ -198,7 +199,7 @@ class Croupier:
         if self._shoe.cut_card_comes_first:
             await self._shoes.report_cut_card("first_card")
         dealt = await self._shoe.deal_coup(fault, call=lambda call: self._come(call, coup))
-        table = self._on_the_table(result_comes=dealt.result_comes)
+        table = OnTheTable.of(self._shoe, result_comes=dealt.result_comes)
         phase = await self._conclude(coup, table)
         # A cut card that came in the middle of a coup is reported after it, when the hands are free
         # again.
@@ -235,7 +236,7 @@ class Croupier:
         """Act as the person whom the dealer calls in the middle of a coup."""
         match call:
             case DealerCall.LOOK if self._repairs:
-                await self._supervisor.look(coup, self._on_the_table(result_comes=True))
+                await self._supervisor.look(coup, OnTheTable.of(self._shoe))
             case DealerCall.VOID:
                 await self._seen_on_the_screen(coup)
                 await self._supervisor.void(coup, "it was broken off at the shoe", "broken_off")
@@ -251,14 +252,14 @@ class Croupier:
 
     async def _seen_on_the_screen(self, coup: str) -> None:
         """Wait until the screen shows the cards: later the next coup would get them."""
-        await self._supervisor.agreed(coup, self._on_the_table(result_comes=True))
+        await self._supervisor.agreed(coup, OnTheTable.of(self._shoe))
         await self.view.quiet(self._quiet_s)
 
     async def _open(self, round_id: str, fault: str | None) -> tuple[str, bool]:
         """Begin a coup; return its id, and whether it has no wagers."""
         if fault == "stacked_errors":
             await self._shoe.stacked_errors()
-            await self.view.within(_in_error, _ERROR_SEEN_S)
+            await self.view.within(in_error, _ERROR_SEEN_S)
         opening: Command = OpenBetting(transaction=f"o-{round_id}")
         free = FreeHand(transaction=f"f-{round_id}")
         if fault == "free_hand":
@@ -272,12 +273,12 @@ class Croupier:
                 return seen.coup.id, opening is free
             code = answer.code or ""
             self.tally.refused[code] += 1
-            if code == _DUMMY_DUE:
+            if code == DUMMY_DUE:
                 opening = free
             elif code == COMMISSION_OUTSTANDING:
                 paid = CollectCommission(transaction=f"m-{round_id}")
                 await self._console.must(DEALER, paid)
-            elif code in _PASSING:
+            elif code in PASSING:
                 await self._clear_the_way(code)
             else:
                 raise RequestRefused(f"betting does not open: {code}: {answer.text}")
@@ -293,7 +294,7 @@ class Croupier:
         """Remove what blocks betting: an abandoned coup, an error at the device, or time."""
         if code == "shoe_error":
             await self._shoe.clear_errors()
-            if await self.view.within(lambda seen: not _in_error(seen), self._patience_s) is None:
+            if await self.view.within(lambda seen: not in_error(seen), self._patience_s) is None:
                 await self._supervisor.end_errors()  # the line lost its end
         seen = await self.view.quiet(self._quiet_s)
         if seen.coup and seen.coup.phase not in OVER:
@@ -350,17 +351,6 @@ class Croupier:
             return await self.view.until(lambda seen: needs_a_person(seen, coup))
         return await self.view.within(lambda seen: needs_a_person(seen, coup), self._patience_s)
 
-    def _on_the_table(self, *, result_comes: bool) -> OnTheTable:
-        return OnTheTable(
-            lying=tuple(self._shoe.lying),
-            result_comes=result_comes,
-            excess_seen=self._shoe.excess_is_seen,
-        )
-
     async def _pause(self, seconds: float) -> None:
         if self._speed:
             await asyncio.sleep(seconds / self._speed)
-
-
-def _in_error(seen: TableSeen) -> bool:
-    return any(alarm.name.startswith(SHOE_ERROR) for alarm in seen.alarms)

@@ -11,6 +11,7 @@ from typing import Final
 
 from events.commands import PlaceWager, WagerRequest
 from simulators.shoe.dealing import shoe_number
+from table_core.kept_results import keep_newest
 from table_core.rules.rulebook import Bet, Requirement, Rulebook
 from table_core.rules.wager_checks import mains_for
 
@@ -89,9 +90,7 @@ def _share(most: int | None) -> int | None:
 
 def _wanted(whims: random.Random, rulebook: Rulebook) -> Iterator[Bet]:
     """Yield the bets that a patron wants, by chance alone."""
-    offered = {name: bet for name, bet in rulebook.bets.items() if bet.offered}
-    sides = [bet for name, bet in offered.items() if name not in _MAIN]
-    alone = [bet for bet in sides if bet.requirement is Requirement.NONE]
+    offered, sides, alone = _offered(rulebook)
     wish, main = whims.random(), "banker" if whims.random() < _BANKER else "player"
     names: list[str]
     if wish < _TIE_ALONE:
@@ -103,6 +102,14 @@ def _wanted(whims: random.Random, rulebook: Rulebook) -> Iterator[Bet]:
         names = [main, "tie"] if whims.random() < _TIE_BESIDE else [main]
     yield from (offered[name] for name in names if name in offered)
     yield from (bet for bet in sides if whims.random() < _SIDE_BESIDE)
+
+
+@keep_newest
+def _offered(rulebook: Rulebook) -> tuple[dict[str, Bet], list[Bet], list[Bet]]:
+    """Return the bets on offer by id, the side bets among them, and those that need no other."""
+    offered = {name: bet for name, bet in rulebook.bets.items() if bet.offered}
+    sides = [bet for name, bet in offered.items() if name not in _MAIN]
+    return offered, sides, [bet for bet in sides if bet.requirement is Requirement.NONE]
 
 
 def _stake(whims: random.Random, bet: Bet, most: int | None) -> int | None:

@@ -10,7 +10,7 @@ Without orders to repair, the supervisor voids a held coup at once.
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Self
 
 from msgspec import Struct, field
 
@@ -32,19 +32,20 @@ from events.commands.registry import COMMAND_NAMES
 from simulators.device.script import FallenCard
 from simulators.people.console import Console, refused
 from simulators.people.view import OVER, STALLED, AlarmSeen, CoupSeen, TableSeen, TableView
+from simulators.shoe.shoe_in_hand import ShoeInHand
 
 __all__ = [
-    "SHOE_ERROR",
     "SUPERVISOR",
     "GameTally",
     "OnTheTable",
     "Supervisor",
+    "in_error",
     "is_undealt",
     "needs_a_person",
 ]
 
 SUPERVISOR: Final = "supervisor"
-SHOE_ERROR: Final = "shoe_error_"  # begins the alarm of an error of the device; its code follows
+_SHOE_ERROR: Final = "shoe_error_"  # begins the alarm of an error of the device; its code follows
 
 _TRIES: Final = 40  # steps to correct one coup; six cards entered and corrected are a dozen
 
@@ -56,7 +57,7 @@ _MARKS: Final = frozenset({"dealing", "complete", "disputed"})
 _HOPELESS: Final = frozenset({"too_many_copies"})
 _PATIENCE: Final = 3  # refusals of another kind: a report came meanwhile, and checking again helps
 # Alarms that the table clears by itself, with their cause.
-_CAUSED: Final = (SHOE_ERROR, "link_down", "log_unwritable")
+_CAUSED: Final = (_SHOE_ERROR, "link_down", "log_unwritable")
 _BURN_MISSING: Final = "burn_missing"
 _SHOE_HELD: Final = "shoe_held"
 
@@ -99,6 +100,12 @@ class OnTheTable(Struct, frozen=True, kw_only=True):
     lying: Sequence[FallenCard]
     result_comes: bool = True
     excess_seen: bool = False
+
+    @classmethod
+    def of(cls, shoe: ShoeInHand, *, result_comes: bool = True) -> Self:
+        """Return what a shoe has brought to the table."""
+        seen = shoe.excess_is_seen
+        return cls(lying=tuple(shoe.lying), result_comes=result_comes, excess_seen=seen)
 
 
 class Supervisor:
@@ -188,7 +195,7 @@ class Supervisor:
     async def end_errors(self) -> None:
         """Clear errors that the screen still shows and the device does not."""
         for alarm in (await self._now()).alarms:
-            code = alarm.name.removeprefix(SHOE_ERROR)
+            code = alarm.name.removeprefix(_SHOE_ERROR)
             if code != alarm.name:
                 transaction = self._transaction("e", code)
                 reason = "the shoe shows no error"
@@ -303,6 +310,11 @@ class Supervisor:
     def _transaction(self, letter: str, about: str) -> str:
         self._asked += 1
         return f"{letter}-{_name(about)}-{self._asked}"
+
+
+def in_error(seen: TableSeen) -> bool:
+    """Return whether the screen shows an error of the shoe."""
+    return any(alarm.name.startswith(_SHOE_ERROR) for alarm in seen.alarms)
 
 
 def needs_a_person(seen: TableSeen, coup: str) -> bool:

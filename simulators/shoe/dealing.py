@@ -275,7 +275,8 @@ class DealingShoe:
     def _script(self, fault: str | None, whims: random.Random, spare: str) -> Script:
         carried = self._carried is not None
         names = _in_order(fault)
-        stops = [stops_after(name, whims) for name in names]
+        gives_result = self._device.gives_result
+        stops = [stops_after(name, whims, gives_result=gives_result) for name in names]
         switches = [switches_after(name, whims) for name in names]
         stop = next(filter(None, stops), None)
         switch = next(filter(None, switches), None)

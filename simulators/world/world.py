@@ -7,7 +7,7 @@ set.
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -68,6 +68,7 @@ from simulators.world.people.dealer_and_supervisor import Staff, StaffCoup
 from simulators.world.people.desk import WorldConsole, WorldView
 from simulators.world.people.float_keeper import COUNT_ROOM
 from simulators.world.people.logins import CAGE, CONSUMER, PEOPLE, ROLES, message_keys, signing_key
+from table_core.fold.dispatch import fold
 from table_core.fold.snapshot import encode_state
 from table_core.process.checkpoints import CheckpointKeys
 from table_core.process.table_process import SERVICE, InspectLog, TableProcess
@@ -82,7 +83,7 @@ _SITE, _TABLE = "world", "t1"
 _FIRST_SHOE: Final = "20261127-01"
 _STEP_US: Final = 100
 _SHORTEST, _LONGEST = 90, 330  # cards of a shoe before its cut card
-_REPLAYED: Final = 0.02  # share of coups after which the whole log is replayed, besides every start
+_REPLAYED: Final = 0.02  # share of coups after which live and replayed state are compared
 _BETS: Final = frozenset({"betting_opened", "wagers_placed"})
 _SIGNED_S: Final = 300  # at the latest so long after an event without money
 _REST_US: Final = 120 * MICROSECONDS  # time in which all must have caught up once no fault comes
@@ -165,6 +166,7 @@ class World:
         self._may_be_late = bool(LATE_FAULTS.keys() & set(faults))
         self._hash = hashlib.sha256()
         self._live: TableState | None = None  # of the table's last life
+        self._replayed = TableState()  # by the bytes of every event that was stored
         self._violations: list[str] = []
         self._steps = self._over_at = 0
         self._seats = [
@@ -249,7 +251,15 @@ class World:
         clock, topics, fuse = self._clock, self._topics, self._mischief.fuses["table"]
         log = self._log_disk.open(self._stored.extend)
         presence = PresencePublisher(topics.status(SERVICE), log.next_session(), clock.utc_ns())
-        table = Table(log, topics, self._rulebook, clock, roles=ROLES, probe=fuse)
+        table = Table(
+            log,
+            topics,
+            self._rulebook,
+            clock,
+            roles=ROLES,
+            result_required=self._profile[1].result == "required",
+            probe=fuse,
+        )
         checkpoints = table.sign_checkpoints(CheckpointKeys(signing_key(topics), None, _SIGNED_S))
         if self._keys:
             access = Access(roles=ROLES, bus=BusPolicy(mode="required", keys=self._keys))
@@ -366,7 +376,8 @@ class World:
 
     def _take_part(self, parts: Sequence[Actor]) -> None:
         self._parts = tuple(parts)
-        self._turns = [(*parts[first:], *parts[:first]) for first in range(len(parts))]
+        works = [part.work for part in parts]
+        self._turns = [(*works[first:], *works[:first]) for first in range(len(works))]
 
     def _delay(self, what: str) -> None:
         if what == "late_line":
@@ -405,7 +416,8 @@ class World:
         self._steps += 1
         clock = self._clock
         clock.now_us += _STEP_US
-        self._late.pass_by()
+        if self._late.wakes_us <= clock.now_us:
+            self._late.pass_by()
         lasts = self._steps - self._over_at
         if lasts == _LEFT_ALONE:
             self._mischief.rest()
@@ -424,15 +436,15 @@ class World:
 
     def _act(self) -> bool:
         """Let the first part with something to do work, counted from a random one."""
-        part: Actor | None = None
+        work: Callable[[], bool] | None = None
         try:
-            for part in self._turns[int(self._rng.random() * len(self._turns))]:
-                if part.work():
+            for work in self._turns[int(self._rng.random() * len(self._turns))]:
+                if work():
                     return True
         except Killed as death:
             self._kill(death.process)
         except LogUnwritable:
-            if part is not self._seats[1]:
+            if work != self._seats[1].work:
                 raise
             self._kill("table")  # the disk left it in doubt: only a new start can show it
         else:
@@ -440,12 +452,15 @@ class World:
         return True
 
     def _audit(self) -> None:
-        stored, self._stored[:] = list(self._stored), []
+        stored = self._stored.copy()
+        self._stored.clear()
         for each in stored:
             if each.position > self._auditor.position:
                 self._hash.update(each.stored)
                 self._witness.stored(each)
-                self._auditor.hear(each.position, decode_entry(each.stored).data)
+                event = decode_entry(each.stored).data
+                self._auditor.hear(each.position, event)
+                self._replayed = fold(self._replayed, event)
                 if each.type in _BETS:
                     self._require_driver(each)
 
@@ -497,7 +512,7 @@ class World:
         lying = _hands(played.lying)
         self._auditor.at_the_end(played.coup, lying, broken_off=played.broken_off)
         if self._seats[1].process is not None and self._rng.random() < _REPLAYED:
-            check_replay(self._log_disk, self._table.state)
+            check_replay(self._replayed, self._table.state)
 
     def _compare_with_live(self, opened: TableState) -> None:
         """Check that replay equals live; take the events that a failed commit left in doubt."""
@@ -551,7 +566,8 @@ class World:
         check_journals(self._journals, self._profile[1], self._auditor.reports, still_us)
         if self._seats[1].process is None:
             raise OurBug("the table does not live, and all is at rest")
-        check_replay(self._log_disk, self._table.state)
+        self._witness.check_disk(self._log_disk.rows(0))
+        check_replay(self._replayed, self._table.state)
 
     def _digest(self) -> str:
         whole = self._hash.copy()

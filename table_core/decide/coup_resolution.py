@@ -53,7 +53,8 @@ def judge_cards(draft: DecisionBuilder, context: DecisionContext) -> None:
         settle_first_phase(draft, context)
         completed = completion(coup)
     if completed is None:
-        _misalign_if_the_excess_was_due(draft)
+        if coup.excess_open:
+            _misalign_if_the_excess_was_due(draft)
         return
     draft.emit(completed)
     if coup.excess_open:
@@ -129,8 +130,6 @@ def raise_alarm(draft: DecisionBuilder, name: str, text: str, coup: str | None =
 def _misalign_if_the_excess_was_due(draft: DecisionBuilder) -> None:
     """Misalign the coup where the card drawn outside the game was due to a hand."""
     coup = draft.coup
-    if not coup.excess_open:
-        return
     places = due_places(coup)
     if places and all(dealt.card is not None for dealt in coup.cards):
         detail = f"a card was drawn outside the game where {places[0]} was due"

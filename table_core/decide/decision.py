@@ -134,6 +134,8 @@ class DecisionBuilder:
     It is mutable, and never leaves the decision that made it.
     """
 
+    __slots__ = ("_before", "events", "state")
+
     def __init__(self, state: TableState) -> None:
         self.state = state
         self.events: list[TableEvent] = []
@@ -178,10 +180,11 @@ class DecisionBuilder:
                 wagerless=wagerless,
             )
         )
-        if not shoe.burn_recorded and context.rulebook.procedure.burn != "none":
+        if shoe.burn_recorded or context.rulebook.procedure.burn == "none":
+            return
+        if all(alarm.name != BURN_ALARM for alarm in self.state.alarms):
             text = f"no burn of shoe {shoe.id} was reported; record what became of it"
-            if all(alarm.name != BURN_ALARM for alarm in self.state.alarms):
-                self.emit(AlarmRaised(alarm=BURN_ALARM, text=text))
+            self.emit(AlarmRaised(alarm=BURN_ALARM, text=text))
 
     def settle(self, context: DecisionContext, phase: int, *, hands: Hands | None = None) -> None:
         """Settle one phase of the coup by the rulebook it pinned, or settle it again.

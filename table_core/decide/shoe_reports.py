@@ -180,7 +180,7 @@ def _take_card(
         if not _begin(draft, context, first=first, hidden=hidden, what=f"card drawn to {place}"):
             return
     coup = draft.coup
-    if coup.excess_open and draft.state.phase in _EXPECT_CARDS:
+    if coup.excess_open and coup.phase in _EXPECT_CARDS:
         detail = f"a card was drawn outside the game, and behind it one to {place}"
         misalign(draft, "excess_card_was_due", detail)
         return
@@ -205,9 +205,10 @@ def _fitting(draft: DecisionBuilder, place: CardPlace | None) -> CardPlace | Non
 
     A card that the shoe gives to Player's third place while Banker's is due is Banker's third.
     """
-    if not allows(draft.state.phase, CardDealt.TYPE):
+    coup = draft.coup
+    if not allows(coup.phase, CardDealt.TYPE):
         return None
-    places = due_places(draft.coup)
+    places = due_places(coup)
     if place is None:
         return places[0] if places else None
     for due in places:
@@ -217,12 +218,10 @@ def _fitting(draft: DecisionBuilder, place: CardPlace | None) -> CardPlace | Non
         places
         and _same(place, _PLAYERS_THIRD)
         and _same(places[0], _BANKERS_THIRD)
-        and all(dealt.card is not None for dealt in draft.coup.cards)
+        and all(dealt.card is not None for dealt in coup.cards)
     ):
         reason = "drawn for Player in error while Banker's third was due"
-        draft.emit(
-            IrregularityRecorded(coup=draft.coup.id, kind="card_to_wrong_hand", reason=reason)
-        )
+        draft.emit(IrregularityRecorded(coup=coup.id, kind="card_to_wrong_hand", reason=reason))
         return places[0]
     return None
 

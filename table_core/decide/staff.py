@@ -21,6 +21,7 @@ from table_core.state.shoe import BURN_ALARM
 from table_core.state.table import Alarm, TableState
 
 __all__ = [
+    "CALLED_ALARM",
     "HANDLERS",
     "OFFERS",
     "acknowledge_alarm",
@@ -31,7 +32,7 @@ __all__ = [
     "take_table",
 ]
 
-_CALLED: Final = "supervisor_called"
+CALLED_ALARM: Final = "supervisor_called"
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
 
 
@@ -58,10 +59,10 @@ def take_table(state: TableState, command: TakeTable, context: DecisionContext) 
 
 def call_supervisor(state: TableState, command: CallSupervisor, _: DecisionContext) -> Decision:
     """The dealer wants a supervisor at the table."""
-    if any(each.name == _CALLED for each in state.alarms):
+    if any(each.name == CALLED_ALARM for each in state.alarms):
         return refuse("already_called", "a supervisor has been called, and has not yet come")
     wanted = command.reason or "the dealer gives no reason"
-    return (AlarmRaised(alarm=_CALLED, text=f"the dealer asks for a supervisor: {wanted}"),)
+    return (AlarmRaised(alarm=CALLED_ALARM, text=f"the dealer asks for a supervisor: {wanted}"),)
 
 
 def can_acknowledge(alarm: Alarm) -> bool:

@@ -70,8 +70,10 @@ def _commission(state: TableState, event: Any, sign: int) -> TableState:
 def _listed_before(state: TableState, settlement_id: str) -> tuple[SeatDifference, ...]:
     """Return what a phase's first settlement comes to for wagers that an earlier phase listed."""
     coup = state.coup
-    for each in coup.settlements if coup else ():
-        if coup and each.settlement_id == settlement_id and each.revision == 1:
+    if coup is None or not coup.paid_by:
+        return ()
+    for each in coup.settlements:
+        if each.settlement_id == settlement_id and each.revision == 1:
             return seat_differences((), coup.lines_listed_before(each))
     return ()
 

@@ -179,8 +179,7 @@ def fold_at(state: TableState, event: TableEvent, position: int) -> TableState:
         if after is None:
             raise OurBug(f"position {position}: {input_of(event)} in phase {before.value}")
         state = on_coup(state, event, after)
-    chips = CHIPS_TO_MOVE.get(kind)
-    return state if chips is None else chips(state, event)
+    return CHIPS_TO_MOVE[kind](state, event) if kind in CHIPS_TO_MOVE else state
 
 
 def _on_rulebook_adopted(state: TableState, event: RulebookAdopted) -> TableState:
@@ -202,9 +201,8 @@ def _on_betting_opened(state: TableState, event: BettingOpened, phase: Phase) ->
     coup = replace(begun_coup(event), phase=phase)
     shoe, link = current_shoe(state), state.link
     # Its first card may have come already, or the rest of a void round may still come.
-    if not shoe.begun and not link.residue:
-        shoe = new_round(shoe)
-    shoe = replace(forget_entries(shoe), coups=shoe.coups + 1, begun=False)
+    shoe = forget_entries(shoe) if shoe.begun or link.residue else new_round(shoe)
+    shoe = replace(shoe, coups=shoe.coups + 1, begun=False)
     link = replace(link, residue=False, dummy=False)
     commission = without_refunds(state.commission)
     return replace(state, coup=coup, shoe=shoe, replaced=(), link=link, commission=commission)

@@ -19,8 +19,7 @@ from events.types import (
     CommissionEvent,
     ShoeLoaded,
     Stored,
-    decode_data,
-    decode_envelope,
+    decode_entry,
 )
 from table_core.fold.corrections import find_past_coup
 from table_core.fold.dispatch import fold
@@ -109,12 +108,12 @@ def _left(rows: Iterable[bytes], coup: str) -> TableState:
             there = False
         # Besides its own coups, within its life, only events of no coup: its reports, its end.
         if own in stored or (there and b'"correlation":""' in stored):
-            envelope = decode_envelope(stored)
-            event = decode_data(envelope)
+            entry = decode_entry(stored)
+            event = entry.data
             # A float may be older than the shoe, and debts of the shoe be paid long after it.
             if not isinstance(event, ChipEvent | CommissionEvent):
                 state = fold(state, event)
-                if envelope.correlation == coup and (asked or isinstance(event, BettingOpened)):
+                if entry.correlation == coup and (asked or isinstance(event, BettingOpened)):
                     asked = coup_after(asked, event)
     return state if asked is None else _with_whole(state, asked)
 
@@ -137,7 +136,7 @@ def _loaded(read: Callable[[int, int], Iterator[Stored]], newest: int, shoe: str
         for stored in reversed(list(read(first, end - first + 1))):
             if stored.type != ShoeLoaded.TYPE:
                 continue
-            event = decode_data(decode_envelope(stored.stored))
+            event = decode_entry(stored.stored).data
             if isinstance(event, ShoeLoaded) and event.shoe <= shoe:
                 return stored.position if event.shoe == shoe else None
         end = first - 1

@@ -39,7 +39,7 @@ from table_core.process.requests import Requests
 from table_core.process.table_writer import ShoeEventResult, TableWriter
 from table_core.projections.public_document import encode_public_view
 from table_core.projections.table_document import encode_state_view, project_table
-from table_core.projections.wager_pages import pages_of
+from table_core.projections.wager_pages import has_pages, pages_of
 from table_core.state.coup import Phase
 from table_core.state.table import Alarm
 from table_core.trust.access import SHOE
@@ -57,7 +57,7 @@ _WATCH_EVERY_S: Final = 1.0
 _AFTER_LAST_CARD_S: Final = 0.015
 # A driver's largest event holds some hundred bytes of the wire; a longer message is no driver's.
 _SHOE_EVENT_BYTES: Final = 64 * 1024
-_MICROSECONDS: Final = 1_000_000
+_RESULT_OVERDUE_US: Final = RESULT_OVERDUE_S * 1_000_000
 
 
 class InspectLog(Effect[str | None], frozen=True):
@@ -93,7 +93,8 @@ class TableProcess:
         self._checkpoints = checkpoints
         self._driver = KnownDriver()
         self._guard = BusGuard(topics, writer.set_roles, watched=guarded)
-        self._complete_since: int | None = None
+        self._without_result: str | None = None  # the coup that waits for it, since that time
+        self._complete_since = 0
         self._completed = Signal()
         self._shown_caught_up = False
         self.will = presence.will
@@ -290,7 +291,8 @@ class TableProcess:
             self._settlements.kick()
         self._events.kick()
         self._state.kick()
-        self._pages.kick()
+        if has_pages(self._writer.state.coup):
+            self._pages.kick()
         if self._writer.state.phase is Phase.COMPLETE:
             self._completed.set()
         if self._checkpoints and not appended.isdisjoint(LANDMARKS):
@@ -355,12 +357,11 @@ class TableProcess:
             yield from self._appending(self._writer.append_due_limits())
 
     def _result_is_overdue(self, now_us: int) -> bool:
-        if self._writer.state.phase is not Phase.COMPLETE:
-            self._complete_since = None
-            return False
-        if self._complete_since is None:
-            self._complete_since = now_us
-        return now_us - self._complete_since >= RESULT_OVERDUE_S * _MICROSECONDS
+        coup = self._writer.state.coup
+        waits = coup.id if coup is not None and coup.phase is Phase.COMPLETE else None
+        if waits != self._without_result:
+            self._without_result, self._complete_since = waits, now_us
+        return waits is not None and now_us - self._complete_since >= _RESULT_OVERDUE_US
 
     def _appending(self, steps: Steps[None]) -> Steps[None]:
         """Append events that the table decides by itself, outside the course of the game."""

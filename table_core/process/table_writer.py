@@ -274,8 +274,10 @@ class TableWriter:
     ) -> Refusal | None:
         """Return why a command is not what its person has seen in a preview; None if it is."""
         seen = command.previewed if isinstance(command, Correction) else None
-        same = decision_digest(user, command, decision)
-        if seen is None or (seen.digest == same and seen.position <= self.state.position):
+        if seen is None:
+            return None
+        same = decision_digest(user, command, decision) == seen.digest
+        if same and seen.position <= self.state.position:
             return None
         text = f"it would do something else than at position {seen.position}; preview it again"
         return refuse("preview_outdated", text)

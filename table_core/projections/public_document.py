@@ -6,6 +6,7 @@ Pure.
 """
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Final
 
 import msgspec
@@ -54,11 +55,18 @@ def _encode_rulebook(rulebook: RulebookView) -> msgspec.Raw:
     return msgspec.Raw(msgspec.json.encode(_only(rulebook, _RULEBOOK)))
 
 
-def _only(value: Any, allowed: Mapping[str, Any] | None) -> Any:
+def _only(value: Any, allowed: Mapping[str, Any]) -> Any:
     """Return the fields of a struct that are allowed, by their names in JSON."""
-    if allowed is _WHOLE or value is None:
-        return value
     if isinstance(value, tuple):
         return [_only(each, allowed) for each in value]
-    fields = dict(zip(value.__struct_encode_fields__, value.__struct_fields__, strict=True))
-    return {name: _only(getattr(value, fields[name]), inner) for name, inner in allowed.items()}
+    attributes, found = _attributes(value.__class__), {}
+    for name, inner in allowed.items():
+        field = getattr(value, attributes[name])
+        found[name] = field if inner is _WHOLE or field is None else _only(field, inner)
+    return found
+
+
+@cache
+def _attributes(kind: type[Any]) -> dict[str, str]:
+    """Return a struct's attributes by their names in JSON."""
+    return dict(zip(kind.__struct_encode_fields__, kind.__struct_fields__, strict=True))

@@ -20,6 +20,7 @@ __all__ = [
     "WagerPage",
     "WagerSums",
     "encode_page",
+    "has_pages",
     "pages_of",
     "project_sums",
 ]
@@ -67,9 +68,14 @@ class WagerPage(Struct, frozen=True, kw_only=True):
     wagers: tuple[Wager, ...]
 
 
+def has_pages(coup: Coup | None) -> bool:
+    """Return whether a coup has more wagers than `state` carries."""
+    return coup is not None and len(coup.wagers) > WAGERS_IN_STATE
+
+
 def project_sums(coup: Coup) -> WagerSums | None:
     """Return the sums of a coup's wagers; None where `state` carries the wagers themselves."""
-    if len(coup.wagers) <= WAGERS_IN_STATE:
+    if not has_pages(coup):
         return None
     boxes: dict[tuple[int, str], int] = {}
     summed = coup.summed  # none for a coup that is over
@@ -88,7 +94,7 @@ def project_sums(coup: Coup) -> WagerSums | None:
 
 def pages_of(coup: Coup | None) -> tuple[WagerPage, ...]:
     """Return the pages of a coup's wagers; none where `state` carries the wagers themselves."""
-    if coup is None or len(coup.wagers) <= WAGERS_IN_STATE:
+    if coup is None or not has_pages(coup):
         return ()
     return tuple(
         WagerPage(coup=coup.id, page=number, wagers=coup.wagers[first : first + WAGERS_OF_PAGE])

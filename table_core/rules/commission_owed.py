@@ -287,6 +287,8 @@ def settlement_commission(
         moved: what a correction moves to or from the coup's other phase (`moved_commission`).
     """
     rises = _rises(reversed_, settlement)
+    if not rises and not book.laid:
+        return ()
     less = {who: fall for who, rise in rises.items() if (fall := -rise - moved.get(who, 0)) > 0}
     more = {who: more for who, rise in rises.items() if (more := rise - moved.get(who, 0)) > 0}
     facts: list[TableEvent] = []
@@ -555,9 +557,9 @@ class _Change:
                 self.add(name, sign * amount, currency)
         totals = {each.currency: each for each in self.book.totals}
         for (currency, name), amount in self._sums.items():
-            was = totals.get(currency, CommissionTotals(currency=currency))
+            was = totals.get(currency) or CommissionTotals(currency=currency)
             totals[currency] = replace(was, **{name: getattr(was, name) + amount})
-        if sum(each.collected for each in totals.values()) < 0:
+        if sum([each.collected for each in totals.values()]) < 0:
             raise OurBug(f"{self.type}: more than was ever collected is given back")
         debts = tuple(self.debts.values())
         return replace(self.book, totals=tuple(totals.values()), debts=debts, **changes)

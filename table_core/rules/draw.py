@@ -147,16 +147,28 @@ def hands_possibly_due(
         player: Player's cards, at least two; None for a face that is not known.
         banker: Banker's.
     """
-    due: set[Hand] = set()
     came = len(player) - _TWO, len(banker) - _TWO
-    for mine, other in product(_totals(player), _totals(banker)):
-        players_third = _players_rules(mine, other)[-1].draws
-        if came == (0, 0) and players_third:
+    third = _points_of(player[_TWO]) if came[0] else _STOOD
+    return _possibly_due(_totals(player), _totals(banker), came, third)
+
+
+@cache
+def _possibly_due(
+    player: frozenset[int],
+    banker: frozenset[int],
+    came: tuple[int, int],
+    players_third: frozenset[int] | frozenset[None],
+) -> tuple[Hand, ...]:
+    """Return the hands due by some totals of two cards, some third card, and how many came."""
+    due: set[Hand] = set()
+    for mine, other in product(player, banker):
+        draws = _players_rules(mine, other)[-1].draws
+        if came == (0, 0) and draws:
             due.add(_P)
-        elif came in {(0, 0), (1, 0)} and players_third is bool(came[0]):
-            thirds = _points_of(player[_TWO]) if players_third else _STOOD
-            if any(_all_rules(mine, other, third)[-1].draws for third in thirds):
-                due.add(_B)
+        elif came not in {(0, 0), (1, 0)} or draws is not bool(came[0]):
+            continue
+        elif any(_all_rules(mine, other, third)[-1].draws for third in players_third):
+            due.add(_B)
     return tuple(hand for hand in (_P, _B) if hand in due)
 
 

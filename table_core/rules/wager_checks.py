@@ -159,8 +159,11 @@ def below_minimum(
 
 def any_needs_main(rulebook: Rulebook, wagers: Iterable[Wager]) -> bool:
     """Return whether one of the wagers is a side bet that needs a main wager."""
-    bets = [rulebook.bets.get(name) for name in {wager.bet for wager in wagers}]
-    return any(bet is not None and bet.requirement is not Requirement.NONE for bet in bets)
+    for name in {wager.bet for wager in wagers}:
+        bet = rulebook.bets.get(name)
+        if bet is not None and bet.requirement is not Requirement.NONE:
+            return True
+    return False
 
 
 def mains_for(rulebook: Rulebook, bet: Bet) -> Collection[str]:

@@ -199,9 +199,9 @@ def input_of(event: TableEvent) -> str:
     return event.TYPE
 
 
-def allows(phase: Phase, event: TableEvent | str) -> bool:
-    """Return whether the table has a transition from `phase` by this event or input."""
-    return (phase, event if isinstance(event, str) else input_of(event)) in TRANSITIONS
+def allows(phase: Phase, what: str) -> bool:
+    """Return whether the table has a transition from `phase` by this input."""
+    return (phase, what) in TRANSITIONS
 
 
 def advance(phase: Phase, event: TableEvent) -> Phase | None:

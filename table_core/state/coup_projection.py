@@ -163,7 +163,7 @@ def _without(coup: Coup, gone: set[str]) -> Coup:
 def _settled(coup: Coup, event: CoupSettled) -> Coup:
     settlement = event.settlement
     before = coup.settlement(settlement.phase)
-    others = (each for each in coup.settlements if each is not before)
+    others = [each for each in coup.settlements if each is not before]
     paid_by = coup.paid_by
     if before is not None and before.revision == 1:
         paid_by = (*paid_by, before)

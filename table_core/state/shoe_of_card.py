@@ -79,7 +79,9 @@ def shoe_of_excess(state: TableState) -> ShoeState:
 def shoe_of_coup(state: TableState) -> ShoeState:
     """Return the shoe that the coup's id names."""
     shoe = _current(state)
-    name = state.coup.id.partition("/")[0] if state.coup else shoe.id
+    if state.coup is None or not state.replaced:
+        return shoe
+    name = state.coup.id.partition("/")[0]
     return next((each for each in state.replaced if each.id == name), shoe)
 
 

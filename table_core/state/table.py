@@ -391,4 +391,4 @@ class TableState(Struct, frozen=True, gc=False, kw_only=True):
     @property
     def in_progress(self) -> bool:
         """Whether the coup is neither settled nor void."""
-        return self.phase not in OVER
+        return self.coup is not None and self.coup.phase not in OVER

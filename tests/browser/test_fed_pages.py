@@ -87,14 +87,13 @@ def test_a_coup_that_is_over_becomes_the_last_coup_beside_large_roads(screen: Fe
     expect(board).to_have_attribute("data-tone", "open")
 
 
-@pytest.mark.parametrize(
-    ("left_ms", "key"), [(14_000, "status.open"), (4_900, "status.last"), (0, "status.time_up")]
-)
-def test_the_last_seconds_of_betting_are_told(screen: FedPage, left_ms: int, key: str) -> None:
+def test_the_last_seconds_of_betting_are_told(screen: FedPage) -> None:
     screen.open("/", "zh-Hans")
-    screen.show(shown_state("betting", BOOK), betting_ms=left_ms)
-    expect(screen.page.locator("#status")).to_have_text(load_words("zh-Hans")[key])
-    expect(screen.page.locator("#countdown")).to_be_visible(visible=left_ms > 0)
+    for left_ms, key in ((14_000, "open"), (4_900, "last"), (0, "time_up")):
+        screen.show(shown_state("betting", BOOK), betting_ms=left_ms)
+        said = load_words("zh-Hans")[f"status.{key}"]
+        expect(screen.page.locator("#status")).to_have_text(said)
+        expect(screen.page.locator("#countdown")).to_be_visible(visible=left_ms > 0)
 
 
 def test_odds_are_in_words_and_the_commission_is_named(screen: FedPage) -> None:
@@ -239,25 +238,22 @@ def test_the_end_of_a_login_is_told_and_put_off(screen: FedPage) -> None:
     expect(page.locator("#stay")).to_be_hidden()
 
 
-@pytest.mark.parametrize(
-    "style",
-    [
+def test_the_check_of_geometry_finds_what_is_wrong(screen: FedPage) -> None:
+    screen.open("/")
+    screen.show(shown_state("settled", BOOK))
+    assert screen.page.evaluate(SPILLS, False) == []
+    for style in (
         "#status { position: relative; inset-inline-start: -80rem }",
         "#bets { font-size: 4rem }",
         ".hand .total { translate: -16rem }",
         ".counts { inline-size: 4rem }",
-    ],
-)
-def test_the_check_of_geometry_finds_what_is_wrong(screen: FedPage, style: str) -> None:
-    screen.open("/")
-    screen.show(shown_state("settled", BOOK))
-    assert screen.page.evaluate(SPILLS, False) == []
-    screen.page.evaluate(
-        "(text) => { const sheet = new CSSStyleSheet(); sheet.replaceSync(text);"
-        " document.adoptedStyleSheets = [sheet]; }",
-        style,
-    )
-    assert screen.page.evaluate(SPILLS, False) != []
+    ):
+        screen.page.evaluate(
+            "(text) => { const sheet = new CSSStyleSheet(); sheet.replaceSync(text);"
+            " document.adoptedStyleSheets = [sheet]; }",
+            style,
+        )
+        assert screen.page.evaluate(SPILLS, False) != [], style
 
 
 def test_the_screens_say_the_end_of_a_shoe_and_of_the_time_to_bet(screen: FedPage) -> None:

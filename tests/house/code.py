@@ -136,7 +136,8 @@ def printing(source: Source) -> Iterator[str]:
 
 def unreasoned(source: Source) -> Iterator[str]:
     """An exception to a rule says why, beside itself."""
-    for token in tokenize.generate_tokens(io.StringIO(source.text).readline):
+    written = source.text if _EXCEPTION.search(source.text) else ""
+    for token in tokenize.generate_tokens(io.StringIO(written).readline):
         excepts = token.type == tokenize.COMMENT and _EXCEPTION.search(token.string)
         if excepts and not _REASONED.search(token.string):
             yield source.at(token.start[0], f"no reason given: {token.string}")

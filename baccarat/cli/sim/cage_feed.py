@@ -3,8 +3,10 @@
 import asyncio
 import os
 import re
+from collections.abc import Callable
+from functools import reduce, wraps
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeAlias
 from urllib.parse import quote
 
 import click
@@ -23,26 +25,76 @@ from events.errors import InputError
 from events.mqtt.bus import BusSettings
 from events.mqtt.topics import SEGMENT, Topics
 from events.proof.message_keys import load_message_keys
+from events.proof.message_mac import MessageKey
 from simulators.conformance.book import ConsumerBook, book_of_rows, read_book
 from simulators.conformance.log import FEWEST, make_sample_log
 from simulators.conformance.server import CageFeed, ConformanceResult
 
-__all__ = ["SECONDS", "cage_feed", "kit_broker"]
+__all__ = ["cage_feed", "kit_options", "load_keys"]
 
-SECONDS: Final = FiniteFloatRange(min=0)
-"""The type of an option that is a time in seconds."""
 _MOST: Final = 10_000
 _PORTS: Final = range(1, 2**16)
 _HOST: Final = re.compile(r"[^][/?#@\s]+")  # none of what parts a URL
+_SECONDS: Final = FiniteFloatRange(min=0)
+
+_FILE: Final = click.Path(dir_okay=False, path_type=Path)
+_Command: TypeAlias = Callable[..., Any]
+
+
+def kit_options(who: str, user: str, patience_s: float) -> Callable[[_Command], _Command]:
+    """Return what adds a kit's options; the command gets them as its broker, table and times.
+
+    Args:
+        who: is tested.
+        user: its login, where none is given.
+        patience_s: how long is waited for what it shows, where nothing is given.
+    """
+    options = (
+        click.option("--bus", metavar="HOST:PORT", required=True, help="The broker to test on."),
+        click.option("--login", metavar="NAME", help="The kit's login: that of a table's core."),
+        broker_options,
+        click.option("--site", default="lab", show_default=True, help="The site that is played."),
+        click.option("--table", default="t1", show_default=True, help="The table that is played."),
+        click.option("--rulebook", default="nz-scale-one", show_default=True, help="Which game."),
+        click.option("--user", default=user, show_default=True, help=f"The {who}'s login."),
+        click.option(
+            "--wait", "wait_s", type=_SECONDS, default=60.0, help="Seconds for it to come (60)."
+        ),
+        click.option(
+            "--patience",
+            "patience_s",
+            type=_SECONDS,
+            default=patience_s,
+            help=f"Seconds for what it shows ({patience_s:g}).",
+        ),
+        click.option("--json", "as_json", is_flag=True, help="One JSON document."),
+    )
+
+    def with_options(command: _Command) -> _Command:
+        @wraps(command)
+        def with_table(*, bus: str, login: str | None, files: LoginFiles, **given: Any) -> Any:
+            topics = Topics(given.pop("site"), given.pop("table"))
+            topics.validate()
+            if not SEGMENT.match(given["user"]):
+                raise InputError(f"user {given['user']!r}: use lower-case letters, digits, - and _")
+            rulebook = named_rulebook(given.pop("rulebook"))
+            kit = command.__name__.replace("_", "-")
+            settings = _kit_broker(bus, login, files, kit)
+            configure_logging(kit)
+            return command(settings=settings, topics=topics, rulebook=rulebook, **given)
+
+        return reduce(lambda made, option: option(made), reversed(options), with_table)
+
+    return with_options
+
+
+def load_keys(path: Path | None, topics: Topics) -> tuple[MessageKey, ...]:
+    """Return the message keys of a kit's `--message-key`; none without it."""
+    return load_message_keys(path, f"{topics.site}/{topics.table}") if path else ()
 
 
 @click.command("cage-feed")
-@click.option("--bus", metavar="HOST:PORT", required=True, help="The broker to test on.")
-@click.option("--login", metavar="NAME", help="The kit's own login: that of a table's core.")
-@broker_options
-@click.option("--site", default="lab", show_default=True, help="The site that is played.")
-@click.option("--table", default="t1", show_default=True, help="The table that is played.")
-@click.option("--user", default="cage", show_default=True, help="The consumer's login.")
+@kit_options("consumer", "cage", patience_s=30.0)
 @click.option("--seed", type=int, default=1, show_default=True, help="Repeats a run.")
 @click.option(
     "--settlements",
@@ -51,35 +103,26 @@ _HOST: Final = re.compile(r"[^][/?#@\s]+")  # none of what parts a URL
     show_default=True,
     help="How many at least, revisions included.",
 )
-@click.option("--rulebook", default="nz-scale-one", show_default=True, help="Which game.")
 @click.option(
     "--book",
     metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=_FILE,
     help="The consumer's book, read until it is right: sums by seat, or rows as CSV or JSON Lines.",
 )
 @click.option(
     "--message-key",
     metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=_FILE,
     help="The consumer's message keys: its requests must be proved.",
 )
-@click.option("--wait", "wait_s", type=SECONDS, default=60.0, help="Seconds for it to come (60).")
-@click.option(
-    "--patience", "patience_s", type=SECONDS, default=30.0, help="Seconds for its book (30)."
-)
-@click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 def cage_feed(  # noqa: PLR0913 - each is an option
     *,
-    bus: str,
-    login: str | None,
-    files: LoginFiles,
-    site: str,
-    table: str,
+    settings: BusSettings,
+    topics: Topics,
+    rulebook: Any,
     user: str,
     seed: int,
     settlements: int,
-    rulebook: str,
     book: Path | None,
     message_key: Path | None,
     wait_s: float,
@@ -92,19 +135,11 @@ def cage_feed(  # noqa: PLR0913 - each is an option
     before it, books each settlement once, acknowledges, and tells its book: on
     request/<user>/book, or in FILE. Exit code 0 when the book is right, 1 when it is not.
     """
-    topics = Topics(site, table)
-    topics.validate()
-    if not SEGMENT.match(user):
-        raise InputError(f"user {user!r}: use lower-case letters, digits, - and _")
-    settings = kit_broker(bus, login, files)
-    origin = f"{site}/{table}"
-    keys = load_message_keys(message_key, origin) if message_key else ()
-    feed = make_sample_log(seed, settlements, topics, named_rulebook(rulebook))
+    feed = make_sample_log(seed, settlements, topics, rulebook)
 
     async def look() -> ConsumerBook | None:
         return await asyncio.to_thread(_read, book) if book else None
 
-    configure_logging("cage-feed")
     made = CageFeed(
         settings,
         topics,
@@ -113,7 +148,7 @@ def cage_feed(  # noqa: PLR0913 - each is an option
         seed=seed,
         clock=SystemClock(),
         book=look,
-        keys=keys,
+        keys=load_keys(message_key, topics),
     )
     if not as_json:
         say(
@@ -126,9 +161,7 @@ def cage_feed(  # noqa: PLR0913 - each is an option
     return EXIT_DONE if verdict.ok else EXIT_NO
 
 
-def kit_broker(
-    bus: str, login: str | None, files: LoginFiles, kit: str = "cage-feed"
-) -> BusSettings:
+def _kit_broker(bus: str, login: str | None, files: LoginFiles, kit: str) -> BusSettings:
     """Return the broker of a kit, by its options; the client id begins with the kit's name.
 
     Raises:

@@ -2,24 +2,19 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from functools import wraps
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
 import msgspec
 
-from baccarat.cli.broker_options import broker_options
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
 from baccarat.cli.shown import say
-from baccarat.cli.sim.cage_feed import SECONDS, kit_broker
-from baccarat.rulebooks.library import named_rulebook
-from baccarat.services.registry import configure_logging
+from baccarat.cli.sim.cage_feed import kit_options, load_keys
 from events.clock import SystemClock
 from events.errors import InputError
 from events.mqtt.bus import BusSettings
-from events.mqtt.topics import SEGMENT, Topics
-from events.proof.message_keys import load_message_keys
+from events.mqtt.topics import Topics
 from simulators.conformance.feeds import DisplayFeed, ProgramResult, WagerFeed
 from simulators.conformance.log import make_steps
 from simulators.conformance.screens import read_screen
@@ -28,45 +23,11 @@ from simulators.conformance.wagers import FAULTS, read_placed
 __all__ = ["display_feed", "wagers_feed"]
 
 _FILE: Final = click.Path(dir_okay=False, path_type=Path)
-_OPTIONS: Final = (
-    click.option("--bus", metavar="HOST:PORT", required=True, help="The broker to test on."),
-    click.option("--login", metavar="NAME", help="The kit's own login: that of a table's core."),
-    click.option("--site", default="lab", show_default=True, help="The site that is played."),
-    click.option("--table", default="t1", show_default=True, help="The table that is played."),
-    click.option("--rulebook", default="nz-scale-one", show_default=True, help="Which game."),
-    click.option(
-        "--wait", "wait_s", type=SECONDS, default=60.0, help="Seconds for it to come (60)."
-    ),
-    click.option(
-        "--patience", "patience_s", type=SECONDS, default=15.0, help="Seconds for each step (15)."
-    ),
-    click.option("--json", "as_json", is_flag=True, help="One JSON document."),
-)
 _T = TypeVar("_T")
 
 
-def _kit_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of both kits; the command gets them as its broker, table and times."""
-
-    @wraps(command)
-    def with_table(*, bus: str, login: str | None, files: Any, **given: Any) -> Any:
-        topics = Topics(given.pop("site"), given.pop("table"))
-        topics.validate()
-        rulebook = named_rulebook(given.pop("rulebook"))
-        configure_logging("kit")
-        kit = command.__name__.replace("_", "-")
-        settings = kit_broker(bus, login, files, kit)
-        return command(settings=settings, topics=topics, rulebook=rulebook, **given)
-
-    made = broker_options(with_table)
-    for option in reversed(_OPTIONS):
-        made = option(made)
-    return made
-
-
 @click.command("wagers-feed")
-@_kit_options
-@click.option("--user", default="wagers", show_default=True, help="The source's login.")
+@kit_options("source", "wagers", patience_s=15.0)
 @click.option(
     "--placed",
     type=_FILE,
@@ -96,9 +57,6 @@ def wagers_feed(
     each coup, asks again where no answer comes, and writes what is placed into the file. Exit code
     0 when all of that is right, 1 when it is not.
     """
-    if not SEGMENT.match(user):
-        raise InputError(f"user {user!r}: use lower-case letters, digits, - and _")
-    origin = f"{topics.site}/{topics.table}"
     made = WagerFeed(
         settings,
         topics,
@@ -106,14 +64,13 @@ def wagers_feed(
         make_steps(len(FAULTS), topics, rulebook),
         clock=SystemClock(),
         look=_reader(placed, read_placed),
-        keys=load_message_keys(message_key, origin) if message_key else (),
+        keys=load_keys(message_key, topics),
     )
     return _judge(made.run, "source of wagers", **how)
 
 
 @click.command("display-feed")
-@_kit_options
-@click.option("--user", default="display", show_default=True, help="The display's login.")
+@kit_options("display", "display", patience_s=15.0)
 @click.option(
     "--shown",
     type=_FILE,

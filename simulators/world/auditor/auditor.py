@@ -94,7 +94,7 @@ class Auditor:
         Raises:
             Violation: the event is impossible.
         """
-        require(position == self.position + 1, f"position {position} after {self.position}")
+        require(position == self.position + 1, "position {} after {}", position, self.position)
         self.position = position
         if self._owed is not None and not isinstance(event, ShoeReported):
             self._owed = None
@@ -127,8 +127,8 @@ class Auditor:
     def _reported(self, event: ShoeReported) -> None:
         known = self.reports.setdefault(event.source.journal, [])
         due = len(known) + 1
-        said = f"journal {event.source.journal}: event {event.source.seq} where {due} was due"
-        require(event.source.seq == due, said)
+        said = "journal {0.journal}: event {0.seq} where {1} was due"
+        require(event.source.seq == due, said, event.source, due)
         known.append(event.source)
         owed = "card {0.report} of {0.journal}/{0.seq} came to nothing"
         require(self._owed is None, owed, self._owed)

@@ -41,8 +41,8 @@ class Chips:
         Raises:
             Violation: it has.
         """
-        total = self.purse.total() + self.tray + self._laid
-        require(total == 0, f"{total} of the chips came from nowhere")
+        total = sum(self.purse.values()) + self.tray + self._laid
+        require(total == 0, "{} of the chips came from nowhere", total)
 
     def lay(self, seat: int, stake: int) -> None:
         """Lay a stake; return a negative one to the seat."""

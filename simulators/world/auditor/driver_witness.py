@@ -62,11 +62,11 @@ class DriverWitness:
         event = msgspec.json.decode(payload, type=ShoeEvent)
         if event.journal != self._journal:
             self._journal, self._last, self._most = event.journal, 0, 0
-        said = f"event {event.journal}/{event.seq} is sent"
         acked, head = self._acked.get(event.journal, 0), self._heads.get(event.journal, 0)
         goes_on = event.seq == self._last + 1 or event.seq <= acked + 1
-        require(goes_on, f"{said} after {self._last}, and {acked} is acknowledged")
-        require(event.seq <= max(head, self._most) + 1, f"{said}, and the head was {head}")
+        said = "event {0.journal}/{0.seq} is sent "
+        require(goes_on, said + "after {1}, and {2} is acknowledged", event, self._last, acked)
+        require(event.seq <= max(head, self._most) + 1, said + "ahead of {1}", event, head)
         self._last, self._most = event.seq, max(self._most, event.seq)
         self._sent_us = self._clock.mono_us()
 

@@ -67,7 +67,7 @@ class PublicationWitness:
 
     def stored(self, stored: Stored) -> None:
         """Note that the next event is on the disk."""
-        require(stored.position == len(self._stored) + 1, f"stored at {stored.position}")
+        require(stored.position == len(self._stored) + 1, "stored at {}", stored.position)
         self._stored.append(stored)
         self._untold.add(stored.position)
         if stored.type not in _SEALED:  # the hash is the last field (docs/reference/topics.md)
@@ -76,6 +76,14 @@ class PublicationWitness:
         if stored.type == _SETTLEMENT:
             self._owed.add(stored.position)
             self._paid = stored.position
+
+    def check_disk(self, there: Sequence[tuple[object, ...]]) -> None:
+        """Check that the disk holds exactly the events that were stored.
+
+        Raises:
+            Violation: it holds others.
+        """
+        require(there == self._stored, "the disk does not hold what was stored")
 
     def hear(self, topic: str, payload: bytes) -> None:
         """Check a message.
@@ -134,7 +142,8 @@ class PublicationWitness:
             return known
         said: dict[str, Any] = _DICTS.decode(payload)
         position: int = said["position"]
-        require(0 < position <= len(self._stored), f"event {position} is told before it is stored")
+        there = 0 < position <= len(self._stored)
+        require(there, "event {} is told before it is stored", position)
         stored = self._stored[position - 1]
         first: dict[str, Any] = _DICTS.decode(stored.stored)
         if stored.type in _SEALED:

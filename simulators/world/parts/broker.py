@@ -72,7 +72,7 @@ class FakeBroker:
             self._kept[topic] = payload
         elif retain:
             self._kept.pop(topic, None)
-        message = Message(topic, payload, retain=False)
+        message = Message(topic, payload, False)
         wanting = self._wanting.get(topic)
         if wanting is None:
             wanting = self._wanting[topic] = [each for each in self._clients if each.wants(topic)]

@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from events.mqtt.process import Instant, Now
+
 __all__ = ["MICROSECONDS", "WorldClock"]
 
 MICROSECONDS: Final = 1_000_000
@@ -28,6 +30,10 @@ class WorldClock:
     def mono_us(self) -> int:
         """See `events.clock.Clock.mono_us`."""
         return self.now_us
+
+    def now(self, _: Now) -> Instant:
+        """Perform `Now`."""
+        return Instant(_BEGINS_NS + self.now_us * 1_000, self.now_us)
 
     def go_on(self, microseconds: int) -> None:
         """Advance by so many microseconds."""

@@ -21,17 +21,16 @@ class Lateness:
     Args:
         clock: the world's.
         rng: draws how long each delay lasts.
+
+    Attributes:
+        wakes_us: the moment when the next delay ends, microseconds.
     """
 
     def __init__(self, clock: WorldClock, rng: Random) -> None:
+        self.wakes_us = FOREVER_US
         self._clock, self._rng = clock, rng
         self._ends: list[tuple[int, int, Callable[[], None]]] = []  # a heap
         self._begun = 0
-
-    @property
-    def wakes_us(self) -> int:
-        """The moment when the next delay ends, microseconds."""
-        return self._ends[0][0] if self._ends else FOREVER_US
 
     def begin(self, end: Callable[[], None], midway: Callable[[], None] | None = None) -> None:
         """Begin a delay of up to five seconds.
@@ -48,9 +47,11 @@ class Lateness:
     def _call_in(self, wait_us: int, call: Callable[[], None]) -> None:
         self._begun += 1
         heappush(self._ends, (self._clock.now_us + wait_us, self._begun, call))
+        self.wakes_us = self._ends[0][0]
 
     def pass_by(self) -> None:
         """End the delays whose time has come."""
         ends = self._ends
         while ends and ends[0][0] <= self._clock.now_us:
             heappop(ends)[2]()
+        self.wakes_us = ends[0][0] if ends else FOREVER_US

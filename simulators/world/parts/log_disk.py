@@ -53,7 +53,7 @@ class _Connection(sqlite3.Connection):
     trouble: ArmedFaults | None = None
 
     def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
-        if sql == _COMMIT and self.trouble is not None:
+        if sql == _COMMIT and self.trouble is not None and self.trouble.armed:
             self._commit_or_not(self.trouble)
         return super().execute(sql, *values)
 
@@ -175,7 +175,11 @@ class LogDisk:
 
     def stored(self, after: int) -> list[Stored]:
         """Return the events on the disk after a position, whatever any process believes."""
-        return [Stored._make(row) for row in self._db.execute(_EVENTS, (after,))]
+        return list(map(Stored._make, self.rows(after)))
+
+    def rows(self, after: int) -> list[tuple[object, ...]]:
+        """Return `stored` as the disk has it."""
+        return self._db.execute(_EVENTS, (after,)).fetchall()
 
     def save(self, path: Path) -> None:
         """Write the log as a file of its own."""

@@ -15,6 +15,7 @@ from events.mqtt.process import (
     Effect,
     IsConnected,
     LogLine,
+    Now,
     Post,
     Process,
     Publish,
@@ -23,7 +24,7 @@ from events.mqtt.process import (
     Steps,
     Wait,
 )
-from events.mqtt.process_shell import AtOnce, clock_and_log_lines, perform_at_once
+from events.mqtt.process_shell import AtOnce, perform_at_once
 from simulators.world.parts.broker import FakeBroker, FakeClient
 from simulators.world.parts.clock import MICROSECONDS, WorldClock
 from simulators.world.parts.fault_injector import Fuse
@@ -34,13 +35,14 @@ __all__ = ["WorldShell", "clock_and_silence"]
 
 def clock_and_silence(clock: WorldClock) -> AtOnce:
     """Return what performs `Now` and `LogLine`; nobody reads the lines."""
-    return {**clock_and_log_lines(clock), LogLine: lambda _: None}
+    return {Now: clock.now, LogLine: lambda _: None}
 
 
 # How often others act between two messages that came together.
 _RESTS: Final = 0.2
 
 
+_PUBLISHES: Final = frozenset({Publish, PublishAll})
 _NO_WAIT: Final = (-1, False, None, False)
 
 _Paused: TypeAlias = tuple[Steps[None], bool, object, Exception | None]
@@ -78,6 +80,7 @@ class WorldShell:
     ) -> None:
         self.process = process
         self.client = FakeClient(courier, tuple(process.subscriptions), process.will)
+        self._inbox = self.client.inbox
         self._clock, self._rng, self._fuse = clock, rng, fuse
         self._ready: list[_Paused] = []
         self._published: list[_Paused] = []  # the broker's acknowledgement is on its way
@@ -108,7 +111,7 @@ class WorldShell:
         woken = self._clock.now_us >= self.wakes_us
         if woken:
             self._wake()
-        hears = self.client.inbox and not self._handling
+        hears = self._inbox and not self._handling
         if not (self._ready or self._published or hears):
             return woken
         ready = len(self._ready)
@@ -148,7 +151,7 @@ class WorldShell:
 
     def _hear(self) -> None:
         """Hand over a message, and mostly the next ones too, up to one whose handling waits."""
-        inbox = self.client.inbox
+        inbox = self._inbox
         while True:
             message = inbox.popleft()
             if not message.retain:
@@ -203,7 +206,7 @@ class WorldShell:
             result = self._waiting[type(effect)](effect)
         except Exception as refused:  # noqa: BLE001 - the process decides what it means
             error = refused
-        if result and isinstance(effect, Publish | PublishAll):
+        if result and type(effect) in _PUBLISHES:
             paused = self._published
         paused.append((steps, handles, result, error))
 

@@ -29,17 +29,18 @@ from events.commands import (
 from simulators.device.script import DealerCall, FallenCard
 from simulators.faults.registry import FaultPlan
 from simulators.people import patrons
-from simulators.people.console import refused
+from simulators.people.console import DUMMY_DUE, PASSING, refused
 from simulators.people.shoe_changes import DEALER, ShoeChanges
 from simulators.people.supervisor import (
     SUPERVISOR,
     GameTally,
     OnTheTable,
     Supervisor,
+    in_error,
     is_undealt,
     needs_a_person,
 )
-from simulators.people.view import OVER, STALLED, TableSeen
+from simulators.people.view import OVER, STALLED
 from simulators.world.parts.shoe import WorldShoe
 from simulators.world.parts.waiting import Waiting
 from simulators.world.people.desk import WorldConsole, WorldView
@@ -64,10 +65,6 @@ _RECEIVED_WITHIN: Final = 8
 # A device whose last report was lost, and that is silent between coups, is switched off and on.
 _OFF_AND_ON: Final = 5
 _SHOE_OVER: Final = frozenset({"shoe_ended", "last_coup_played"})
-_DUMMY_DUE: Final = "dummy_coup_due"
-_PASSING: Final = frozenset(
-    {"coup_in_progress", "link_down", "shoe_error", "shoe_locked", "log_unwritable"}
-)
 
 
 class StaffCoup(NamedTuple):
@@ -162,7 +159,7 @@ class Staff:
         if self._shoe.cut_card_comes_first:
             await self._shoes.report_cut_card("first_card")
         dealt = await self._shoe.deal_coup(fault, lambda call: self._come(call, coup))
-        table = self._on_the_table(result_comes=dealt.result_comes)
+        table = OnTheTable.of(self._shoe, result_comes=dealt.result_comes)
         await self._conclude(coup, table)
         if self._shoe.cut_card_is_out:
             await self._shoes.report_cut_card("between")
@@ -179,7 +176,7 @@ class Staff:
         """Act as the person whom the dealer calls in the middle of a coup."""
         match call:
             case DealerCall.LOOK:
-                await self._supervisor.look(coup, self._on_the_table(result_comes=True))
+                await self._supervisor.look(coup, OnTheTable.of(self._shoe))
             case DealerCall.VOID:
                 await self._view.quiet(_QUIET_S)
                 await self._supervisor.void(coup, "it was broken off at the shoe", "broken_off")
@@ -199,7 +196,7 @@ class Staff:
         """Begin a coup; return its id, and whether it has no wagers."""
         if fault == "stacked_errors":
             await self._shoe.stacked_errors()
-            await self._view.within(_in_error, _ERROR_SEEN_S)
+            await self._view.within(in_error, _ERROR_SEEN_S)
         free = fault == "free_hand"
         while True:
             opening: Command = OpenBetting(transaction=f"o-{self._round}")
@@ -213,12 +210,12 @@ class Staff:
                 return seen.coup.id, free
             code = answer.code or ""
             self.tally.refused[code] += 1
-            if code == _DUMMY_DUE:
+            if code == DUMMY_DUE:
                 free = True
             elif code in _SHOE_OVER:  # the table has counted a coup more than the dealer
                 await self._shoes.change()
                 self._shoes.number += 1
-            elif code in _PASSING:
+            elif code in PASSING:
                 await self._clear_the_way(code)
             else:
                 raise RuntimeError(f"betting does not open: {code}: {answer.text}")
@@ -334,17 +331,6 @@ class Staff:
     def _transaction(self, letters: str) -> str:
         self._corrections += 1
         return f"{letters}-{self._corrections}"
-
-    def _on_the_table(self, *, result_comes: bool) -> OnTheTable:
-        return OnTheTable(
-            lying=tuple(self._shoe.lying),
-            result_comes=result_comes,
-            excess_seen=self._shoe.excess_is_seen,
-        )
-
-
-def _in_error(seen: TableSeen) -> bool:
-    return any(alarm.name.startswith("shoe_error_") for alarm in seen.alarms)
 
 
 def _hands(

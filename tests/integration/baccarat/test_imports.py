@@ -51,11 +51,11 @@ def test_a_command_loads_no_packages_that_it_does_not_use(
     ("service", "left_alone"),
     [
         ("table", (*CONSOLE, *DATABASE, *WEB, "nats", "rich", "serial")),
-        ("shoe", (*CONSOLE, *DATABASE, *WEB, "nats", "rich", "cryptography", "table_core.decide")),
+        ("shoe", (*CONSOLE, *DATABASE, *WEB, "nats", "rich", "cryptography", "table_core.rules")),
         ("screens", (*CONSOLE, *DATABASE, "nats", "rich", "serial", "table_core.decide")),
         (
             "cage",
-            (*CONSOLE, *WEB, "alembic", "psycopg", "nats", "rich", "serial", "table_core.decide"),
+            (*CONSOLE, *WEB, "alembic", "psycopg", "nats", "rich", "serial", "table_core.rules"),
         ),
         ("metrics", (*CONSOLE, *DATABASE, *WEB, "nats", "rich", "serial")),
     ],

@@ -12,7 +12,6 @@ import pytest
 
 from baccarat.history.log_facts import replay
 from benchmarks.command import figures_of
-from benchmarks.driver.framing import measure as framing_row
 from benchmarks.instruments.figures import FLOOR_P50_MOST_MS, Figure, latency, memory
 from benchmarks.instruments.measure import MemoryUse, Samples
 from benchmarks.instruments.postgres import Postgres
@@ -85,14 +84,6 @@ def test_the_figures_come_as_lines_with_their_floors(tmp_path: Path) -> None:
     assert {"broker", "shoe", "table", "pss_p50"} == set(megabytes["detail"])
     assert all(size > 5 for size in megabytes["detail"].values())
     assert not list(tmp_path.iterdir()), "it leaves something behind"
-
-
-def test_every_framer_has_its_figure() -> None:
-    figures = framing_row(BenchOptions(samples=2, events=5_000))
-    assert [figure.name for figure in figures] == FRAMINGS
-    for figure in figures:
-        assert 0 < figure.p50 <= figure.p99
-        assert 0 < figure.floor_p50 <= figure.floor_p99
 
 
 def test_a_row_that_lacks_something_is_printed_void_and_says_what(tmp_path: Path) -> None:

@@ -5,12 +5,16 @@ Never how fast this machine is.
 
 import json
 import math
+import os
+import time
 from pathlib import Path
 
 import pytest
 
 from benchmarks.command import figures_of
+from benchmarks.instruments.bare_services import BareServices
 from benchmarks.instruments.figures import Figure
+from benchmarks.instruments.processes import processor_s, wake_ups
 from benchmarks.rows import ROWS, BenchOptions
 from benchmarks.table import core, settling, starting
 from benchmarks.table import odds as chances
@@ -68,6 +72,19 @@ def test_a_start_is_measured_on_an_empty_log_and_on_a_long_one(tmp_path: Path) -
     assert is_whole(long)
     assert empty.floor_p50 == long.floor_p50
     assert not list(tmp_path.iterdir()), "it leaves something behind"
+
+
+async def test_the_bare_services_are_woken_and_leave_nothing(tmp_path: Path) -> None:
+    begun = time.process_time()
+    assert begun <= processor_s(os.getpid()) <= time.process_time()
+    with BareServices(tmp_path) as bare:
+        slept = [wake_ups(pid) for pid in bare.pids]
+        assert await bare.processor(1) > 0
+        for before, pid in zip(slept, bare.pids, strict=True):
+            assert wake_ups(pid) > before
+    for pid in bare.pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
 
 
 JUDGE = next(row for row in ROWS if row.name == "judge")

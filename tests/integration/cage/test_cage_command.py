@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
@@ -67,7 +67,7 @@ SEED = 5
 
 
 @pytest.fixture
-def played(tmp_path: Path, ledger: str) -> list[TableEvent]:
+def played(tmp_path: Path, ledger: str) -> Sequence[TableEvent]:
     log = tmp_path / "table.sqlite"
     events = play_log(log, seed=SEED, coups=25, book="au-commission")
     book_log(ledger, log)
@@ -84,7 +84,7 @@ def lines(*args: object) -> list[dict[str, Any]]:
     return documents(done)
 
 
-def standing(events: list[TableEvent]) -> dict[str, CoupSettled]:
+def standing(events: Sequence[TableEvent]) -> dict[str, CoupSettled]:
     """The settlements that were not taken back."""
     found: dict[str, CoupSettled] = {}
     for event in events:
@@ -94,7 +94,9 @@ def standing(events: list[TableEvent]) -> dict[str, CoupSettled]:
     return found
 
 
-def test_balances_come_to_the_settlements_in_force(played: list[TableEvent], ledger: str) -> None:
+def test_balances_come_to_the_settlements_in_force(
+    played: Sequence[TableEvent], ledger: str
+) -> None:
     lines_in_force = [line for each in standing(played).values() for line in each.settlement.lines]
     won = sum(line.winnings - (line.stake if line.result == "lose" and line.kind != "promo" else 0)
               for line in lines_in_force)  # fmt: skip
@@ -113,7 +115,9 @@ def test_balances_come_to_the_settlements_in_force(played: list[TableEvent], led
     assert f"{won:,}" in told.out
 
 
-def test_exports_and_statements_hold_every_posting(played: list[TableEvent], ledger: str) -> None:
+def test_exports_and_statements_hold_every_posting(
+    played: Sequence[TableEvent], ledger: str
+) -> None:
     rows = lines("export", "--ledger", ledger)
     done = cage("export", "--ledger", ledger, "--csv")
     table = list(csv.DictReader(io.StringIO(done.out)))
@@ -130,7 +134,9 @@ def test_exports_and_statements_hold_every_posting(played: list[TableEvent], led
     assert cage("export", "--ledger", ledger).code == 2
 
 
-def test_a_report_of_a_shoe_says_what_the_odds_keep(played: list[TableEvent], ledger: str) -> None:
+def test_a_report_of_a_shoe_says_what_the_odds_keep(
+    played: Sequence[TableEvent], ledger: str
+) -> None:
     rulebook = load_rulebook("au-commission")
     edges = {bet: row.edge for bet, row in exact_odds(rulebook, full_shoe(rulebook.decks)).items()}
     theoretical = sum(
@@ -144,7 +150,7 @@ def test_a_report_of_a_shoe_says_what_the_odds_keep(played: list[TableEvent], le
 
 
 def test_reconcile_agrees_and_then_names_what_is_missing(
-    played: list[TableEvent], ledger: str, tmp_path: Path
+    played: Sequence[TableEvent], ledger: str, tmp_path: Path
 ) -> None:
     log = tmp_path / "table.sqlite"
     done = cage("reconcile", log, "--ledger", ledger)

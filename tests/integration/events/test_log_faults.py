@@ -53,13 +53,13 @@ def until_refused(log, most):
     return False
 
 def end(*said):
-    print(*said, flush=True)
+    print(*said, sep="\\n", flush=True)
     os._exit(0)  # as a crash would: no orderly close
 """
 
 
 def run(code: str, *arguments: object) -> list[str]:
-    """The words of the line that a child printed which ran `code`."""
+    """The lines that a child printed which ran `code`."""
     child = subprocess.run(
         [sys.executable, "-c", PRELUDE + code, *map(str, arguments)],
         capture_output=True,
@@ -69,7 +69,7 @@ def run(code: str, *arguments: object) -> list[str]:
         text=True,
     )
     assert child.returncode == 0, child.stderr
-    return child.stdout.split()
+    return child.stdout.splitlines()
 
 
 def assert_recovered(path: Path, acknowledged: int) -> None:
@@ -311,32 +311,7 @@ async def test_a_table_whose_disk_fails_acknowledges_nothing_says_why_and_ends(
         assert verify(path).events == 4
 
 
-TIMEOUT = 20
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may change its user or mount")
-
-OPENING = """
-import os, resource, sys
-from pathlib import Path
-from tests.support.log.logs import ORIGIN, grow
-from events.errors import InputError, LogError
-from events.log.store import EventLog
-
-path = Path(sys.argv[1])
-"""
-
-
-def said_by(code: str, path: Path) -> list[str]:
-    """What a child printed that ran `code` on the log at `path`."""
-    child = subprocess.run(
-        [sys.executable, "-c", OPENING + code, str(path)],
-        capture_output=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])},
-        timeout=TIMEOUT,
-        text=True,
-    )
-    assert child.returncode == 0, child.stderr
-    return child.stdout.splitlines()
 
 
 def test_an_append_that_finds_the_database_full_stores_nothing_and_the_log_goes_on(
@@ -382,7 +357,7 @@ os._exit(0)  # as a crash would: no orderly close
 def test_a_file_that_may_not_grow_is_a_write_error_and_closes_the_log(tmp_path: Path) -> None:
     path = made(tmp_path)
     limit = "resource.setrlimit(resource.RLIMIT_FSIZE, (150_000, 150_000))\n"
-    error, stored, again = said_by(limit + FULL, path)
+    error, stored, again = run(limit + FULL, path)
     assert (error, again) == ("LogUnwritable", "LogUnwritable")
     assert int(stored) > 6
     verdict = verify(path)
@@ -398,7 +373,7 @@ def test_a_full_disk_keeps_every_acknowledged_append_and_goes_on_when_there_is_r
     ballast = small_disk / "ballast"
     ballast.write_bytes(bytes(600_000))
     path = small_disk / NAME
-    error, stored, _ = said_by(FULL, path)
+    error, stored, _ = run(FULL, path)
     assert error == "LogUnwritable"
     verdict = verify(path)
     assert (verdict.ok, verdict.events) == (True, int(stored))
@@ -439,13 +414,13 @@ def test_a_folder_that_is_not_ours_to_write_is_one_line_and_stays_as_it_is(
 ) -> None:
     path = open_path / "data" / NAME
     path.parent.mkdir(mode=0o755)
-    (said,) = said_by(AS_NOBODY, path)
+    (said,) = run(AS_NOBODY, path)
     assert said.startswith("InputError")
     assert str(path) in said
     assert contents(path.parent) == {}
     made(path.parent)
     before = contents(path.parent)
-    (said,) = said_by(AS_NOBODY, path)
+    (said,) = run(AS_NOBODY, path)
     assert said.startswith("InputError")
     assert contents(path.parent) == before
 
@@ -463,10 +438,10 @@ def test_a_log_that_is_read_only_is_one_line_and_stays_as_it_is(
         file.chmod(0o666)
     path.chmod(0o444)
     before = contents(path.parent)
-    (said,) = said_by(AS_NOBODY, path)
+    (said,) = run(AS_NOBODY, path)
     assert said.startswith("InputError")
     assert "read-only" in said
     assert str(path) in said
     assert contents(path.parent) == before
     path.chmod(0o666)
-    assert said_by(AS_NOBODY, path) == ["opened at 6"]
+    assert run(AS_NOBODY, path) == ["opened at 6"]

@@ -1,7 +1,8 @@
-"""A log whose writer is killed, while it appends and while it goes on in another file."""
+"""A log whose writer is killed, or who packs its closed files, at any step."""
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from typing import IO
 
 import pytest
 
+from events.log.packing import convert
 from events.log.rotation import next_file_of
 from events.log.segments import archive_folder, segments_in
 from events.log.store import EventLog
@@ -22,6 +24,7 @@ from events.types import decode_envelope
 from table_core.service.snapshots import inspect_log
 from tests.support.log.closed_books import SITE_T1, chain, events_of
 from tests.support.log.logs import NAME, ORIGIN, grow
+from tests.support.log.packed import forms
 from tests.support.machine.seeds import seeded
 from tests.support.table.money_game import BOOKS
 
@@ -190,3 +193,68 @@ def test_a_kill_at_any_step_leaves_one_whole_log(tmp_path: Path, step: str, shoe
         assert [(each.position, each.stored, each.hash) for each in log.read()] == list(made.rows)
     assert verify(made.path).root == root
     assert made.path.stat().st_nlink == 1
+
+
+# Dies at the nth step that changes the log's folder: what the file system or SQLite is asked to do.
+_DIE_CONVERTING = """
+import os, signal, sqlite3, sys
+from pathlib import Path
+from events.log.packing import convert
+
+path, form, steps = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+connect, fsync = sqlite3.connect, os.fsync
+
+def step():
+    global steps
+    steps -= 1
+    if steps == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+def forced(descriptor):
+    step()
+    fsync(descriptor)
+
+def connected(file, **named):
+    db = connect(file, **named)
+    if str(file).startswith(str(path.parent)):
+        db.set_trace_callback(executes)
+    return db
+
+def executes(statement):
+    if statement.startswith(("BEGIN", "COMMIT")):
+        step()
+
+def happens(event, given):
+    writes = event == "open" and given[2] & (os.O_CREAT | os.O_WRONLY | os.O_RDWR)
+    if writes or event in {"os.chmod", "os.remove", "os.rename"}:
+        if str(given[0]).startswith(str(path.parent)):
+            step()
+
+os.fsync, sqlite3.connect = forced, connected
+sys.addaudithook(happens)
+list(convert(path, pack=form == ".packed"))
+"""
+_FORMS = (".sqlite", ".packed")
+
+
+@pytest.mark.parametrize("form", _FORMS)
+def test_a_conversion_killed_at_any_step_loses_nothing(tmp_path: Path, form: str) -> None:
+    made = chain(tmp_path / "made", BOOKS["au-commission"](), 34)
+    list(convert(made.path, pack=form == ".sqlite"))
+    whole = verify(made.path)
+    for step in count(1):
+        log = tmp_path / str(step) / NAME
+        shutil.copytree(made.path.parent, log.parent)
+        child = [sys.executable, "-c", _DIE_CONVERTING, str(log), form, str(step)]
+        died = subprocess.run(child, check=False)
+        assert verify(log) == whole, step  # as the kill has left it
+        assert events_of(log) == made.rows, step
+        if died.returncode == 0:
+            break
+        assert died.returncode == -signal.SIGKILL
+        list(convert(log, pack=form == ".packed"))
+        assert forms(log) == {form}
+        assert events_of(log) == made.rows
+        assert not list(archive_folder(log).glob(".*.part*"))
+    assert forms(log) == {form}
+    assert step > 10 * len(made.files)

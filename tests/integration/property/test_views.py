@@ -69,7 +69,7 @@ def asked(postgres: Postgres, tmp_path_factory: pytest.TempPathFactory) -> Itera
     An event comes every minute or so: the games last through several shifts.
     """
     folder, url = tmp_path_factory.mktemp("logs"), postgres.database()
-    owing = played(14, 20)
+    owing = [*played(14, 20)]
     while not isinstance(owing[-1], CommissionAccrued):
         owing.pop()
     games = {

@@ -1,7 +1,7 @@
 """Ledgers and logs to test with: entries in memory, games in a log, a ledger held against it."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -60,7 +60,7 @@ class MemoryLedger:
         return Counter({seat: amount for seat, amount in seats.items() if amount})
 
 
-def play_log(path: Path, *, seed: int, coups: int, book: str = "per_shoe") -> list[TableEvent]:
+def play_log(path: Path, *, seed: int, coups: int, book: str = "per_shoe") -> Sequence[TableEvent]:
     """Play a game with everything in it into a log; what was played."""
     events = played(seed, coups, book)
     write_log(path, STREAM, events)

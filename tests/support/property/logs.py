@@ -4,6 +4,7 @@ import asyncio
 import random
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -29,7 +30,8 @@ ON CONFLICT (kind, name) DO UPDATE SET value = excluded.value, read_at = exclude
 """
 
 
-def played(seed: int, coups: int, book: str = "per_shoe") -> list[TableEvent]:
+@cache
+def played(seed: int, coups: int, book: str = "per_shoe") -> tuple[TableEvent, ...]:
     """A game with everything in it, corrections among it.
 
     Args:
@@ -40,7 +42,7 @@ def played(seed: int, coups: int, book: str = "per_shoe") -> list[TableEvent]:
     rng, game = random.Random(seed), Game(BOOKS[book](), seed)
     for _ in range(coups):
         game.play(random_coup(rng))
-    return game.world.log
+    return tuple(game.world.log)
 
 
 def dealt(seed: int, coups: int) -> list[TableEvent]:

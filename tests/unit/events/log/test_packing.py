@@ -23,7 +23,6 @@ from tests.support.log.packed import MUTATIONS, forms, mutated, packed_chain
 from tests.support.table.money_game import BOOKS
 
 RULEBOOK = BOOKS["au-commission"]()
-STEPS = ("convert.begun", "convert.written", "convert.named", "convert.done")
 
 
 @pytest.fixture(scope="module")
@@ -69,29 +68,6 @@ def test_a_file_is_unpacked_row_by_row_as_it_was(
             assert list(after.checkpoints(0)) == list(before.checkpoints(0))
     assert verify(path) == verify(plain.path)
     assert list(convert(path, pack=False)) == []
-
-
-@pytest.mark.parametrize("pack", [True, False])
-def test_a_conversion_killed_at_any_step_loses_nothing(
-    plain: Chain, packed: Path, tmp_path: Path, *, pack: bool
-) -> None:
-    path = tmp_path / "data" / plain.path.name
-    shutil.copytree((plain.path if pack else packed).parent, path.parent)
-    left: list[Path] = []
-
-    def kill(step: str) -> None:
-        """Keep the folder as a kill at this step would leave it."""
-        left.append(Path(shutil.copytree(path.parent, tmp_path / f"{len(left)}-{step}")))
-
-    assert len(list(convert(path, pack=pack, probe=kill))) == len(plain.files)
-    assert [folder.name.partition("-")[2] for folder in left] == [*STEPS] * len(plain.files)
-    for folder in left:
-        log = folder / path.name
-        assert verify(log) == verify(plain.path), folder
-        list(convert(log, pack=pack))
-        assert forms(log) == forms(path) == {".packed" if pack else ".sqlite"}, folder
-        assert not list(archive_folder(log).glob(".*.part"))
-        assert events_of(log) == plain.rows
 
 
 def test_a_damaged_file_is_not_packed_and_stays(plain: Chain, tmp_path: Path) -> None:

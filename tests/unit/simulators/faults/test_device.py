@@ -21,6 +21,7 @@ from events.types import (
     ShoeReady,
 )
 from simulators.device.deck import shuffled
+from simulators.device.printed_rules import next_place
 from simulators.device.reports import Disclosure
 from simulators.device.script import CableFault, DealerCall
 from simulators.device.wire import Wire
@@ -396,6 +397,16 @@ def test_a_cut_card_that_comes_early_ends_the_shoe_with_the_next_coup() -> None:
         assert dealing.deck.cut_card_is_out
         assert dealing.coup()[1].last
         assert dealing.over
+
+
+@pytest.mark.parametrize("profile", ["text-line", "text-line-scan"])
+def test_a_shoe_without_results_is_replaced_while_a_card_is_still_due(profile: str) -> None:
+    for seed in range(100):
+        dealing = DealingShoe(seed=seed, profile=profile)
+        dealing.new_shoe(SHOE)
+        _, coup = dealing.coup("replace_shoe", spare=SPARE)
+        assert coup.outcome is None
+        assert next_place(coup.cards) is not None
 
 
 def test_a_shoe_that_is_replaced_ends_its_coup_where_it_stands() -> None:

@@ -19,6 +19,7 @@ from events.types import (
     CoupMisaligned,
     ExcessCardDrawn,
     ReportLost,
+    ResultConfirmed,
     ShoeReported,
     UnknownReport,
     decode_entry,
@@ -130,6 +131,19 @@ def test_nothing_settles_on_what_a_lying_broker_says_and_the_alarm_names_it(
 def test_nothing_goes_wrong_where_nothing_may(tmp_path: Path) -> None:
     report = play(1, tmp_path, ())
     assert (report.violations, report.faults, report.coups) == ((), {}, COUPS)
+
+
+def test_a_shoe_that_reports_no_result_plays_without_anybodys_help(tmp_path: Path) -> None:
+    profiles = set[str]()
+    for seed in (2, 26):
+        made = World(seed, (), tmp_path)
+        assert made.run(3).violations == ()
+        stored = [decode_entry(each.stored).data for each in made._log_disk.stored(0)]
+        made.close()
+        by = [event.by for event in stored if isinstance(event, ResultConfirmed)]
+        assert by == ["last_card"] * 3
+        profiles.add(made._profile[1].id)
+    assert profiles == {"text-line", "text-line-scan"}
 
 
 @pytest.mark.sweep

@@ -349,6 +349,20 @@ def test_a_result_that_does_not_come_is_reported_when_it_is_overdue(bench: Bench
     assert bench.log.stored[-1].type == "alarm_raised"
 
 
+def test_a_coup_does_not_wait_for_its_result_since_the_coup_before_it(bench: Bench) -> None:
+    complete_deal(bench)
+    bench.running["watch"].answer(result=False)
+    bench.log.now_us += RESULT_OVERDUE_S * 1_000_000
+    bench.say(shoe_event(7, DeviceResult(winner="player")))
+    bench.ask(OpenBetting(transaction="o-2"))
+    bench.ask(CloseBetting(transaction="c-2"))
+    for seq, (place, face) in enumerate(zip(ORDER, NATURAL_NINE, strict=True), start=8):
+        bench.say(shoe_event(seq, drawn(*place, face)))
+    assert bench.log.stored[-1].type == "deal_completed"
+    bench.running["watch"].answer(result=False)
+    assert bench.log.stored[-1].type == "deal_completed"
+
+
 def test_a_question_about_the_past_waits_for_the_reader_and_nobody_else_does() -> None:
     bench = Bench(has_reader=True)
     query: Query = ShowTable(transaction="q", position=1)
