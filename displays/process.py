@@ -11,7 +11,7 @@ from events.mqtt.process import LogLine, Steps, Wait
 from events.mqtt.request_client import RequestClient
 from events.mqtt.topics import Topics
 
-__all__ = ["CONSOLE", "DISPLAY", "DisplayProcess"]
+__all__ = ["CONSOLE", "DISPLAY", "NOTE_EVERY_S", "DisplayProcess"]
 
 CONSOLE: Final = "console"
 """The service, and the user, of a display at which people may log in."""
@@ -19,11 +19,12 @@ CONSOLE: Final = "console"
 DISPLAY: Final = "display"
 """The service that serves the scoreboard alone."""
 
+NOTE_EVERY_S: Final = 10.0
+"""Seconds between two looks at the record of logins."""
+
 _TABLE: Final = "table"
 # Seconds between two checks of liveness, at least.
 _LOOK_S: Final = 0.25
-# Seconds between two looks at the record of logins.
-_NOTE_EVERY_S: Final = 10.0
 
 
 class DisplayProcess:
@@ -117,4 +118,4 @@ def _note_logins(requests: RequestClient, logins: Callable[[], tuple[int, bytes]
                 yield from LogLine("error", "logins.not_noted", {"reason": answer.text})
             else:
                 noted = newest
-        yield from Wait(_NOTE_EVERY_S)
+        yield from Wait(NOTE_EVERY_S)

@@ -2,9 +2,10 @@ r"""Free text from people and programs: what is refused, how it is shown, NUL fo
 
 A text is one line. A control character would end the line, hide in it or control the screen that
 shows it. A bidirectional control would make the text read differently from what it contains. A
-lone surrogate is neither JSON nor UTF-8. Two spellings of one text, composed and decomposed, would
-be two references that nobody can tell apart: only normal form C (NFC) is accepted. And a text has
-its most characters. No command and no file of a site may contain another text.
+lone surrogate, half of a character, is no UTF-8. Two spellings of one text, composed and
+decomposed, would be two references that nobody can tell apart: only normal form C (NFC) is
+accepted. And a text has its most characters. No command and no file of a site may contain another
+text.
 
 Old logs keep texts from before this rule. `show_text` shows them to a person. PostgreSQL stores no
 NUL in a text, so `escape_nul` escapes it and `unescape_nul` reverses that. Only a text with a NUL,

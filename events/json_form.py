@@ -1,6 +1,7 @@
 """Decode JSON that another program sent, with one error for every way in which it can be wrong."""
 
 import json
+import re
 from collections import Counter
 from typing import Any, Final, TypeVar
 
@@ -8,12 +9,23 @@ import msgspec
 
 from events.errors import MalformedJson
 
-__all__ = ["UNDECODABLE", "decode_json", "repeated_key"]
+__all__ = [
+    "UNDECODABLE",
+    "decode_json",
+    "malformed",
+    "repeated_key",
+    "replace_lone_surrogates",
+]
 
 _T = TypeVar("_T")
 
 # What msgspec's decoders raise: bytes that are no UTF-8 and deep nesting are no MsgspecError.
 UNDECODABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+# One escape, or the two of a surrogate pair. In `\\ud800` it is the two backslashes.
+_ESCAPE: Final = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    r"|(?P<lone>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)"
+)
 
 
 def decode_json(data: bytes | str, kind: type[_T]) -> _T:
@@ -25,7 +37,28 @@ def decode_json(data: bytes | str, kind: type[_T]) -> _T:
     try:
         return msgspec.json.decode(data, type=kind)
     except UNDECODABLE as error:
-        raise MalformedJson(str(error)) from error
+        raise malformed(data, error) from error
+
+
+def malformed(data: bytes | str, error: Exception) -> MalformedJson:
+    """Return why this is no JSON, where msgspec's decoders raised `error`."""
+    text = data if isinstance(data, str) else data.decode("utf-8", "replace")
+    if not text.strip():
+        return MalformedJson("it is empty")
+    if isinstance(error, msgspec.ValidationError):
+        return MalformedJson(str(error))
+    for escape in _ESCAPE.finditer(text):
+        if escape["lone"]:
+            return MalformedJson(f"{escape[0]} is half of a character; write the whole of it")
+    return MalformedJson(str(error))
+
+
+def replace_lone_surrogates(document: str) -> str:
+    r"""Return a JSON document with `\ufffd` in place of the escape of each lone surrogate.
+
+    The grammar of JSON allows such an escape. No UTF-8 can hold it, and `decode_json` refuses it.
+    """
+    return _ESCAPE.sub(lambda escape: r"\ufffd" if escape["lone"] else escape[0], document)
 
 
 def repeated_key(document: bytes | str) -> str | None:

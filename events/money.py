@@ -4,6 +4,7 @@ No float ever holds an amount. Amounts are rounded to a multiple of the payable 
 commission down, unless a rulebook says otherwise. Both favour the patron.
 """
 
+import re
 from enum import Enum
 from typing import Final
 
@@ -71,6 +72,10 @@ class Rounding(Enum):
 _UP, _DOWN = Rounding.UP, Rounding.DOWN
 
 
+# Python's own tests for digits know those of every script; other readers know these ten only.
+_RATIO: Final = re.compile(r"[ \t]*(?P<num>[0-9]+)(?:/(?P<den>[0-9]+))?[ \t]*")
+
+
 class Odds(Struct, frozen=True, gc=False, forbid_unknown_fields=True):
     """Odds of `num` to `den`: 8 to 1 is (8, 1), 27 to 50 is (27, 50), 5 per cent is (1, 20)."""
 
@@ -87,10 +92,10 @@ def parse_odds(text: str) -> Odds:
     Raises:
         InputError: the text is not a non-negative ratio of integers.
     """
-    num, slash, den = text.strip().partition("/")
-    if not num.isdecimal() or (slash and (not den.isdecimal() or int(den) == 0)):
+    ratio = _RATIO.fullmatch(text)
+    if ratio is None or int(ratio["den"] or 1) == 0:
         raise InputError(f"{text!r} is not a ratio; write it as 8, 1/2 or 27/50")
-    return Odds(int(num), int(den) if slash else 1)
+    return Odds(int(ratio["num"]), int(ratio["den"] or 1))
 
 
 def scale(amount: int, odds: Odds, *, unit: int = 1, rounding: Rounding) -> int:

@@ -2,9 +2,10 @@
 
 Every case gets an answer, however odd its values. A case that is no coup is answered by its
 `error`; a wager that the rulebook does not take, by `refused` and its code. JSON of another shape
-(a wager without an id, or with an unknown field, which might be money) is answered by
-`invalid_case`, and the batch goes on. Only a line that is no JSON ends the batch, because nobody
-can say which case it was meant to be. Unknown fields of the case itself are ignored.
+(a wager without an id, or with an unknown field, which might be money; a key that is there twice;
+half of a character) is answered by `invalid_case`, and the batch goes on. Only a line that is no
+JSON ends the batch, because nobody can say which case it was meant to be. Unknown fields of the
+case itself are ignored.
 """
 
 import re
@@ -16,8 +17,8 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from events.cards import Card, Winner, parse_card
-from events.errors import InputError
-from events.json_form import UNDECODABLE
+from events.errors import InputError, MalformedJson
+from events.json_form import UNDECODABLE, malformed, repeated_key, replace_lone_surrogates
 from events.types import Wager
 from table_core.rules.draw import DealError, Outcome, deal_cards
 from table_core.rules.rulebook import Rulebook
@@ -38,6 +39,8 @@ __all__ = [
 # An integer in digits: more digits than any amount has, few enough to be read fast.
 _INTEGER: Final = re.compile(rb"-?[0-9]{1,20}")
 _MAX_CARD_TEXT: Final = 8  # the longest way to write a card has three characters
+_NAMELESS: Final = Raw(b"null")
+_WAGER_KEYS: Final = 4  # id, seat, bet and stake; a patron may come on top
 _DEAL_TEXT: Final[dict[DealError, str]] = {
     "incomplete_coup": "by the draw table another card is due",
     "excess_card": "a card came when by the draw table none was due",
@@ -118,7 +121,7 @@ class _LooseWager(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class _LooseCase(Struct, frozen=True, kw_only=True):
-    case: Raw = Raw(b"null")  # returned as it was written
+    case: Raw = _NAMELESS  # returned as it was written
     rules: Any = None
     cards: Any = None
     wagers: tuple[_LooseWager, ...] = ()
@@ -127,7 +130,7 @@ class _LooseCase(Struct, frozen=True, kw_only=True):
 class _StrictCase(Struct, frozen=True, kw_only=True):
     """A case whose fields all have the right types, as nearly all have: one decoder reads it."""
 
-    case: Raw = Raw(b"null")
+    case: Raw = _NAMELESS
     rules: str
     cards: list[Card] = msgspec.field(default_factory=list)
     wagers: tuple[Wager, ...] = ()
@@ -146,7 +149,7 @@ _Case = _StrictCase | _LooseCase | _NoCase
 class _CaseName(Struct, frozen=True):
     """The name of a line that is no case; nothing else of the line is read."""
 
-    case: Raw = Raw(b"null")
+    case: Raw = _NAMELESS
 
 
 _strict_cases: Final = msgspec.json.Decoder(_StrictCase)
@@ -249,8 +252,8 @@ def answer_line(line: bytes, judge_by: Callable[[str], CaseJudge | None]) -> byt
     try:
         text = line.decode()
         case = _case(text)
-    except UNDECODABLE as error:
-        raise InputError(f"not a case in JSON: {error}") from error
+    except (*UNDECODABLE, MalformedJson) as error:
+        raise InputError(f"not a case in JSON: {malformed(line, error)}") from error
     answer = _answer(case, judge_by)
     # To ask for the class that nearly all have is fast; to ask for another is not.
     if isinstance(answer, Judgement):
@@ -263,24 +266,51 @@ def _case(text: str) -> _Case:
     # written with escapes as well.
     if "kind" not in text and "\\" not in text:
         try:
-            return _strict_cases.decode(text)
+            case = _strict_cases.decode(text)
         except msgspec.ValidationError:
             pass  # something is odd: the lenient decoder below finds out what
+        else:
+            return case if _one_colon_a_key(case, text) else _without_repeats(case, text)
+    whole = replace_lone_surrogates(text) if "\\" in text else text
     try:
-        return _loose_cases.decode(text)
+        loose = _loose_cases.decode(whole)
     except msgspec.ValidationError as error:
         # Another shape, as far as the decoder read: the rest of the line must be JSON too.
-        _anything.decode(text)
-        why = CaseError(code="invalid_case", text=f"not a case: {error}")
-        return _NoCase(_name(text), why)
+        _anything.decode(whole)
+        return _no_case(whole, str(error))
+    if whole != text:
+        return _no_case(whole, "half of a character is in a text; write the whole of it")
+    return _without_repeats(loose, text)
 
 
-def _name(text: str) -> Raw:
-    """Return the name of the case as it was written; null where the line has none."""
+def _one_colon_a_key(case: _StrictCase, text: str) -> bool:
+    """Return whether the line has a colon for each key of the case and no more: none comes twice.
+
+    False where only a closer look can tell, as where a text holds a colon.
+    """
+    wagers, colons = case.wagers, text.count(":")
+    keys = 1 + (case.case is not _NAMELESS) + bool(case.cards) + bool(wagers)
+    keys += len(wagers) * _WAGER_KEYS
+    if colons > keys:
+        keys += len([each for each in wagers if each.patron is not None])
+    return colons == keys
+
+
+def _without_repeats(case: _StrictCase | _LooseCase, text: str) -> _Case:
+    """Return the case, unless a key is there twice: readers differ in which of the two counts."""
+    key = repeated_key(text)
+    if key is None:
+        return case
+    return _no_case(text, f"the key {key!r:.40} is there twice; write it once")
+
+
+def _no_case(text: str, why: str) -> _NoCase:
+    """Return a line of another shape, with its name as it was written; null where it has none."""
     try:
-        return _case_names.decode(text).case
+        name = _case_names.decode(text).case
     except msgspec.ValidationError:
-        return Raw(b"null")
+        name = _NAMELESS
+    return _NoCase(name, CaseError(code="invalid_case", text=f"not a case: {why}"))
 
 
 def _answer(case: _Case, judge_by: Callable[[str], CaseJudge | None]) -> Judgement | CaseError:

@@ -9,7 +9,7 @@ import { sha256 } from "./sha256.js";
 
 const ENVELOPE = {
   event_id: "string", stream: "string", position: "integer", type: "string", v: "integer",
-  at: "string", actor: "string", cause: "string", correlation: "string", data: "any",
+  at: "string", actor: "string", cause: "string", correlation: "string", data: "any", "salt?": "string",
 };
 
 /** The largest an event may be: 4 MiB. */

@@ -33,7 +33,7 @@ function require(holds, what) {
 
 /** @param {string} text such as `27/50` @param {string} where @returns {Ratio} in lowest terms */
 export function parseRatio(text, where = "odds") {
-  const parts = typeof text === "string" && text.length < 17 ? /^([0-9]+)(?:\/([0-9]+))?$/.exec(text) : null;
+  const parts = typeof text === "string" && text.length < 17 ? /^[ \t]*([0-9]+)(?:\/([0-9]+))?[ \t]*$/.exec(text) : null;
   require(parts !== null && BigInt(parts[2] ?? 1) > 0n, `${where}: a ratio such as "1/2" would be right`);
   return reduce(BigInt(parts[1]), BigInt(parts[2] ?? 1));
 }

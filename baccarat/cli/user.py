@@ -12,7 +12,7 @@ import msgspec
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
 from baccarat.cli.shown import say
 from baccarat.config.table import load_config
-from baccarat.site.logins import verify_logins
+from baccarat.site.logins import missing_record, verify_logins
 from displays.auth.accounts import (
     CONSOLE_ROLES,
     UserAccount,
@@ -116,12 +116,16 @@ def record(config: Path, *, as_json: bool) -> int:
     """Show and verify the record of logins of the table of CONFIG.
 
     The table notes in its own log how far the record reaches. Where that log is on this machine,
-    lines that were cut off or written again show too. Exit code 1: a line was changed, taken out,
-    put in or cut off.
+    lines that were cut off or written again show too. Times that go back, and entries that the
+    table noted late, are named. Exit code 1: a line was changed, taken out, put in or cut off,
+    changes accounts in silence, or CONFIG no longer names the record.
     """
     table = load_config(config, rules=False)
     path = table.beside(table.displays.record) if table.displays else None
     if path is None:
+        if missing := missing_record(table):
+            say(f"{config}: {missing}", err=True)
+            return EXIT_NO
         raise InputError(f"{config}: displays.record names no file")
     try:
         found = verify_logins(table, path)
@@ -130,6 +134,8 @@ def record(config: Path, *, as_json: bool) -> int:
     for each in found.entries:
         text = f"{each.at[:19]}Z  {each.what:<16} {each.user:<16} {each.place} {each.text}"
         say(msgspec.json.encode(each).decode() if as_json else text.rstrip())
+    for doubt in found.doubts:
+        say(f"{path}: {doubt}", err=True)
     if found.fault:
         say(f"{path}: {found.says}", err=True)
         return EXIT_NO

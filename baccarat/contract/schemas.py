@@ -209,6 +209,7 @@ def _published(
 def _events(envelope: Schema, names: Mapping[object, str]) -> dict[str, Schema]:
     """Return the envelope, and a message for each type of event that travels in it."""
     envelope["properties"]["data"] = {"description": "The event; null where it is sealed."}
+    del envelope["properties"]["salt"]  # which is stored only
     envelope["properties"]["hash"] = _with_rule("Envelope", "hash", {"type": "string"})
     envelope["required"].append("hash")
     found: dict[str, Schema] = {"Envelope": envelope}

@@ -27,7 +27,8 @@ __all__ = [
 ]
 
 _TIME: Final = re.compile(
-    r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)\Z"
+    r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)\Z",
+    re.ASCII,
 )
 _NANOSECONDS: Final = 9
 _SHOWN: Final = 3  # decimals of the times that a person is shown

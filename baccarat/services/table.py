@@ -1,6 +1,7 @@
 """Run the table core from a table's configuration."""
 
 import asyncio
+import secrets
 import sys
 from contextlib import ExitStack
 from functools import partial
@@ -42,6 +43,7 @@ __all__ = ["adopt_log", "check", "log_keys", "serve", "table_on"]
 
 # Seconds between two looks at the file of the key that signs.
 _KEY_LOOK_S: Final = 1.0
+_SALT_KEY_BYTES: Final = 32
 
 _log: Final = structlog.get_logger()
 
@@ -117,6 +119,7 @@ def table_on(
         property_scale=config.pay_scale,
         dealer_accounts=config.dealers == "accounts",
         sign_corrections_from=config.sign_corrections_from,
+        salt_key=secrets.token_bytes(_SALT_KEY_BYTES),
         probe=probe,
     )
     if table.rulebook != in_force:

@@ -33,7 +33,7 @@ from baccarat.history.log_judging import Judging
 from baccarat.rulebooks.library import is_file
 from baccarat.site.credentials import outdated
 from baccarat.site.findings import DoctorFinding, fails, passes, read_document, warns
-from baccarat.site.logins import verify_logins
+from baccarat.site.logins import missing_record, verify_logins
 from baccarat.site.machine_metrics import SYNCHRONISED
 from baccarat.site.own_driver import running_driver
 from events.clock import SystemClock
@@ -135,6 +135,8 @@ _RECEIVE_S: Final = 8.0
 _RETRY_S: Final = 2.0
 _BEYOND: Final = 2**53 - 1
 _CLOCK: Final = SystemClock()
+# Doubts of the record of logins in one line; the command shows all.
+_DOUBTS_SHOWN: Final = 2
 
 
 class _Login(Struct, kw_only=True):
@@ -611,10 +613,14 @@ def _message_keys(config: TableConfig) -> Iterator[DoctorFinding]:
 
 def _login_record(config: TableConfig) -> Iterator[DoctorFinding]:
     given = config.displays
-    if given is None or given.users is None:
-        return
-    path = config.beside(given.record)
+    path = config.beside(given.record) if given else None
     if path is None:
+        if missing := missing_record(config):
+            remedy = "name the file again, and ask who took it out; or adopt the log"
+            yield fails("login record", missing, remedy)
+            return
+        if given is None or given.users is None:
+            return
         text = "nobody records who logs in, who fails, and whose role changes"
         yield warns("login record", text, 'name a file: displays.record = "logins.jsonl"')
         return
@@ -626,6 +632,9 @@ def _login_record(config: TableConfig) -> Iterator[DoctorFinding]:
     if found.fault:
         remedy = "keep the file: somebody has changed it; put a whole one there, or adopt the log"
         yield fails("login record", f"{path}: {found.says}", remedy)
+    elif found.doubts:
+        remedy = f"ask who was there: `baccarat user record {config.file}`"
+        yield warns("login record", f"{path}: {'; '.join(found.doubts[-_DOUBTS_SHOWN:])}", remedy)
     else:
         yield passes("login record", f"{path}: {len(found.entries)} entries; {found.says}")
 

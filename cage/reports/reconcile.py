@@ -345,12 +345,10 @@ def _entries_differ(
 
 
 def _postings_differ(expected: Iterable[Posting], booked: Sequence[Posting]) -> str | None:
-    # The ledger's first schema version did not store the patron of a posting.
-    named = any(posting.patron for posting in booked)
     sums: dict[tuple[str, int, str, str, str], list[int]] = {}
     for side, postings in enumerate((booked, expected)):
         for p in postings:
-            key = (p.account, p.seat, p.bet, p.result, p.patron if named else "")
+            key = (p.account, p.seat, p.bet, p.result, p.patron)
             sums.setdefault(key, [0, 0])[side] += p.amount
     for (account, seat, bet, *_), (is_, ought) in sorted(sums.items()):
         if is_ != ought:

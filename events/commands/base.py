@@ -11,7 +11,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from events.errors import MalformedJson
-from events.json_form import decode_json
+from events.json_form import decode_json, replace_lone_surrogates
 
 __all__ = [
     "ANSWER_ACCEPTED",
@@ -102,6 +102,6 @@ class _Sent(Struct):
 def transaction_of(body: bytes) -> str:
     """Return the transaction of an otherwise invalid body, so that its sender can be answered."""
     try:
-        return decode_json(body, _Sent).transaction
-    except MalformedJson:
+        return decode_json(replace_lone_surrogates(body.decode()), _Sent).transaction
+    except (MalformedJson, UnicodeDecodeError):
         return ""

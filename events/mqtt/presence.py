@@ -44,7 +44,7 @@ _CLOCK_BEATS: Final = 5
 
 _MICROSECOND: Final = timedelta(microseconds=1)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_RFC3339: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z\Z")
+_RFC3339: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z\Z", re.ASCII)
 
 
 class Status(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -36,7 +36,9 @@ __all__ = [
 MAX_EVENT_BYTES: Final = 4 * 1024 * 1024
 
 
-class Envelope(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True):
+class Envelope(
+    Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
     """One event with what is known about it.
 
     Args:
@@ -50,6 +52,8 @@ class Envelope(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_field
         cause: `<user>/<transaction>` or `<journal>/<seq>`.
         correlation: the coup's id, or empty.
         data: the event's fields.
+        salt: random hex digits in an event that is published sealed, so that nobody finds its
+            contents by trying which have its hash; empty in others, and in logs of before.
     """
 
     event_id: str
@@ -62,6 +66,7 @@ class Envelope(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_field
     cause: str
     correlation: str
     data: Raw
+    salt: str = ""
 
 
 class PublishedEnvelope(Envelope, frozen=True, gc=False, kw_only=True):
@@ -87,6 +92,7 @@ class Entry(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=T
         cause: the request or the shoe event that caused it.
         correlation: the coup's id, or empty.
         data: the event.
+        salt: as in `Envelope`.
     """
 
     event_id: str
@@ -98,6 +104,7 @@ class Entry(Struct, frozen=True, gc=False, kw_only=True, forbid_unknown_fields=T
     cause: str
     correlation: str
     data: TableEvent
+    salt: str = ""
 
 
 def _entry_of(kind: type[TableEvent]) -> type[Struct]:
@@ -121,7 +128,7 @@ def event_id(cause: str, index: int) -> str:
     return hashlib.sha256(f"{cause}\n{index}".encode()).hexdigest()[:32]
 
 
-def encode_envelope(
+def encode_envelope(  # noqa: PLR0913 - each is a field of the envelope
     event: TableEvent,
     *,
     index: int,
@@ -131,6 +138,7 @@ def encode_envelope(
     actor: str,
     cause: str,
     correlation: str,
+    salt: str = "",
 ) -> bytes:
     """Return the bytes to store for `event`, the `index`-th of its cause."""
     return _encoder.encode(
@@ -145,6 +153,7 @@ def encode_envelope(
             cause=cause,
             correlation=correlation,
             data=Raw(_encoder.encode(event)),
+            salt=salt,
         )
     )
 
@@ -190,6 +199,7 @@ def decode_entry(stored: bytes) -> Entry:
         cause=envelope.cause,
         correlation=envelope.correlation,
         data=decode_data(envelope),
+        salt=envelope.salt,
     )
 
 
@@ -199,5 +209,6 @@ def with_hash(stored: bytes, digest: bytes) -> bytes:
 
 
 def sealed_bytes(stored: bytes) -> bytes:
-    """Return the envelope with `data` null, for events that displays must not see."""
-    return _encoder.encode(msgspec.structs.replace(decode_envelope(stored), data=Raw(b"null")))
+    """Return the envelope with `data` null and no salt, for events that displays must not see."""
+    envelope = msgspec.structs.replace(decode_envelope(stored), data=Raw(b"null"), salt="")
+    return _encoder.encode(envelope)

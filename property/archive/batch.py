@@ -36,7 +36,7 @@ _OF_VERDICT: Final[dict[HeadRelation, FeedFaultKind]] = {
     HeadRelation.FORK: "fork",
     HeadRelation.FORGED: "forged",
 }
-_TIME: Final = re.compile(r"\d{4}-(0[1-9]|1[0-2])-\d\dT\d\d:\d\d:\d\d\.\d{9}Z\Z")
+_TIME: Final = re.compile(r"\d{4}-(0[1-9]|1[0-2])-\d\dT\d\d:\d\d:\d\d\.\d{9}Z\Z", re.ASCII)
 
 
 class ArchiveRow(NamedTuple):

@@ -480,7 +480,7 @@ class _Fold:
             coup=coup,
             phase=made.phase,
             revision=made.revision,
-            reverses=int(reverses) if reverses.isdigit() else None,
+            reverses=int(reverses) if reverses.isascii() and reverses.isdigit() else None,
             rulebook=made.rulebook,
             wagers="\n".join(line.wager.replace("\n", " ") for line in lines),
             seats=_list(line.seat for line in lines),

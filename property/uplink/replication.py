@@ -14,6 +14,7 @@ names the sequence that the table's newest message on the hub must have. The hub
 messages that were sent twice, late or by somebody else.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
@@ -58,6 +59,7 @@ BATCH_BYTES: Final = 256 * 1024
 SEQUENCE_CODES: Final = frozenset({10071, 10164})
 # ... and the stream has recently stored a message with this id.
 DUPLICATE_CODES: Final = frozenset({10201})
+_WHOLE: Final = re.compile(r"[0-9]{1,20}")
 
 EXPECTED_SEQUENCE: Final = "Nats-Expected-Last-Subject-Sequence"
 _SEQUENCE: Final = "Nats-Sequence"
@@ -146,7 +148,7 @@ def held_sequence(headers: Mapping[str, str]) -> int:
         InputError: there is none.
     """
     sequence = headers.get(_SEQUENCE, "")
-    if not sequence.isdecimal():
+    if _WHOLE.fullmatch(sequence) is None:
         raise InputError(f"header {_SEQUENCE} {sequence[:20]!r} is no sequence")
     return int(sequence)
 

@@ -26,7 +26,9 @@ from shoe_driver.journal.records import JournalState
 
 __all__ = ["JournalFolder"]
 
-_NAME: Final = re.compile(r"(?P<journal>j\d{8}t\d{6}-(?P<number>\d+))(?:\.(?P<segment>\d+))?")
+_NAME: Final = re.compile(
+    r"(?P<journal>j\d{8}t\d{6}-(?P<number>\d+))(?:\.(?P<segment>\d+))?", re.ASCII
+)
 _HOLD: Final = "hold"
 
 

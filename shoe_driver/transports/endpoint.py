@@ -7,6 +7,7 @@ file:capture.raw?speed=1                   a capture or a driver's journal, once
 """
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Final
 from urllib.parse import SplitResult, parse_qsl, urlsplit
@@ -22,6 +23,7 @@ _SCHEMES: Final = (
     "serial:///dev/serial/by-id/...?baud=4800, tcp://host:port, pty:/path/of/the/link "
     "or file:capture.raw?speed=1"
 )
+_BAUD: Final = re.compile(r"[0-9]{1,9}")
 _OPTIONS: Final[Mapping[str, frozenset[str]]] = {
     "serial": frozenset({"baud"}),
     "tcp": frozenset(),
@@ -78,7 +80,7 @@ def parse_url(url: str, *, baud: int, line: SerialOptions | None = None) -> Endp
     speed = _speed(options.get("speed", "1"))
     if (
         not set(options) <= _OPTIONS[parts.scheme]
-        or not options.get("baud", "1").isdecimal()
+        or not _BAUD.fullmatch(options.get("baud", "1"))
         or speed is None
     ):
         raise InputError(

@@ -24,7 +24,7 @@ POLL_S: Final = 0.05
 """Between two looks at something that no event tells."""
 _BEAT_S: Final = 0.5  # more often than a table: it wakes a consumer at the end
 _CLEAR_S: Final = 2.0  # for the broker to forget what the kit had it retain
-_ECHO_S: Final = 3.0  # for what it says itself to come back from the broker
+_ECHO_S: Final = 3.0  # to be connected, and for what it says itself to come back
 _NS_IN_MS: Final = 1_000_000
 
 
@@ -111,6 +111,7 @@ class TableSide:
     async def _must_serve(self, running: "asyncio.Task[None]") -> None:
         """Raise a BusError unless the broker carries what the kit says as the table."""
         where = repr(self._settings)
+        await self._until(lambda: self._reached or bool(self._bus.trouble), _ECHO_S, running)
         if not self._reached:
             why = self._bus.trouble or "no answer"
             raise BusError(f"the kit itself did not reach the broker: {where}: {why}")

@@ -258,6 +258,7 @@ class World:
             clock,
             roles=ROLES,
             result_required=self._profile[1].result == "required",
+            salt_key=b"world",
             probe=fuse,
         )
         checkpoints = table.sign_checkpoints(CheckpointKeys(signing_key(topics), None, _SIGNED_S))

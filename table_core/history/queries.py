@@ -46,7 +46,7 @@ __all__ = [
 
 FOUND_MOST: Final = 50
 _CHANGES_MOST: Final = 6  # a coup has no more cards
-_TIME: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z")
+_TIME: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z", re.ASCII)
 _NANOSECONDS: Final = 9
 
 

@@ -4,6 +4,7 @@ The cards are dealt again in the order in which they lay, by the draw table alon
 make another card due, or a card superfluous. A card that was never drawn is never invented.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
 from typing import Final
@@ -45,6 +46,7 @@ from table_core.state.table import DealtCard
 __all__ = ["WhatIf", "WhatIfSide", "WhatIfWager", "parse_change", "what_if"]
 
 _TWO: Final = 2
+_POSITION: Final = re.compile(r"[ \t]*[0-9]{1,15}[ \t]*")
 _CARD_REPORTS: Final = (CardDrawn, CardRevealed, CardCarriedOver)
 _FACED: Final = (CardDealt, CardDisclosed, CardEntered, CardCorrected)
 
@@ -118,7 +120,7 @@ def parse_change(text: str) -> tuple[int, Card]:
         InputError: the text is not of that form, or names no card.
     """
     position, sign, card = text.partition("=")
-    if not sign or not position.strip().isdecimal() or int(position) < 1:
+    if not sign or _POSITION.fullmatch(position) is None or int(position) < 1:
         raise InputError(f"--what-if {text!r}: write POSITION=FACE, such as 21=9D")
     return int(position), parse_card(card)
 

@@ -130,7 +130,7 @@ class TableProcess:
 
     def start(self) -> Steps[None]:
         """Read the cursors: how far was published, and how far consumers acknowledged."""
-        yield from self._guard.refresh()
+        yield from self._guard.start()
         yield from self._consumers.start()
         yield from self._settlements.start()
         yield from self._events.start()
@@ -201,6 +201,7 @@ class TableProcess:
             yield from LogLine("error", "shoe_event.too_large", size)
             return
         opened = yield from self._guard.shoe_event(message)
+        yield from self._appending(self._report_access())
         if opened is None:
             self._state.kick()
             return
@@ -262,6 +263,7 @@ class TableProcess:
     def _on_request(self, message: Message) -> Steps[None]:
         before = self._guard.refused
         opened = yield from self._guard.request(message)
+        yield from self._appending(self._report_access())
         if opened is not None:
             yield from self._requests.hear(opened)
         elif self._guard.refused != before:
@@ -347,6 +349,7 @@ class TableProcess:
         while True:
             yield from Wait(_WATCH_EVERY_S)
             yield from self._guard.refresh()
+            yield from self._appending(self._report_access())
             yield from self._mind_driver()
             if (yield from self._caught_up()) is not self._shown_caught_up:
                 self._state.kick()
@@ -362,6 +365,15 @@ class TableProcess:
         if waits != self._without_result:
             self._without_result, self._complete_since = waits, now_us
         return waits is not None and now_us - self._complete_since >= _RESULT_OVERDUE_US
+
+    def _report_access(self) -> Steps[None]:
+        """Record a change of the access, before anything is done by it."""
+        if changes := self._guard.take_changes():
+            try:
+                yield from self._writer.report_access(changes)
+            except LogUnwritable:
+                self._guard.return_changes(changes)
+                raise
 
     def _appending(self, steps: Steps[None]) -> Steps[None]:
         """Append events that the table decides by itself, outside the course of the game."""

@@ -5,6 +5,8 @@ the log's order is the order of the decisions.
 """
 
 import hashlib
+import hmac
+import json
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Final
@@ -27,8 +29,10 @@ from events.commands import (
     transaction_of,
 )
 from events.commands.registry import COMMANDS
+from events.commands.text_lengths import COMMAND_LENGTHS
 from events.errors import ConfigError, InputError, LogRefused, MalformedJson
-from events.json_form import decode_json
+from events.free_text import find_forbidden
+from events.json_form import decode_json, replace_lone_surrogates
 from events.mqtt.process import LogLine, Now, Steps
 from events.mqtt.topics import Topics
 from events.toml_form import FileFault
@@ -66,6 +70,7 @@ from table_core.process.log_effects import (
     StoreSnapshot,
 )
 from table_core.process.options import RotationPolicy
+from table_core.process.publishers import SEALED
 from table_core.process.repeated_requests import (
     encode_request_body,
     refusal_answer,
@@ -95,6 +100,11 @@ __all__ = [
 OF_A_COUP: Final = (CorrectCard, CorrectHands, CorrectWager, CorrectRulebook, VoidCoup)
 """Commands that put a coup right, which may be of any shoe in the log."""
 
+# Changes of the access that one event says; a users file may have 10,000 accounts.
+_CHANGES_MOST: Final = 50
+# Of a salt, hex: 80 bits, too many to try for each face, and few enough for a packed log.
+_SALT_DIGITS: Final = 20
+
 
 class ShoeEventResult(Enum):
     """The result of a shoe event."""
@@ -119,6 +129,8 @@ class TableWriter:
         property_scale: the property's pay scale; None where nobody has said one.
         dealer_accounts: whether a dealer is an account with that role, instead of any reference.
         sign_corrections_from: see `DecisionContext`.
+        salt_key: a secret of this process, from which the salts of sealed events follow; where it
+            is empty they have none.
 
     Attributes:
         state: after the newest event.
@@ -126,7 +138,7 @@ class TableWriter:
         contradiction: how the newest shoe event contradicts its raw bytes; None where it does not.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a setting of the table
         self,
         topics: Topics,
         rulebook: Rulebook,
@@ -137,6 +149,7 @@ class TableWriter:
         property_scale: str | None = None,
         dealer_accounts: bool = False,
         sign_corrections_from: int | None = None,
+        salt_key: bytes = b"",
     ) -> None:
         self.topics = topics
         self.state = TableState()
@@ -151,6 +164,7 @@ class TableWriter:
         self._property_scale = property_scale
         self._dealer_accounts = dealer_accounts
         self._sign_corrections_from = sign_corrections_from
+        self._salt_key = salt_key
         self._owed: str | None = None
         self._rotation = Rotation("never")
         self._site_limits = ConfiguredLimits(None)
@@ -392,6 +406,19 @@ class TableWriter:
                 [step], actor="core", cause=f"core/clock/{self.state.position + 1}"
             )
 
+    def report_access(self, changes: Sequence[str]) -> Steps[None]:
+        """Record how the site's files have changed who may do what.
+
+        Raises:
+            LogUnwritable: nothing was stored.
+        """
+        more = f"; and {len(changes) - _CHANGES_MOST} more" if len(changes) > _CHANGES_MOST else ""
+        reason = "; ".join(changes[:_CHANGES_MOST]) + more
+        step = IrregularityRecorded(kind="access_changed", reason=reason)
+        yield from self._append(
+            [step], actor="core", cause=f"core/access/{self.state.position + 1}"
+        )
+
     def start_lockdown(self, why: str) -> None:
         """Start the integrity lockdown: see `table_core.decide.integrity_lockdown`."""
         self.fault = self.fault or why
@@ -488,6 +515,7 @@ class TableWriter:
                 actor=actor,
                 cause=cause,
                 correlation=_correlation(event),
+                salt=self._salt(event, f"{cause}/{index}"),
             )
             pending.append(Pending(event.TYPE, event.VERSION, at, stored))
         yield from Append(self.state.position, pending, request, step="append")
@@ -495,6 +523,11 @@ class TableWriter:
         self._appended.update(event.TYPE for event in events)
         ended = [event.shoe for event in events if isinstance(event, ShoeEnded)]
         self._owed = ended[-1] if ended else self._owed
+
+    def _salt(self, event: TableEvent, name: str) -> str:
+        if event.TYPE not in SEALED or not self._salt_key:
+            return ""
+        return hmac.digest(self._salt_key, name.encode(), "sha256").hex()[:_SALT_DIGITS]
 
 
 def decision_digest(user: str, command: Command, events: Sequence[TableEvent]) -> str:
@@ -513,7 +546,20 @@ def parse_command(name: str, body: bytes) -> Command | Answer:
     try:
         return decode_json(body, kind)
     except MalformedJson as error:
-        return refusal_answer(transaction_of(body), "invalid_request", str(error))
+        return _bad_body(kind, body, error)
+
+
+def _bad_body(kind: type[Command], body: bytes, error: MalformedJson) -> Answer:
+    """Return the answer to a body that is not of its kind, or only but for half a character."""
+    code, text = "invalid_request", str(error)
+    try:
+        decode_json(replace_lone_surrogates(body.decode()), kind)
+    except (MalformedJson, UnicodeDecodeError):
+        pass
+    else:
+        fault = next(find_forbidden(json.loads(body), lengths=COMMAND_LENGTHS), None)
+        code, text = ("invalid_text", ": ".join(fault)) if fault else (code, text)
+    return refusal_answer(transaction_of(body), code, text)
 
 
 def _correlation(event: TableEvent) -> str:

@@ -1,6 +1,7 @@
 """A table's own limits, applied over those of its rulebook. Pure."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -17,6 +18,13 @@ __all__ = ["apply_limits", "limit_faults"]
 _NO_LIMITS: Final = LimitsSet()
 _WHOLE: Final = ("table_maximum", "differential", "patron_maximum", "seat_maximum")
 """The limits over several bets, by their names in a rulebook and in `LimitsSet`."""
+_BEYOND: Final[Mapping[str, str]] = {
+    "table_maximum": "",
+    "differential": "wager spot seat patron",  # where the other side has more
+    "patron_maximum": "seat",  # several patrons in one box
+    "seat_maximum": "patron",  # one patron in several boxes
+}
+"""What a bet's minimum binds where stakes may come to it beyond such a limit."""
 
 
 def apply_limits(rulebook: Rulebook, limits: LimitsSet) -> Rulebook:
@@ -47,6 +55,8 @@ def limit_faults(rulebook: Rulebook, limits: LimitsSet) -> Iterator[str]:
 
 
 def _senseless(rulebook: Rulebook, limits: LimitsSet) -> Iterator[str]:
+    counts = Counter(each.bet for each in limits.bets)
+    yield from (f"{name}: its limits are there twice" for name in counts if counts[name] > 1)
     for each in limits.bets:
         bet = rulebook.bets.get(each.bet)
         if bet is None:
@@ -77,12 +87,15 @@ def _out_of_reach(rulebook: Rulebook) -> Iterator[str]:
             yield f"{bet.id}: no multiple of step {bet.step} lies {reach}"
         elif bet.table_maximum is not None and bet.table_maximum < _least(bet):
             yield f"{bet.id}: table_maximum {bet.table_maximum} is below {_least(bet)}"
-    sides = [bet for bet in offered if bet.id in SIDES]
     for name in _WHOLE:
         value = getattr(rulebook.limits, name)
-        least = min(map(_least, sides if name == "differential" else offered), default=0)
-        if value is not None and value < least:
-            yield f"{name}: {value} is below {least}, the least that may be wagered"
+        bound = [bet for bet in offered if name != "differential" or bet.id in SIDES]
+        within = [bet for bet in bound if bet.minimum_per not in _BEYOND[name].split()]
+        # Each bet that comes to its minimum only within this limit, or else at least one bet.
+        due = max(within, key=_least, default=None) or min(bound, key=_least, default=None)
+        if value is not None and due is not None and value < _least(due):
+            right = f"{_least(due)}, the least that may be wagered on {due.id}"
+            yield f"{name}: {value} is below {right}"
 
 
 def _least(bet: Bet) -> int:

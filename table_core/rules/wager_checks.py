@@ -91,21 +91,26 @@ def check_wagers(
         checks: `unknown_bet` `not_offered` `invalid_stake` `not_a_step` `above_maximum`
         `below_minimum` `patron_maximum` `seat_maximum` `table_maximum` `differential`
         `invalid_seat` `duplicate_wager` `opposite_sides` `too_many_options`
-        `main_wager_required`. A wager that stood alone with another that is refused may be
-        `below_minimum` as well.
+        `main_wager_required`. A wager that could stand only with another that is refused may be
+        `below_minimum`, `differential` or `main_wager_required` as well.
     """
     before = add_wagers(WagerTotals(), standing) if standing else _NOTHING
-    so_far = _AcceptedWagers(rulebook, before, asked)
-    refusals = _each(asked, so_far)
-    no_minimum = (_main_wager_required,)
-    for check in (_still_below, *no_minimum, _still_below) if so_far.reached else no_minimum:
-        fails = [
-            check(wager, so_far) if refusal is None else None
-            for wager, refusal in zip(asked, refusals, strict=True)
-        ]
-        if any(fails):
-            so_far.tally.remove(*[w for w, no in zip(asked, fails, strict=True) if no is not None])
-            refusals = [refusal or no for refusal, no in zip(refusals, fails, strict=True)]
+    refusals: list[Refusal | None] = [None] * len(asked)
+    needed = True
+    # Each round judges those again that stand so far, until none needed one that was refused.
+    while needed:
+        places = [place for place, refusal in enumerate(refusals) if refusal is None]
+        left = [asked[place] for place in places]
+        so_far = _AcceptedWagers(rulebook, before, left)
+        fails = _each(left, so_far)
+        needed = bool(so_far.reached) and any(fails)
+        if not needed:
+            each = zip(left, fails, strict=True)
+            alone = [None if no else _main_wager_required(wager, so_far) for wager, no in each]
+            needed = any(alone)
+            fails = [no or lacks for no, lacks in zip(fails, alone, strict=True)]
+        for place, refusal in zip(places, fails, strict=True):
+            refusals[place] = refusal
     return tuple(refusals)
 
 

@@ -42,6 +42,7 @@ class Table:
         property_scale: the property's pay scale; None where nobody has said one.
         dealer_accounts: whether a dealer is an account with that role, instead of any reference.
         sign_corrections_from: see `DecisionContext`.
+        salt_key: see `TableWriter`.
         probe: called with the name of each step around the append.
 
     Attributes:
@@ -66,6 +67,7 @@ class Table:
         property_scale: str | None = None,
         dealer_accounts: bool = False,
         sign_corrections_from: int | None = None,
+        salt_key: bytes = b"",
         probe: Callable[[str], None] = no_probe,
     ) -> None:
         self.log, self.clock, self.probe = log, clock, probe
@@ -89,6 +91,7 @@ class Table:
             property_scale=property_scale,
             dealer_accounts=dealer_accounts,
             sign_corrections_from=sign_corrections_from,
+            salt_key=salt_key,
         )
         self.perform(self.writer.start())
 

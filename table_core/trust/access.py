@@ -1,6 +1,6 @@
 """Who may do what at a table, and how the bus is trusted: as the site's files say now. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
@@ -8,7 +8,7 @@ from msgspec import Struct
 from events.mqtt.process import Effect
 from events.proof.message_mac import MessageKey
 
-__all__ = ["SHOE", "Access", "BusMode", "BusPolicy", "ReadAccess"]
+__all__ = ["SHOE", "Access", "BusMode", "BusPolicy", "ReadAccess", "access_changes"]
 
 SHOE: Final = "shoe"
 """The owner of the driver's key; no user may have this name."""
@@ -52,6 +52,26 @@ class Access(Struct, frozen=True, kw_only=True):
 
     roles: Mapping[str, frozenset[str]]
     bus: BusPolicy = BusPolicy()
+
+
+def access_changes(before: Access, after: Access) -> Iterator[str]:
+    """Yield what differs, for a person: modes, exceptions, key ids and roles, never a secret."""
+    old, new = before.bus, after.bus
+    yield from _change("mode", [old.mode], [new.mode])
+    yield from _change("without", old.without, new.without)
+    for owner in sorted(old.keys.keys() | new.keys.keys()):
+        ids = ([key.id for key in each.keys.get(owner, ())] for each in (old, new))
+        yield from _change(f"keys of {owner}", *ids)
+    for user in sorted(before.roles.keys() | after.roles.keys()):
+        yield from _change(
+            f"roles of {user}", *(each.roles.get(user, ()) for each in (before, after))
+        )
+
+
+def _change(what: str, before: Iterable[str], after: Iterable[str]) -> Iterator[str]:
+    was, now = (", ".join(sorted(each)) or "none" for each in (before, after))
+    if was != now:
+        yield f"{what}: {was} became {now}"
 
 
 class ReadAccess(Effect[Access], frozen=True):

@@ -7,6 +7,11 @@ can change the table before anything reads it:
     shoe/event                 by the driver's key; journal numbers keep order and repetitions
     link/shoe                  by the driver's key, at most `FRESH_S` old, and never back in time
 
+A guard remembers no code of the process before it, so none that may be older than its start counts.
+Its clock never goes back: what was too old once stays too old. After the machine's clock was set
+back by more than `FRESH_S`, it refuses requests and link statuses until the clock has caught up, or
+until the table service starts again; shoe events count throughout.
+
 A refused request is answered without a code, so that an enrolled client does not take a forger's
 refusal for its own. A client that sends again makes a new code, and is decided anew.
 """
@@ -19,11 +24,12 @@ import msgspec
 
 from events.commands import ANSWER_REFUSED, Answer, transaction_of
 from events.mqtt.messages import Message
+from events.mqtt.presence import CLOCK_DIFFERENCE_SECONDS
 from events.mqtt.process import Instant, LogLine, Now, Post, Steps
 from events.mqtt.topics import Topics
 from events.proof.message_mac import MessageKey, MessageMac, ReceivedMessage, add_mac, split_mac
 from table_core.state.table import Alarm
-from table_core.trust.access import SHOE, Access, BusPolicy, ReadAccess
+from table_core.trust.access import SHOE, Access, BusPolicy, ReadAccess, access_changes
 
 __all__ = ["CODES_REMEMBERED", "FORGERY_SHOWN_S", "FRESH_S", "BusGuard"]
 
@@ -36,6 +42,7 @@ CODES_REMEMBERED: Final = 4096
 """Of each user: far more requests than one sends while they are fresh. Above it, older ones no
 longer count as fresh."""
 
+_TRUSTING: Final = frozenset({"off", "trust-broker"})
 _NS_IN_MS: Final = 1_000_000
 _US: Final = 1_000_000
 
@@ -43,7 +50,8 @@ _REASONS: Final[Mapping[str, str]] = {
     "not_authenticated": "nothing proves who sent it",
     "unknown_key": "it is proved by a key that this table does not have",
     "forged_message": "its code does not fit: it was altered, moved or invented",
-    "stale_message": "it was made more than {} s from now: held back, or a clock is wrong",
+    "stale_message": "it was made more than {} s from now: held back, or a clock is wrong or was "
+    "set back",
 }
 
 
@@ -55,17 +63,19 @@ class _Forgery(NamedTuple):
 
 
 class _Spent:
-    """The codes of one user that have been used, while they are fresh."""
+    """The codes of one user that have been used, while they are fresh.
 
-    def __init__(self) -> None:
+    Args:
+        floor_ms: codes up to this time may have been used already.
+    """
+
+    def __init__(self, floor_ms: int) -> None:
         self._codes: set[str] = set()
         self._order: deque[tuple[int, str]] = deque()
-        self._floor_ms = 0
+        self._floor_ms = floor_ms
 
     def spend(self, given: MessageMac, now_ms: int) -> bool:
         """Use a fresh code; return False where it was used before, or may have been."""
-        if self._floor_ms > now_ms + FRESH_S * 1000:  # the clock was set back
-            self._floor_ms = 0
         if given.code in self._codes or given.at_ms <= self._floor_ms:
             return False
         while self._order and (
@@ -106,13 +116,29 @@ class BusGuard:
         self._proved: dict[str, MessageKey] = {}  # owner to the key of its newest good message
         self._silent: dict[str, None] = {}  # owners that have sent without a code
         self._spent: dict[str, _Spent] = {}
-        self._link_ms = 0
+        self._started_ms = self._latest_ms = self._link_ms = 0
         self._forgery: _Forgery | None = None
+        self._changes: list[str] = []
 
     @property
     def driver_must_prove(self) -> bool:
         """Whether only what its key proves shows that the shoe driver is there."""
         return self._policy.must_prove(SHOE)
+
+    def start(self) -> Steps[None]:
+        """Begin to listen: no code that was made before counts."""
+        self._started_ms = self._link_ms = self._time_ms((yield from Now()))
+        self._spent.clear()
+        yield from self.refresh()
+
+    def take_changes(self) -> list[str]:
+        """Return how the access has changed since this was asked last."""
+        taken, self._changes = self._changes, []
+        return taken
+
+    def return_changes(self, taken: list[str]) -> None:
+        """Keep changes for later that could not be recorded."""
+        self._changes = taken + self._changes
 
     def refresh(self) -> Steps[None]:
         """Take the access as the site's files have it now."""
@@ -121,7 +147,11 @@ class BusGuard:
         access = yield from ReadAccess()
         if access is self._access:
             return
-        self._access, self._policy = access, access.bus
+        before, self._access, self._policy = self._access, access, access.bus
+        if before is not None:
+            self._changes += access_changes(before, access)
+            if before.bus.mode in _TRUSTING and access.bus.mode not in _TRUSTING:
+                yield from self.start()  # no code was remembered meanwhile
         self._set_roles(access.roles)
         self._proved = {
             owner: key
@@ -132,7 +162,7 @@ class BusGuard:
     def request(self, message: Message) -> Steps[Message | None]:
         """Return a request as its user wrote it; None where it must not be heard, and is answered.
 
-        A repetition of one that was heard is dropped without an answer.
+        A repetition of one that was heard is dropped without an answer, and so is what may be one.
         """
         yield from self.refresh()
         user, _ = self._topics.parse_request(message.topic) or ("", "")
@@ -144,8 +174,10 @@ class BusGuard:
         fault = self._fault(user, message.topic, opened, now)
         if fault is None and opened.mac is not None and user in self._proved:
             fault = self._staleness(opened.mac, now)
-            spent = self._spent.setdefault(user, _Spent())
-            if fault is None and not spent.spend(opened.mac, _ms(now)):
+            # The sender's clock may be ahead by as much as two clocks may differ.
+            floor_ms = self._started_ms + int(CLOCK_DIFFERENCE_SECONDS * 1000)
+            spent = self._spent.setdefault(user, _Spent(floor_ms))
+            if fault is None and not spent.spend(opened.mac, self._time_ms(now)):
                 return None
         if fault is None:
             return plain
@@ -177,8 +209,6 @@ class BusGuard:
         fault = self._fault(SHOE, message.topic, opened, now)
         proved = fault is None and opened.mac is not None and SHOE in self._proved
         if proved and newest and opened.mac is not None:
-            if self._link_ms > _ms(now) + FRESH_S * 1000:  # the clock was set back
-                self._link_ms = 0
             if opened.mac.at_ms <= self._link_ms:
                 return None
             fault = self._staleness(opened.mac, now)
@@ -235,10 +265,10 @@ class BusGuard:
     def _fault(self, owner: str, topic: str, opened: ReceivedMessage, now: Instant) -> str | None:
         """Return the code of a message that must not count; None where it counts."""
         policy = self._policy
-        if policy.mode in {"off", "trust-broker"}:
+        if policy.mode in _TRUSTING:
             return None
         keys = policy.keys.get(owner, ())
-        key = opened.key_among(topic, keys, _ms(now))
+        key = opened.key_among(topic, keys, self._time_ms(now))
         if key is not None:
             self._proved[owner] = key
             self._silent.pop(owner, None)
@@ -252,7 +282,12 @@ class BusGuard:
         return None
 
     def _staleness(self, given: MessageMac, now: Instant) -> str | None:
-        return "stale_message" if abs(_ms(now) - given.at_ms) > FRESH_S * 1000 else None
+        return "stale_message" if abs(self._time_ms(now) - given.at_ms) > FRESH_S * 1000 else None
+
+    def _time_ms(self, now: Instant) -> int:
+        """Return the time in milliseconds since 1970 UTC; it never goes back."""
+        self._latest_ms = max(self._latest_ms, now.utc_ns // _NS_IN_MS)
+        return self._latest_ms
 
     def _refuse(self, message: Message, fault: str, now: Instant) -> Steps[None]:
         topic = message.topic.removeprefix(f"{self._topics.root}/")
@@ -264,7 +299,3 @@ class BusGuard:
 
     def _said(self, fault: str) -> str:
         return _REASONS[fault].format(FRESH_S)
-
-
-def _ms(now: Instant) -> int:
-    return now.utc_ns // _NS_IN_MS

@@ -5,6 +5,7 @@ happened on stdout, so that you can compare the reader's log with it.
 """
 
 import asyncio
+import re
 import secrets
 import sys
 from contextlib import ExitStack
@@ -28,6 +29,7 @@ __all__ = ["shoe"]
 
 _LIST: Final = "list"
 _LAST_PORT: Final = 65535
+_PORT: Final = re.compile(r"[0-9]{1,5}")
 
 
 @click.command()
@@ -80,7 +82,7 @@ def _port_of(waits: str | None) -> int | None:
     if waits in {None, "key"}:
         return None
     kind, _, number = str(waits).partition(":")
-    if kind != "udp" or not number.isdecimal() or not 1 <= int(number) <= _LAST_PORT:
+    if kind != "udp" or not _PORT.fullmatch(number) or not 1 <= int(number) <= _LAST_PORT:
         raise InputError(f"--wait {waits}: write key, or udp:PORT")
     return int(number)
 

@@ -26,7 +26,7 @@ from simulators.world.world import World, WorldReport
 
 __all__ = ["world"]
 
-_SEEDS: Final = re.compile(r"(\d{1,15})(?:\.\.(\d{1,15}))?\Z")
+_SEEDS: Final = re.compile(r"(\d{1,15})(?:\.\.(\d{1,15}))?\Z", re.ASCII)
 _LIST: Final = "list"
 
 

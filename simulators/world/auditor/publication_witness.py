@@ -148,6 +148,7 @@ class PublicationWitness:
         first: dict[str, Any] = _DICTS.decode(stored.stored)
         if stored.type in _SEALED:
             first["data"] = None
+            first.pop("salt", None)
         true = first | {"hash": stored.hash.hex()}
         require(said == true, "{!r} was told of {}", payload, stored)
         self._true[payload] = stored

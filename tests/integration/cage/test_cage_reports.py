@@ -317,6 +317,7 @@ ORPHAN = (
          "detail"),
         ("UPDATE posting SET amount = amount - 1 WHERE account = 'drop'", "account drop"),
         ("UPDATE posting SET patron = 'p-4' WHERE patron = 'p-17'", "account pool, seat 3"),
+        ("UPDATE posting SET patron = '' WHERE patron != ''", "account pool, seat 3"),
         ("UPDATE entry SET day = '2026-11-28' WHERE kind = 'chips_counted'", "day '2026-11-28'"),
         ("UPDATE entry SET day = '2026-11-28' WHERE phase = 2", "day '2026-11-28'"),
         ("UPDATE entry SET at = '2026' WHERE phase = 2", "at '2026'"),
@@ -378,7 +379,8 @@ def test_a_ledger_of_the_first_version_is_brought_up_and_goes_on(
 ) -> None:
     """Half the day was booked before postings had patrons; nothing of it is touched.
 
-    A log of that time names no currency.
+    No release wrote such a ledger, so reconciliation finds that its patrons are missing. A log of
+    that time names no currency.
     """
     log = tmp_path / "table.sqlite"
     events = [
@@ -404,7 +406,9 @@ def test_a_ledger_of_the_first_version_is_brought_up_and_goes_on(
         pass
     with closing(LedgerStore.open(parse_ledger_url(ledger), STREAM)) as store:
         assert store.book(facts).repeated == len(facts) // 2
-    assert agrees(ledger, log).read == len(events)
+    difference = held_against(ledger, log).difference
+    assert difference is not None
+    assert difference.text.startswith("entry ")
     with open_ledger(parse_ledger_url(ledger)) as opened:
         (found,) = summary_reports(opened, "shoe", Filter())
     named = {each.patron for each in found.patrons}

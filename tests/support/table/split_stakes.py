@@ -120,8 +120,8 @@ def _otherwise(world: World, model: Model) -> Iterator[str]:
 def _limited(book: str, rng: random.Random) -> str:
     """Return a shipped rulebook's text with some of every limit that there is."""
     changes = [
-        f"limits.{name}_maximum={rng.randint(5, 40) * 20}"
-        for name in ("patron", "seat", "table")
+        f"limits.{name}={rng.randint(5, 40) * 20}"
+        for name in ("patron_maximum", "seat_maximum", "table_maximum", "differential")
         if rng.random() < 0.2
     ]
     for bet in tomllib.loads(source(book))["bets"]:

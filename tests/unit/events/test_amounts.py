@@ -14,7 +14,9 @@ def test_odds_are_read_as_they_are_written(text: str, odds: Odds) -> None:
     assert parse_odds(text) == odds
 
 
-@pytest.mark.parametrize("text", ["", "/", "8/", "/2", "1/0", "-1", "1.5", "1/2/3", "one", "1/x"])
+@pytest.mark.parametrize(
+    "text", ["", "/", "8/", "/2", "1/0", "-1", "1.5", "1/2/3", "one", "1/x", "٨", "1/٢", "²"]
+)
 def test_what_is_no_ratio_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="is not a ratio"):
         parse_odds(text)

@@ -15,6 +15,10 @@ def test_json_of_the_kind_is_decoded() -> None:
     ("data", "reason"),
     [
         (b"{", "Input data was truncated"),
+        (b" \n", "it is empty"),
+        (rb'{"a": "\ud83c\udca1 \ud800\n"}', r"\\ud800 is half of a character"),
+        (rb'{"a": "\\ud800", "b": "\uDC00"}', r"\\uDC00 is half of a character"),
+        (rb'{"a\ud800": 1}', r"\\ud800 is half of a character"),
         (b"[1]", "Expected `object`, got `array`"),
         (b'{"a": "\xff"}', "invalid start byte"),
         (b'{"a": ' + b"[" * 100_000, "recursion"),

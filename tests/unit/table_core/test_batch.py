@@ -188,21 +188,27 @@ def test_a_case_without_name_or_wagers_is_a_case() -> None:
     assert (got["case"], got["winner"], got["settlements"]) == (None, "tie", [])
 
 
+def test_a_colon_in_a_text_is_no_key() -> None:
+    tie = {"id": "7:tie", "seat": 1, "bet": "tie", "stake": 5, "patron": "p"}
+    got = answer(case(case="21:40:07", wagers=[tie, tie | {"id": "b", "patron": None}]))
+    assert [line["paid"] for line in got["settlements"]] == [45, 45]
+
+
 def test_fields_beside_a_case_are_left_alone() -> None:
     assert answer(case(expect={"error": 1}, note=[1.5], kind="\\"))["winner"] == "tie"
 
 
 # line -> part of the reason
 JUNK: list[tuple[bytes, str]] = [
-    (b"", "not a case in JSON"),
-    (b"\n", "not a case in JSON"),
+    (b"", "not a case in JSON: it is empty"),
+    (b"\n", "not a case in JSON: it is empty"),
     (b"{", "not a case in JSON"),
     (b"nonsense", "not a case in JSON"),
     (b"\xff", "can't decode byte 0xff"),
     (b'{"case":"\xff"}', "can't decode byte 0xff"),
     (b'{"unknown":"\xff"}', "can't decode byte 0xff"),
     (b"\xef\xbb\xbf{}", "not a case in JSON"),
-    (b'{"case":"\\ud800"}', "not a case in JSON"),
+    (b'{"case":"\\ud800"', "not a case in JSON"),
     (b"[" * 100_000, "recursion"),
     (b'{"case":1,"wagers":7', "Input data was truncated"),
     (b'[] {"case":1}', "trailing characters"),
@@ -211,6 +217,7 @@ JUNK: list[tuple[bytes, str]] = [
     (b'{"case":NaN}', "not a case in JSON"),
     (case(wagers=7)[:-1] + b",}", "JSON is malformed"),
 ]
+STAKED = case(wagers=[{"id": "w", "seat": 1, "bet": "tie", "stake": 5}])
 # What is JSON and no case -> part of the reason
 SHAPES: list[tuple[bytes, str]] = [
     (b"[]", "Expected `object`, got `array`"),
@@ -227,6 +234,17 @@ SHAPES: list[tuple[bytes, str]] = [
         "unknown field `kind` - at `$.wagers[0]`",
     ),
     (case(wagers=[{"id": "w", "patron": 7}]), "got `int` - at `$.wagers[0].patron`"),
+    (case(x="@").replace(b"@", rb"\ud800"), "half of a character"),
+    (case(wagers=[{"id": "@"}]).replace(b"@", rb"\udc00\ud800"), "half of a character"),
+    (case(wagers=[{"id": 7, "bet": "@"}]).replace(b"@", rb"\udc00"), "Expected `str`, got `int`"),
+    (b'{"case":1,' + case()[1:], "the key 'case' is there twice"),
+    (case()[:-1] + b',"rules":"ez"}', "the key 'rules' is there twice"),
+    (case(case=...)[:-1] + b',"rules":"ez","case":"c"}', "the key 'rules' is there twice"),
+    (case(cards=...)[:-1] + rb',"cards":[],"c\u0061rds":[]}', "the key 'cards' is there twice"),
+    (STAKED[:-1] + b',"wagers":[]}', "the key 'wagers' is there twice"),
+    (STAKED.replace(b'"stake"', b'"stake":900,"stake"'), "the key 'stake' is there twice"),
+    (STAKED.replace(b'"stake"', b'"stake":1.5,"stake"'), "the key 'stake' is there twice"),
+    (STAKED.replace(b'"id"', b'"patron":"p","patron":null,"id"'), "'patron' is there twice"),
 ]
 
 
@@ -250,6 +268,9 @@ def test_json_of_another_shape_is_answered_and_says_where(line: bytes, reason: s
 def test_a_line_of_another_shape_keeps_its_name_as_it_was_written() -> None:
     line = b'{"wagers":7,"case":{"a":[1e400]}}'
     assert answer_line(line, JUDGES.get).startswith(b'{"case":{"a":[1e400]},"error":')
+    halved = rb'{"case":"a\ud800\ud83c\udca1\\ud800"}'
+    named = rb'{"case":"a\ufffd\ud83c\udca1\\ud800","error":'
+    assert answer_line(halved, JUDGES.get).startswith(named)
 
 
 # A few awkward characters; drawing from all of Unicode costs seconds to set up.

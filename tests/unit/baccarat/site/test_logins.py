@@ -51,16 +51,18 @@ class Floor:
         self.config.write_text(CONFIG)
         save_accounts(folder / "people.toml", {})
         self.path = folder / "logins.jsonl"
-        self.record = LoginRecord(self.path, ORIGIN, FakeClock())
+        self.clock = FakeClock()
+        self.record = LoginRecord(self.path, ORIGIN, self.clock)
         self.log = load_config(self.config).log_path
         self.events = EventLog.open(self.log, ORIGIN)
         self.table = Table(
             self.events, TOPICS, load_rulebook("ez"), ticking_clock(), roles={"console": roles}
         )
-        self.shell = Scripted({})
-        self._begin()
+        self.begin()
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
+        """Begin the display on the record as it is open."""
+        self.shell = Scripted({})
         self.process = DisplayProcess(
             TOPICS,
             LiveState(FakeClock()),
@@ -87,8 +89,8 @@ class Floor:
     def restart(self) -> None:
         """Begin the display again, on the record as it is now."""
         self.record.close()
-        self.record = LoginRecord(self.path, ORIGIN, FakeClock())
-        self._begin()
+        self.record = LoginRecord(self.path, ORIGIN, self.clock)
+        self.begin()
 
     @property
     def lines(self) -> list[bytes]:
@@ -102,6 +104,7 @@ class Floor:
 @pytest.fixture
 def floor(tmp_path: Path) -> Iterator[Floor]:
     floor = Floor(tmp_path)
+    floor.log_in()
     floor.log_in("ann", "bob")
     before = floor.path.read_bytes()
     floor.log_in("cleo")
@@ -114,11 +117,13 @@ def floor(tmp_path: Path) -> Iterator[Floor]:
 def test_the_table_notes_each_change_within_ten_seconds_and_none_twice(floor: Floor) -> None:
     floor.shell.passes(3600)
     floor.log_in()
-    assert floor.noted == [2, 3, 4]
+    assert floor.noted == [1, 3, 4, 5]
     floor.restart()
+    floor.log_in()
+    floor.begin()
     floor.log_in()  # the display asks again, and the table has it already
     floor.log_in("eve")
-    assert floor.noted == [2, 3, 4, 5]
+    assert floor.noted == [1, 3, 4, 5, 6, 7]
 
 
 def test_a_refused_note_is_said_and_asked_for_again(tmp_path: Path) -> None:
@@ -141,7 +146,7 @@ def said_of(floor: Floor, capsys: pytest.CaptureFixture[str]) -> tuple[int, str,
 def test_a_whole_record_agrees(floor: Floor, capsys: pytest.CaptureFixture[str]) -> None:
     code, text, doctor = said_of(floor, capsys)
     assert (code, doctor) == (0, "ok")
-    assert text.endswith("the table's log agrees, 3 times")
+    assert text.endswith("the table's log agrees, 4 times")
 
 
 def _cut(floor: Floor) -> None:
@@ -189,9 +194,9 @@ def _cut_within_a_line(floor: Floor) -> None:
 
 @pytest.mark.parametrize(
     ("forge", "entry", "mended"),
-    [(_cut, 4, True), (_rewound, 3, True), (_rewritten, 2, True), (_gone, 2, True),
-     (_cut_and_gone_on, 3, False), (_cut_within_a_line, 4, True),
-     (_rewritten_beside_the_true_one, 2, False)],
+    [(_cut, 5, True), (_rewound, 4, True), (_rewritten, 3, True), (_gone, 1, True),
+     (_cut_and_gone_on, 4, False), (_cut_within_a_line, 5, True),
+     (_rewritten_beside_the_true_one, 3, False)],
     ids=lambda each: getattr(each, "__name__", ""),
 )  # fmt: skip
 def test_what_is_cut_rewound_or_rewritten_is_named(
@@ -226,3 +231,49 @@ def test_a_person_who_adopts_the_log_answers_for_what_is_lost(
     code, text, doctor = said_of(floor, capsys)
     assert (code, doctor) == (0, "ok")
     assert text.endswith("the table's log agrees, 0 times")
+
+
+def _record_in(floor: Floor, *steps: tuple[float, str]) -> None:
+    """Record logins with the screens stopped, each so many seconds later; then start them."""
+    for seconds, name in steps:
+        floor.clock.passes(seconds)
+        floor.record.note("login", name)
+    floor.restart()
+    floor.log_in()
+
+
+def test_what_a_kill_leaves_is_no_doubt(floor: Floor, capsys: pytest.CaptureFixture[str]) -> None:
+    _record_in(floor, (3600, "eve"), (20, "fay"))
+    assert said_of(floor, capsys)[::2] == (0, "ok")
+
+
+@pytest.mark.parametrize(
+    ("steps", "doubt"),
+    [([(3600, "eve"), (21, "fay")], "the table had not noted entries 6 to 7 when the screens"),
+     ([(-3600, "eve")], "entry 6 is 3600 s older than the one before it")],
+)  # fmt: skip
+def test_what_somebody_may_have_added_is_a_doubt_until_a_person_adopts_the_log(
+    floor: Floor,
+    steps: list[tuple[float, str]],
+    doubt: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    _record_in(floor, *steps)
+    assert main(["user", "record", str(floor.config)]) == 0
+    assert doubt in capsys.readouterr().err
+    assert said_of(floor, capsys)[2] == "warn"
+    keep(floor.events, [LogAdopted(size=1, chain="00", by="Jo Ng", reason="we know of it")])
+    assert said_of(floor, capsys)[2] == "ok"
+
+
+def test_a_configuration_that_names_no_record_any_more_is_a_fault(
+    floor: Floor, capsys: pytest.CaptureFixture[str]
+) -> None:
+    floor.config.write_text(CONFIG.replace('record = "logins.jsonl"\n', ""))
+    code, text, doctor = said_of(floor, capsys)
+    assert (code, doctor) == (1, "fail")
+    assert "displays.record names no file, and the table's log has 5 entries at" in text
+    floor.config.write_text(CONFIG.split("[displays]")[0] + '[data]\nlog = "t1.sqlite"\n')
+    assert said_of(floor, capsys)[::2] == (1, "fail")
+    keep(floor.events, [LogAdopted(size=1, chain="00", by="Jo Ng", reason="screens without")])
+    assert main(["user", "record", str(floor.config)]) == 2

@@ -1,10 +1,12 @@
 """The record of logins: what goes on it, that a change shows, and what the site asks of logins."""
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Final
 
 import pytest
+from msgspec.structs import replace
 
 from baccarat.cli.main import main
 from displays.app import LoginRules
@@ -12,6 +14,7 @@ from displays.auth.accounts import UserAccount, load_accounts, save_accounts
 from displays.auth.login_policy import FAILURES_MOST
 from displays.auth.login_record import LoginRecord, read_record
 from events.errors import ConfigError
+from events.proof.chain import next_hash
 from tests.support.clock import FakeClock
 from tests.support.service.console_site import PASSWORD, PEOPLE, SECRET, Site, hashed, log_in
 
@@ -38,7 +41,8 @@ def site_with(path: Path, **rules: object) -> Site:
 def told(path: Path) -> list[tuple[str, str]]:
     found = read_record(path, ORIGIN)
     assert found.first_bad is None
-    return [(each.what, each.user) for each in found.entries if each.what != "accounts"]
+    usual = {"accounts", "started"}
+    return [(each.what, each.user) for each in found.entries if each.what not in usual]
 
 
 def assert_private(path: Path) -> None:
@@ -109,7 +113,95 @@ async def test_changes_of_the_users_file_are_on_record_also_those_made_meanwhile
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("line", range(5))
+def edited(site: Site, **fields: object) -> None:
+    """Somebody edits the users file by hand: the account `sam`."""
+    accounts = dict(load_accounts(site.users))
+    save_accounts(site.users, accounts | {"sam": replace(accounts["sam"], **fields)})
+    site.login_rules.record.note_changes(load_accounts(site.users))  # type: ignore[union-attr] # it has one
+
+
+def test_each_field_that_is_edited_by_hand_is_on_record(path: Path) -> None:
+    site = site_with(path)
+    begun = len(read_record(path, ORIGIN).entries)
+    edited(site, until=1_800_000_000, reason="for the night")
+    edited(site, until=4_102_444_800)
+    edited(site, until=None, reason=None)
+    edited(site, changed=10**15)
+    edited(site, password=hashed("another one"), changed=1_600_000_000)
+    entries = read_record(path, ORIGIN).entries[begun:]
+    assert [(each.what, each.text) for each in entries if each.what != "accounts"] == [
+        ("until_changed", "none became 2027-01-15T08:00:00Z"), ("reason_changed", "for the night"),
+        ("until_changed", "2027-01-15T08:00:00Z became 2100-01-01T00:00:00Z"),
+        ("until_changed", "2100-01-01T00:00:00Z became none"), ("reason_changed", ""),
+        ("age_changed", "none became second 1000000000000000"),
+        ("password_changed", "on 2020-09-13T12:26:40Z"),
+    ]  # fmt: skip
+
+
+def appended(path: Path, line: bytes) -> None:
+    """Append a line as somebody does who knows the chain."""
+    head = next_hash(read_record(path, ORIGIN).chain[-1], line)
+    with path.open("ab") as file:
+        file.write(line[:-1] + f',"hash":"{head.hex()}"}}\n'.encode())
+
+
+def test_a_line_of_accounts_that_changes_them_in_silence_is_put_aside_and_the_change_named(
+    path: Path,
+) -> None:
+    site = site_with(path)
+    site.login_rules.record.close()  # type: ignore[union-attr] # it has one
+    honest = read_record(path, ORIGIN).entries
+    accounts = dict(load_accounts(site.users))
+    sam = UserAccount(password=hashed("attackers own"), roles=("supervisor", "technician"))
+    save_accounts(site.users, accounts | {"sam": sam})
+    digest = hashlib.sha256(sam.password.encode()).hexdigest()[:16]
+    forged = json.loads(path.read_bytes().splitlines()[-1])
+    del forged["hash"]
+    forged["n"] += 1
+    forged["accounts"]["sam"] |= {"password": digest, "roles": sam.roles}
+    appended(path, json.dumps(forged, separators=(",", ":")).encode())
+    assert read_record(path, ORIGIN).first_bad == len(honest) + 1
+    again = LoginRecord(path, ORIGIN, FakeClock())
+    again.note_changes(load_accounts(site.users))
+    assert read_record(path, ORIGIN).entries[: len(honest)] == honest
+    assert told(path)[len(BEGUN) :] == [
+        ("unsound", ""), ("roles_changed", "sam"), ("password_changed", "sam")
+    ]  # fmt: skip
+
+
+def test_a_line_without_a_time_does_not_follow(path: Path) -> None:
+    LoginRecord(path, ORIGIN, FakeClock()).close()
+    appended(path, b'{"n":2,"at":"yesterday","what":"login","user":"sam"}')
+    assert read_record(path, ORIGIN).first_bad == 2
+
+
+# As the build before the fields `changed`, `until` and `reason` wrote it.
+AT: Final = '"at":"2026-11-30T18:00:00.000000000Z"'
+EARLIER: Final = f"""\
+{{"n":1,{AT},"what":"added","user":"dora","text":"dealer"}}
+{{"n":2,{AT},"what":"break_glass","user":"fire","text":"ill"}}
+{{"n":3,{AT},"what":"accounts","accounts":{{"dora":{{"roles":["dealer"],"password":"1"}},\
+"fire":{{"roles":["supervisor"],"password":"2"}}}}}}
+{{"n":4,{AT},"what":"password_changed","user":"dora"}}
+{{"n":5,{AT},"what":"accounts","accounts":{{"dora":{{"roles":["dealer"],"password":"3"}},\
+"fire":{{"roles":["supervisor"],"password":"2"}}}}}}
+""".encode().splitlines()
+
+
+def test_a_record_of_an_earlier_build_is_read_and_gone_on_with(path: Path) -> None:
+    for line in EARLIER:
+        appended(path, line)
+    found = read_record(path, ORIGIN)
+    assert (len(found.entries), found.first_bad) == (len(EARLIER), None)
+    record = LoginRecord(path, ORIGIN, FakeClock())
+    dora = UserAccount(password="x", roles=("dealer", "technician"), until=1)  # noqa: S106 - a hash of nothing
+    record.note_changes({"dora": dora})
+    assert told(path)[3:] == [
+        ("roles_changed", "dora"), ("password_changed", "dora"), ("removed", "fire")
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", range(1, 6))
 @pytest.mark.parametrize("how", ["changed", "taken out", "put in", "swapped", "cut"])
 def test_a_change_shows_at_its_line_and_the_record_goes_on_in_a_new_file(
     path: Path, line: int, how: str
@@ -132,7 +224,7 @@ def test_a_change_shows_at_its_line_and_the_record_goes_on_in_a_new_file(
         lines[line:] = [lines[line][:-2]]
     path.write_bytes(b"".join(lines))
     first_bad = read_record(path, ORIGIN).first_bad
-    assert first_bad == (2 if (how, line) == ("put in", 0) else line + 1)
+    assert first_bad == line + 1
     record = LoginRecord(path, ORIGIN, FakeClock())
     assert told(path)[-1] == ("unsound", "")
     (aside,) = path.parent.glob("*.unsound-*")
@@ -205,7 +297,7 @@ def test_the_command_shows_and_verifies_the_record(
     record = LoginRecord(path, ORIGIN, FakeClock())
     record.note("login", "sam", place="10.0.0.9")
     assert main(["user", "record", str(config), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["user"] == "sam"
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["user"] == "sam"
     path.write_bytes(path.read_bytes().replace(b"sam", b"sim"))
     assert main(["user", "record", str(config)]) == 1
-    assert "line 1 does not follow" in capsys.readouterr().err
+    assert "line 2 does not follow" in capsys.readouterr().err

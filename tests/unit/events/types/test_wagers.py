@@ -1,6 +1,7 @@
 """Wagers beside placing and settling: kinds, limits, lonely side bets, the aggregate."""
 
 from importlib.resources import files
+from typing import Any
 
 import pytest
 
@@ -277,6 +278,46 @@ def test_a_step_of_an_older_version_never_lets_a_stake_in_that_cannot_be_paid() 
             ),
             "differential: 599 is below 600",
         ),
+        (
+            SetLimits(transaction="s", bets=(BetLimits(bet="tie"), BetLimits(bet="tie"))),
+            "tie: its limits are there twice",
+        ),
+        (
+            SetLimits(
+                transaction="s",
+                bets=(
+                    BetLimits(bet="player", minimum=500, per="seat"),
+                    BetLimits(bet="tie", minimum=301, step=10),
+                ),
+                table_maximum=499,
+            ),
+            "table_maximum: 499 is below 500, the least that may be wagered on player",
+        ),
+        (
+            SetLimits(
+                transaction="s", bets=(BetLimits(bet="tie", minimum=500),), patron_maximum=499
+            ),
+            "patron_maximum: 499 is below 500, the least that may be wagered on tie",
+        ),
+        (
+            SetLimits(
+                transaction="s",
+                bets=(
+                    BetLimits(bet="player", minimum=500, per="seat"),
+                    BetLimits(bet="tie", minimum=501),
+                ),
+                seat_maximum=400,
+            ),
+            "seat_maximum: 400 is below 500, the least that may be wagered on player",
+        ),
+        (
+            SetLimits(
+                transaction="s",
+                bets=tuple(BetLimits(bet=bet, minimum=301) for bet in ALL_BETS),
+                seat_maximum=300,
+            ),
+            "seat_maximum: 300 is below 301, the least that may be wagered on player",
+        ),
         (SetLimits(transaction="s", table_maximum=0), "table_maximum"),
         (SetLimits(transaction="s", patron_maximum=0), "patron_maximum: 0 is less than 1"),
         (SetLimits(transaction="s", bets=(BetLimits(bet="tie", table_maximum=0),)), "tie: table_m"),
@@ -292,3 +333,16 @@ def test_limits_that_make_no_sense_are_refused(command: SetLimits, names: str) -
     assert isinstance(refusal, Refusal)
     assert refusal.code == "invalid_limits"
     assert names in refusal.text
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"bets": (BetLimits(bet="player", minimum=500),), "seat_maximum": 400},  # in two boxes
+        {"bets": (BetLimits(bet="tie", minimum=500, per="seat"),), "patron_maximum": 400},
+        {"bets": (BetLimits(bet="player", minimum=500),), "differential": 400},
+        {"bets": (BetLimits(bet="player", minimum=500),), "table_maximum": 500},
+    ],
+)
+def test_limits_that_some_wagers_meet_are_set(limits: dict[str, Any]) -> None:
+    assert world_in(Phase.NONE).must(SetLimits(transaction="s", **limits))

@@ -19,6 +19,7 @@ from property.hub.subjects import PARTITIONS
 
 _ORIGINS: Final = ("harbour/b1", "harbour/b2", "river/b1")
 _AT: Final = "2026-11-27T23:39:06.000000000Z"
+_ARABIC: Final = _AT.replace("2026", "٢٠٢٦")
 _LONG: Final = 12
 
 
@@ -93,6 +94,7 @@ def test_a_batch_goes_on_from_the_heads() -> None:
         ("fork", lambda log: log[2]._replace(hash=bytes(32))),
         ("unreadable", lambda log: _after(log[2], b"{}")),
         ("unreadable", lambda log: _after(log[2], _stored("harbour/b1", 4, at="yesterday"))),
+        ("unreadable", lambda log: _after(log[2], _stored("harbour/b1", 4, at=_ARABIC))),
         ("foreign", lambda log: _after(log[2], _stored("harbour/b2", 4))),
         ("foreign", lambda log: _after(log[2], _stored("harbour/b1", 5))),
     ],

@@ -195,8 +195,9 @@ def test_the_hubs_answer_says_what_it_holds() -> None:
     assert parse_held_event(ORIGIN, headers, EVENTS[1].stored) == HeldEvent(EVENTS[1], 90)
     with pytest.raises(InputError, match="answers with harbour/b7"):
         parse_held_event("harbour/b8", headers, EVENTS[1].stored)
-    with pytest.raises(InputError, match="no sequence"):
-        parse_held_event(ORIGIN, headers | {"Nats-Sequence": "-1"}, EVENTS[1].stored)
+    for sequence in ("-1", "٩", "9" * 5000):
+        with pytest.raises(InputError, match="no sequence"):
+            parse_held_event(ORIGIN, headers | {"Nats-Sequence": sequence}, EVENTS[1].stored)
 
 
 def test_one_event_goes_by_itself_and_several_as_a_batch() -> None:

@@ -196,6 +196,8 @@ def test_nothing_happens_to_the_record() -> None:
         ("=9D", "write POSITION=FACE"),
         ("x=9D", "write POSITION=FACE"),
         ("0=9D", "write POSITION=FACE"),
+        ("٢=9D", "write POSITION=FACE"),
+        (f"{'9' * 5000}=9D", "write POSITION=FACE"),
         ("-1=9D", "write POSITION=FACE"),
         ("21=", "is not a card"),
         ("21=1D", "is not a card"),

@@ -1,6 +1,7 @@
 """Publishers behind cursors: in order, at least once, never past what the broker took."""
 
 import random
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -15,15 +16,20 @@ from events.types import (
     Envelope,
     LinkUp,
     ShoeReported,
+    Stored,
+    decode_entry,
     decode_envelope,
 )
 from table_core.process.event_replays import MAX_REPLAYS, Replays
 from table_core.process.publishers import (
     AGAIN_S,
+    SEALED,
     CursorPublisher,
     LatestPublisher,
     public_bytes,
 )
+from table_core.process.table_writer import TableWriter
+from table_core.rulebooks.shipped import load_rulebook
 from table_core.trust.bus_guard import BusGuard
 from tests.support.service.memory_log import MemoryLog
 from tests.support.service.steps_by_hand import StepsByHand
@@ -67,6 +73,32 @@ def publisher_on(log: MemoryLog, *types: str) -> tuple[CursorPublisher, StepsByH
     made = CursorPublisher("event", "t/event", types=types or None)
     perform_at_once(made.start(), log.performers)
     return made, StepsByHand(made.run(), log.performers)
+
+
+def heard_by(salt_key: bytes) -> list[Stored]:
+    """What a table stores that starts, and hears of a card that nobody has seen."""
+    log = MemoryLog()
+    writer = TableWriter(TOPICS, load_rulebook("ez"), roles={}, salt_key=salt_key)
+    perform_at_once(writer.start(), log.performers)
+    perform_at_once(writer.hear(SECRET.source), log.performers)
+    return log.stored
+
+
+def test_a_sealed_event_has_a_salt_that_the_bus_never_shows() -> None:
+    one, other, none = map(heard_by, (b"one", b"other", b""))
+    salts = set()
+    for here, there, plain in zip(one, other, none, strict=True):
+        salt = decode_envelope(here.stored).salt
+        if here.type not in SEALED:
+            assert (salt, here.stored) == ("", plain.stored)
+            continue
+        assert re.fullmatch("[0-9a-f]{20}", salt)
+        assert here.hash != there.hash  # whoever guesses all the rest lacks 80 bits
+        assert salt.encode() not in public_bytes(here)
+        assert envelope_of(public_bytes(here)) == envelope_of(public_bytes(plain))
+        assert decode_entry(here.stored).data == decode_entry(plain.stored).data
+        salts |= {salt, decode_envelope(there.stored).salt}
+    assert len(salts) == 2
 
 
 def test_a_sealed_event_travels_without_its_contents_and_with_its_hash() -> None:

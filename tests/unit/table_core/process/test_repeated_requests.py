@@ -15,6 +15,7 @@ from table_core.process.repeated_requests import (
     [
         (b'{"transaction": "t1"}', "t1"),
         (b'{"actor": [1, {"transaction": "t2"}], "transaction": "t1", "more": null}', "t1"),
+        (rb'{"wagers": [{"patron": "\ud800"}], "transaction": "t1\\ud800"}', r"t1\ud800"),
         (b'{"transaction": 5}', ""),
         (b'{"actor": "x"}', ""),
         (b'["transaction", "t1"]', ""),

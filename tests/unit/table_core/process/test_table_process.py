@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from events.commands import (
     Ack,
@@ -24,15 +25,20 @@ from events.mqtt.presence import PresencePublisher
 from events.mqtt.process import Publish, Steps, Wait
 from events.mqtt.process_shell import perform_at_once
 from events.mqtt.topics import Topics
+from events.proof.message_mac import MessageKey
 from events.types import (
     AnyReport,
     DeviceResult,
     ErrorCleared,
     ErrorRaised,
+    IrregularityRecorded,
     LinkOpen,
     LinkUp,
     ShoeAck,
     ShoeEvent,
+    ShoeLoaded,
+    decode_data,
+    decode_envelope,
 )
 from table_core.process.alarm_publisher import AlarmNotice
 from table_core.process.history_client import AskHistory
@@ -40,6 +46,7 @@ from table_core.process.table_process import RESULT_OVERDUE_S, InspectLog, Table
 from table_core.process.table_writer import TableWriter
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.rules import settlement
+from table_core.trust.access import Access, BusPolicy
 from tests.support.service.memory_log import START_NS, MemoryLog
 from tests.support.service.steps_by_hand import StepsByHand
 from tests.support.shoe.link_words import link_up
@@ -423,3 +430,29 @@ def test_an_alarm_is_told_when_it_is_raised_and_when_it_is_cleared(bench: Bench)
         bench.log.posted.clear()
     states = [(each.alarm, each.state) for each in rung if each.alarm.startswith("shoe_error")]
     assert states == [("shoe_error_cannot_read", "raised"), ("shoe_error_cannot_read", "cleared")]
+
+
+def test_a_change_of_the_access_is_on_record_before_anything_is_done_by_it() -> None:
+    bench = Bench(guarded=True)
+    key = MessageKey(origin="s/t", owner="dealer", secret=b"1" * 32)
+    strict = BusPolicy(mode="required", keys={"dealer": (key,)})
+    bench.log.access = required = Access(roles=ROLES, bus=strict)
+    bench.running["watch"].answer(result=False)  # what it was at the start
+    begun = len(bench.log.stored)
+    assert bench.ask(LoadShoe(transaction="forged", shoe=SHOE)).code == "not_authenticated"
+    assert len(bench.log.stored) == begun
+    bench.log.access = Access(roles=ROLES, bus=replace(strict, mode="trust-broker"))
+    bench.log.refuses = True
+    assert bench.ask(LoadShoe(transaction="forged", shoe=SHOE)).code == "log_unwritable"
+    bench.log.refuses = False
+    assert bench.ask(LoadShoe(transaction="forged", shoe=SHOE)).result == "accepted"
+    bench.log.access = required
+    bench.running["watch"].answer(result=False)
+    bench.running["watch"].answer(result=False)
+    events = [decode_data(decode_envelope(each.stored)) for each in bench.log.stored[begun:]]
+    away, loaded, back = events
+    assert isinstance(loaded, ShoeLoaded)
+    assert (away, back) == (
+        IrregularityRecorded(kind="access_changed", reason="mode: required became trust-broker"),
+        IrregularityRecorded(kind="access_changed", reason="mode: trust-broker became required"),
+    )

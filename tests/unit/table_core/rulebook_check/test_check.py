@@ -125,6 +125,8 @@ nz-scale-one | bets.perfect_pairs.offered=false
     sign.pay_scale pay_scale
     title text_contradicts
     sign.lines[0] text_contradicts
+ez | bets.player.minimum=500 & +[limits]; table_maximum = 499; differential = 499
+    limits.table_maximum limit_out_of_reach
 ez | push_dragon7 = "push", => nothing
     bets.banker.pays edge_below_floor
     bets.banker.pays.win_on_6 not_as_published

@@ -46,6 +46,8 @@ au-commission bets.tie.minimum=50 | tie=25@p 2:tie=25@p 2:tie=25@q -> - - below_
 au-commission bets.tie.minimum=50 bets.tie.per=wager | tie=25 tie=25 -> below_minimum below_minimum
 ez bets.tie.minimum=50 bets.tie.per=spot | tie=25@p 2:tie=25@p 2:tie=25@p -> below_minimum - -
 ez bets.tie.minimum=50 bets.tie.per=seat | tie=25@p tie=25@q 2:tie=49@p -> - - below_minimum
+ez bets.tie.minimum=50 limits.seat_maximum=30 | tie=25@p 2:tie=25@p 3:tie=9@q -> - - below_minimum
+ez bets.tie.minimum=50 bets.tie.per=seat limits.patron_maximum=30 | tie=25@p tie=25@q -> - -
 ez bets.tie.table_maximum=100 | tie=60 2:tie=41 3:tie=40 player=500 -> - table_maximum - -
 ez limits.patron_maximum=100 | tie=60@p 2:tie=41@p 3:player=40@p 4:tie=100 -> - patron_maximum - -
 ez limits.seat_maximum=100 | tie=60@p player=41@q player=40 2:tie=100 -> - seat_maximum - -
@@ -113,9 +115,18 @@ mini-lucky8 options.max_options=1 | player=5 banker=5 -> - opposite_sides
 
 # A wager that stood only together with another is refused with it.
 PAIRS = "nz-scale-one bets.perfect_pairs.minimum=9"
+GAP = "au-commission limits.differential=500 bets.player.minimum=100"
+LOW = f"{GAP} bets.player.maximum=200"
+LONE = "mini-lucky8 bets.tie.requirement=same_seat"
 TOGETHER = f"""
 ez bets.tie.minimum=9 limits.table_maximum=9 | player=1 tie=8 tie=1 -> - below_minimum table_maximum
 {PAIRS} | player=5@p perfect_pairs=5@p 2:perfect_pairs=5@p -> - below_minimum main_wager_required
+{GAP} | player=60 2:banker=560 player=1050 -> below_minimum differential differential
+{LOW} | player=60 2:banker=560 player=150 -> below_minimum differential above_maximum
+{GAP} | player=60 2:banker=560 player=1050 3:player=100 -> below_minimum differential differential -
+{GAP} | 2:player=60 banker=450 banker=99 2:player=1050 -> below_minimum - differential differential
+{LONE} | 1:tie=5 2:lucky8_player=5 -> main_wager_required main_wager_required
+{LONE} | tie=5@p 2:lucky8_player=5@p -> main_wager_required main_wager_required
 """
 
 
