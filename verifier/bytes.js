@@ -37,15 +37,9 @@ export function fromBase64(text) {
   const binary = atob(text);
   const data = new Uint8Array(binary.length);
   for (let i = 0; i < binary.length; i += 1) data[i] = binary.charCodeAt(i);
-  if (toBase64(data.subarray(data.length - (data.length % 3))) !== tail(text)) {
-    throw new Error("base64 with stray bits");
-  }
+  const tail = text.endsWith("=") ? text.slice(-4) : "";
+  if (toBase64(data.subarray(data.length - (data.length % 3))) !== tail) throw new Error("base64 with stray bits");
   return data;
-}
-
-/** @param {string} text @returns {string} its last group, where that is not full */
-function tail(text) {
-  return text.endsWith("=") ? text.slice(-4) : "";
 }
 
 /** @param {Uint8Array} data @returns {string} standard base64 with padding */

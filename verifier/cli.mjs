@@ -9,7 +9,7 @@
 import { createHash, webcrypto } from "node:crypto";
 import { createReadStream, existsSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
-import { parseArgs } from "node:util";
+import { getSystemErrorMap, parseArgs } from "node:util";
 
 import { isEvidence, verifyEvidence } from "./evidence.js";
 import { isExport, verifyLog } from "./log.js";
@@ -17,43 +17,37 @@ import { parseCheckpoint, parseKey, splitCheckpoints } from "./note.js";
 import { useNative } from "./sha256.js";
 
 globalThis.crypto ??= webcrypto;
-useNative((...parts) => {
-  const hash = createHash("sha256");
-  for (const part of parts) hash.update(part);
-  return hash.digest();
-});
+useNative((...parts) => parts.reduce((hash, part) => hash.update(part), createHash("sha256")).digest());
 
 /** Bad usage or input. */
 class Usage extends Error {}
 
-/** @param {string} path @returns {Buffer} */
-function read(path) {
-  try {
-    return readFileSync(path);
-  } catch (error) {
-    throw new Usage(`${path}: ${error.code}`);
-  }
+/** @param {Error} error @returns {string} what is wrong, in words */
+function reason(error) {
+  return error.syscall ? getSystemErrorMap().get(error.errno)[1] : error.message;
 }
 
-/** @param {string} given a key's line, or a file that holds one */
-function readKey(given) {
-  try {
-    return parseKey(existsSync(given) ? readFileSync(given, "utf8") : given);
-  } catch (error) {
-    throw new Usage(`${given}: ${error.message}`);
-  }
+/** @param {string} option @param {string} right what it takes @param {Function} parse its values @returns {Function} */
+function reader(option, right, parse) {
+  return (given) => {
+    try {
+      return parse(given);
+    } catch (error) {
+      throw new Usage(`--${option} ${given}: ${reason(error)}; name ${right}`);
+    }
+  };
+}
+
+/** @param {string} option @param {string[]} given keys' lines, or files that hold one each */
+function readKeys(option, given) {
+  return given.map(reader(option, "a public key or its file", (one) => parseKey(existsSync(one) ? readFileSync(one, "utf8") : one)));
 }
 
 /** @param {string} path of checkpoints one behind the other */
 function readCheckpoints(path) {
-  try {
-    return splitCheckpoints(read(path).toString("utf8")).map((text, i) => ({
-      name: `${path}, checkpoint ${i + 1}`,
-      checkpoint: parseCheckpoint(text),
-    }));
-  } catch (error) {
-    throw error instanceof Usage ? error : new Usage(`${path}: ${error.message}`);
-  }
+  const texts = splitCheckpoints(readFileSync(path, "utf8"));
+  if (!texts.length) throw new Error("empty");
+  return texts.map((text, i) => ({ name: `${path}, checkpoint ${i + 1}`, checkpoint: parseCheckpoint(text) }));
 }
 
 /** @returns {{file: string, json: boolean, key: string[], checkpoint: string[], witness: string[]}} */
@@ -69,7 +63,7 @@ function usage() {
   }
 }
 
-/** @param {string} path @returns {string} its first bytes, to see what it is */
+/** @param {string} path @returns {Promise<string>} its first bytes, to see what it is */
 async function beginning(path) {
   for await (const chunk of createReadStream(path, { end: 4095 })) return chunk.toString("latin1");
   return "";
@@ -77,43 +71,53 @@ async function beginning(path) {
 
 /** @returns {Promise<object>} the verdict */
 async function verify({ file, key, checkpoint, witness }) {
-  if (!existsSync(file)) throw new Usage(`${file}: no such file`);
-  const keys = key.map(readKey);
+  const keys = readKeys("key", key);
   if (isExport(await beginning(file))) {
     const lines = createInterface({ input: createReadStream(file), crlfDelay: Infinity });
-    return verifyLog(lines, { keys, kept: checkpoint.flatMap(readCheckpoints), witnesses: witness.map(readKey) });
+    const kept = checkpoint.flatMap(reader("checkpoint", "a file of checkpoints", readCheckpoints));
+    return verifyLog(lines, { keys, kept, witnesses: readKeys("witness", witness) });
   }
-  const data = read(file);
+  const data = readFileSync(file);
   if (!isEvidence(data)) throw new Usage(`${file}: neither evidence nor an exported log`);
   if (!keys.length || checkpoint.length || witness.length) throw new Usage("evidence takes --key PUB alone: it holds its own checkpoint, and --checkpoint and --witness are for an exported log");
   return verifyEvidence(data, keys);
 }
 
-/** Print a verdict for people. */
-function tell(file, verdict) {
+/** @returns {string[]} a verdict for people, in lines */
+function told(file, verdict) {
   const { ok, part, reason, first_bad: position } = verdict;
   const where = part ? `${part}: ` : position === null || position === undefined ? "" : `position ${position}: `;
-  console.log(ok ? `${file}: ok, ${verdict.coup ? `coup ${verdict.coup}, ` : ""}${verdict.events} events` : `${file}: NOT ok: ${where}${reason}`);
-  if (ok && verdict.root) {
-    console.log(`root ${verdict.root}`);
-    console.log(`signed to ${verdict.signed_to} of ${verdict.events} by ${verdict.keys.join(", ") || "no key"}`);
+  if (!ok) return [`${file}: NOT ok: ${where}${reason}`];
+  const lines = [`${file}: ok, ${verdict.coup ? `coup ${verdict.coup}, ` : ""}${verdict.events} events`];
+  if (verdict.root) {
+    lines.push(`root ${verdict.root}`);
+    lines.push(`signed to ${verdict.signed_to} of ${verdict.events} by ${verdict.keys.join(", ") || "no key"}`);
     for (const { position, before, after } of verdict.hand_overs) {
-      console.log(`at position ${position} the key ${before} handed over to ${after}`);
+      lines.push(`at position ${position} the key ${before} handed over to ${after}`);
     }
-    console.log(`${verdict.judged.settlements} settlements judged, ${verdict.judged.not_judged} without their rulebook`);
+    lines.push(`${verdict.judged.settlements} settlements judged, ${verdict.judged.not_judged} without their rulebook`);
   }
-  if (ok && verdict.expected) {
+  if (verdict.expected) {
     const { player, banker, winner, staked, paid, commission } = verdict.expected;
-    console.log(`Player ${player.join(" ")}\nBanker ${banker.join(" ")}\nResult ${winner ?? "void"}`);
-    console.log(`staked ${staked}, paid ${paid}, commission ${commission}, in minor units`);
+    lines.push(`Player ${player.join(" ")}`, `Banker ${banker.join(" ")}`, `Result ${winner ?? "void"}`);
+    lines.push(`staked ${staked}, paid ${paid}, commission ${commission}, in minor units`);
   }
+  return lines;
+}
+
+/** Write lines to standard output; a verdict that nobody can read is no verdict. */
+async function print(lines) {
+  process.stdout.on("error", () => {}); // the callback gets it too
+  const error = await new Promise((done) => process.stdout.write(`${lines.join("\n")}\n`, done));
+  if (error) throw new Usage(`standard output: ${reason(error)}; the verdict needs somewhere to go`);
 }
 
 try {
   const given = usage();
-  const verdict = await verify(given);
-  if (given.json) console.log(JSON.stringify(verdict));
-  else tell(given.file, verdict);
+  const verdict = await verify(given).catch((error) => {
+    throw error.syscall ? new Usage(`${given.file}: ${reason(error)}; name evidence for a coup or an exported log`) : error;
+  });
+  await print(given.json ? [JSON.stringify(verdict)] : told(given.file, verdict));
   process.exitCode = verdict.ok ? 0 : 1;
 } catch (error) {
   if (!(error instanceof Usage)) throw error;

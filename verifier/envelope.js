@@ -26,7 +26,7 @@ const PLAIN = {
 };
 
 /** @param {unknown} value @returns {boolean} */
-function isTable(value) {
+export function isTable(value) {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 

@@ -4,7 +4,7 @@
 
 import { concat, fromBase64, hex, sameBytes, textOf, uint64, utf8 } from "./bytes.js";
 import { Coup, Fault } from "./coup.js";
-import { eventId, readEvent } from "./envelope.js";
+import { eventId, fault, isTable, readEvent } from "./envelope.js";
 import { Tree } from "./merkle.js";
 import { cosignedAt, isBoundTo, isSignedBy, parseCheckpoint, parseKey } from "./note.js";
 import { parseRulebook } from "./rulebook.js";
@@ -16,6 +16,14 @@ const UNSIGNED_MS = 5 * 60 * 1000;
 const CHIPS = /^(chips|float|drop)_/;
 const MONEY = /^(coup_(settled|voided)$|commission_|(chips|float|drop)_)/;
 const CHAIN = utf8("bac/event/1");
+/** First key of a line to the method that takes it, and the fields that this reads. */
+const LINES = {
+  position: ["event", { position: "integer", bytes: "string", hash: "string" }],
+  edition: ["edition", { edition: "=rulebook|=profile", hash: "string", text: "string|null" }],
+  checkpoint: ["stored", { checkpoint: "string" }],
+  end: ["end", { end: "integer", root: "string" }],
+  format: ["begin", { format: "string", origin: "string", events: "integer" }],
+};
 
 /** @param {string} text the first line @returns {boolean} whether this means to be an exported log */
 export function isExport(text) {
@@ -39,6 +47,7 @@ export class LogVerifier {
   constructor({ keys = [], kept = [], witnesses = [], onCoup = null } = {}) {
     Object.assign(this, { keys, kept, witnesses, onCoup });
     this.header = null;
+    this.lines = 0;
     this.tree = new Tree();
     this.head = null;
     /** The chain's hash at the event before the newest. */
@@ -62,23 +71,31 @@ export class LogVerifier {
 
   /** @param {string} text a line without its end; throws a `Fault` */
   line(text) {
+    this.lines += 1;
     let row;
     try {
       row = JSON.parse(text);
     } catch {
-      wrong(`line ${this.tree.size + 1}: no JSON`, this.tree.size + 1);
+      this.wrongLine("no JSON");
     }
-    if (this.ended) wrong("lines after the end", this.tree.size + 1);
-    if (!this.header) this.begin(row);
-    else if ("position" in row) this.event(row);
-    else if ("edition" in row) this.edition(row);
-    else if ("checkpoint" in row) this.stored(row.checkpoint);
-    else if ("end" in row) this.end(row);
-    else wrong("a line of no known kind", this.tree.size + 1);
+    if (!isTable(row)) this.wrongLine("no JSON object");
+    if (this.ended) this.wrongLine("behind the end");
+    const kind = Object.keys(LINES).find((name) => name in row && (name === "format") === !this.header);
+    if (!kind) this.wrongLine("of no known kind");
+    const [take, fields] = LINES[kind];
+    const found = Object.fromEntries(Object.entries(row).filter(([name]) => Object.hasOwn(fields, name)));
+    const what = fault(found, fields);
+    if (what) this.wrongLine(what);
+    this[take](found);
+  }
+
+  /** Say that the newest line is wrong. */
+  wrongLine(reason) {
+    wrong(`line ${this.lines}: ${reason}`, this.tree.size + 1);
   }
 
   begin(row) {
-    if (row.format !== FORMAT || typeof row.origin !== "string") wrong(`${row.format}; this verifier reads ${FORMAT}`);
+    if (row.format !== FORMAT) wrong(`${row.format}; this verifier reads ${FORMAT}`);
     this.header = row;
     this.head = sha256(utf8(row.origin));
     this.chain = this.head;
@@ -116,11 +133,10 @@ export class LogVerifier {
   }
 
   edition({ edition, hash, text }) {
-    const table = this.editions[edition] ?? wrong(`an edition of no known kind: ${edition}`);
     if (text === null) return;
     if (hex(sha256(utf8(text))) !== hash) wrong(`the ${edition} of hash ${hash} has another hash`, this.tree.size + 1);
     try {
-      table.set(hash, edition === "rulebook" ? parseRulebook(text) : parseProfile(text));
+      this.editions[edition].set(hash, edition === "rulebook" ? parseRulebook(text) : parseProfile(text));
     } catch (error) {
       wrong(`the ${edition} of hash ${hash}: ${error.message}`, this.tree.size + 1);
     }
@@ -182,7 +198,7 @@ export class LogVerifier {
     }
   }
 
-  stored(text) {
+  stored({ checkpoint: text }) {
     let checkpoint;
     try {
       checkpoint = parseCheckpoint(text);

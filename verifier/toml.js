@@ -42,11 +42,7 @@ class Reader {
 
   /** Skip blanks, and where `lines` is true line ends and comments. */
   skip(lines = false) {
-    for (;;) {
-      if (this.match(/[ \t]+/y)) continue;
-      if (lines && (this.match(/\n+/y) || this.match(/#[^\n]*/y))) continue;
-      return;
-    }
+    this.match(lines ? /(?:[ \t\n]+|#[^\n]*)*/y : /[ \t]*/y);
   }
 
   /** Go behind the end of the line; only a comment may stand before it. */
@@ -122,14 +118,12 @@ class Reader {
   array() {
     this.expect("[");
     const values = [];
-    for (;;) {
-      this.skip(true);
-      if (this.take("]")) return values;
+    for (this.skip(true); !this.take("]"); this.skip(true)) {
       values.push(this.value());
       this.skip(true);
-      if (this.take("]")) return values;
-      this.expect(",");
+      if (this.text[this.at] !== "]") this.expect(",");
     }
+    return values;
   }
 
   inlineTable() {
@@ -137,12 +131,12 @@ class Reader {
     const table = {};
     this.skip();
     if (this.take("}")) return table;
-    for (;;) {
+    do {
       this.assign(table);
       this.skip();
-      if (this.take("}")) return table;
-      this.expect(",");
-    }
+    } while (this.take(","));
+    this.expect("}");
+    return table;
   }
 
   /** Read `key = value` into `table`. */

@@ -117,8 +117,6 @@ export const COUP_JUDGES = {
   panda8: (coup) => either(coup.winner === "player" && coup.player_total === 8 && coup.hands.player.length === 3, "win"),
 };
 
-export const MAIN_WAGERS = ["player", "banker", "tie"];
-
 /** @param {string} bet @returns {boolean} whether the product knows such a wager */
 export function isKnown(bet) {
   return bet in PAIR_JUDGES || bet in COUP_JUDGES;

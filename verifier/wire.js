@@ -6,12 +6,11 @@
  */
 
 import { fromHex, hex, textOf } from "./bytes.js";
+import { RANKS, SUITS } from "./cards.js";
 import { Unknown, contentOf, isReadable, must, valueOf } from "./framing.js";
 import { parseToml } from "./toml.js";
 
 const HANDS = { 0: null, 1: "player", 2: "banker" };
-const REFERENCE_SUITS = "SHDC";
-const RANKS = "A23456789TJQK";
 /** What the driver concludes from the link or from several frames: one frame cannot show it. */
 const NOT_OF_A_FRAME = [
   "link_open", "link_up", "link_down", "link_stalled", "report_lost", "copy_conflict", "shoe_booted", "error_cleared",
@@ -151,7 +150,7 @@ function place(byte, needed) {
 /** @param {number} byte @returns {string|null} a face; null where it is withheld */
 function referenceCard(byte) {
   if (byte === 0) return null;
-  const [suit, rank] = [REFERENCE_SUITS[(byte >> 4) - 1], RANKS[(byte & 15) - 1]];
+  const [suit, rank] = [SUITS[(byte >> 4) - 1], RANKS[(byte & 15) - 1]];
   must(suit !== undefined && rank !== undefined);
   return rank + suit;
 }

@@ -16,7 +16,7 @@ import click
 
 from baccarat.cli.lazy import LazyGroup
 from baccarat.services.restart import RestartableError
-from events.errors import TableError
+from events.errors import InputError, TableError
 from events.free_text import show_text
 
 __all__ = [
@@ -95,6 +95,7 @@ def main(args: Sequence[str] | None = None) -> int:
     """
     _open_streams()
     try:
+        _require_utf8(sys.argv[1:] if args is None else args)
         width = None if sys.stdout.isatty() else _NO_WRAPPING
         result = cli.main(
             args=args, prog_name="baccarat", standalone_mode=False, terminal_width=width
@@ -112,6 +113,21 @@ def main(args: Sequence[str] | None = None) -> int:
         print_error(*_lines(error))
         return EXIT_NO if isinstance(error, RestartableError) else EXIT_BAD_INPUT
     return result if isinstance(result, int) else EXIT_DONE
+
+
+def _require_utf8(args: Sequence[str]) -> None:
+    """Check that the arguments can be shown, stored and sent: Python takes any bytes.
+
+    Raises:
+        InputError: one of them is not UTF-8.
+    """
+    for given in args:
+        try:
+            given.encode()
+        except UnicodeEncodeError as error:
+            raw = given.encode(errors="surrogateescape")
+            shown = raw.decode(errors="backslashreplace")
+            raise InputError(f"argument '{shown}' is not UTF-8; write it in UTF-8") from error
 
 
 def _lines(error: Exception) -> tuple[str, ...]:

@@ -83,7 +83,7 @@ def replay_command(  # noqa: PLR0913, PLR0917 - an argument an option
         elif coup is None and not asked:
             _list(source, books, as_json=as_json)
         else:
-            record = _record(source, coup or _coup_at(source, min(asked)))
+            record = _record(source, _coup_at(source, min(asked)) if coup is None else coup)
             _print_coup(record, source, books, asked, html, language, calls=calls, as_json=as_json)
 
 
@@ -158,7 +158,7 @@ def _record(source: LogReader, coup: str) -> CoupRecord:
             or "none"
         )
         raise InputError(
-            f"--coup {coup}: no such coup in this log; there are {len(names)}: {there}"
+            f"--coup {coup!r}: no such coup in this log; there are {len(names)}: {there}"
         )
     return record
 

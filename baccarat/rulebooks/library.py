@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from hashlib import sha256
+from pathlib import Path
 from typing import Final
 
 from baccarat.read_files import read_file
@@ -51,6 +52,8 @@ def source_of(name: str) -> bytes:
     Raises:
         InputError: there is none.
     """
+    if not is_file(name) and name not in shipped_ids() and ("/" in name or Path(name).exists()):
+        raise ConfigError(f"{name}: the name of a rulebook's file ends in {_SUFFIX}; rename it")
     return read_file(name) if is_file(name) else shipped_source(name)
 
 

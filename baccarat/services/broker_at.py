@@ -32,12 +32,13 @@ class LoginFiles(Struct, frozen=True, kw_only=True):
     password_file: Path | None = None
 
 
-def broker_url(url: str, form: str) -> SplitResult:
+def broker_url(url: str, form: str, option: str = "--url") -> SplitResult:
     """Return the parts of an `mqtt://` or `mqtts://` URL.
 
     Args:
         url: as it was given.
         form: what would be right, for messages.
+        option: by which it was given, for messages.
 
     Raises:
         InputError: it is not of that form.
@@ -46,9 +47,9 @@ def broker_url(url: str, form: str) -> SplitResult:
         parts = urlsplit(url)
         named = parts.scheme in _PORTS and parts.hostname and (parts.port or 1)
     except ValueError as error:
-        raise InputError(f"--url: {error}; write {form}") from error
+        raise InputError(f"{option}: {error}; write {form}") from error
     if not named:
-        raise InputError(f"--url: write {form}")
+        raise InputError(f"{option}: write {form}")
     return parts
 
 

@@ -32,6 +32,7 @@ _HOST: Final = re.compile(
     r"(?=.{1,253}\Z)(\*\.)?[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
     r"(\.[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?)*"
 )
+_NAME_BYTES: Final = 64  # the most of a common name, in UTF-8 (X.520)
 _SERVER_AUTH: Final = ExtendedKeyUsageOID.SERVER_AUTH
 _CLIENT_AUTH: Final = ExtendedKeyUsageOID.CLIENT_AUTH
 
@@ -52,11 +53,11 @@ class Pki:
         """Create the authority.
 
         Raises:
-            InputError: there is one already.
+            InputError: there is one already; or the site's name is too long.
         """
+        name = _name(f"{site} tables")
         self._folder.mkdir(parents=True, exist_ok=True)
         key = ec.generate_private_key(ec.SECP256R1())
-        name = _name(f"{site} tables")
         builder = (
             self._builder(name, name, key.public_key(), days)
             .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
@@ -86,8 +87,7 @@ class Pki:
 
         Raises:
             InputError: the authority is not there, or has expired; the name is taken; a host is
-                neither a
-                name nor an address.
+                neither a name nor an address; the name is too long.
         """
         authority, signer = self._authority()
         key = ec.generate_private_key(ec.SECP256R1())
@@ -219,6 +219,12 @@ class Pki:
 
 
 def _name(common: str) -> x509.Name:
+    over = len(common.encode()) - _NAME_BYTES
+    if over > 0:
+        raise InputError(
+            f"{common!r}: a certificate's name has at most {_NAME_BYTES} bytes of UTF-8; "
+            f"make it shorter by {over}"
+        )
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common)])
 
 

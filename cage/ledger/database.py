@@ -5,6 +5,7 @@ the password, into an error of the project.
 """
 
 import re
+import sqlite3
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -95,12 +96,14 @@ def create_ledger_engine(url: URL, *, create: bool) -> Engine:
         create: whether to create a missing SQLite file.
 
     Raises:
-        InputError: the file does not exist, and `create` is false.
+        InputError: it is no file; or the file does not exist, and `create` is false.
     """
     if url.get_backend_name() != "sqlite":
         return create_engine(url, poolclass=NullPool, connect_args=dict(_POSTGRES))
     path = Path(str(url.database))
-    if not create and not path.is_file():
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path}: is no file; name a ledger that `baccarat cage run` has made")
+    if not create and not path.exists():
         raise InputError(f"{path}: there is no such ledger; `baccarat cage run` makes one")
     if create and not path.exists():
         with suppress(OSError):  # which SQLite tells in its own words
@@ -152,8 +155,11 @@ def _driver_errors(*names: str) -> tuple[type[Exception], ...]:
 
 
 def _cause(error: SQLAlchemyError) -> str:
-    said = str(error.orig if isinstance(error, DBAPIError) else error)
-    return " ".join(said.split())
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    said = " ".join(str(cause).split())
+    if getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:
+        return f"{said}; name a ledger that `baccarat cage run` has made"
+    return said
 
 
 def migrate(connection: Connection, url: URL) -> None:

@@ -17,6 +17,7 @@ from cage.ledger.database import (
 )
 from cage.ledger.entries import Posting
 from cage.ledger.sql_tables import BOOK, ENTRY, POSTING, POSTING_TO_ENTRY, select_postings
+from events.errors import InputError
 
 __all__ = ["BALANCE_KEYS", "Balance", "BookedEntry", "Filter", "Ledger", "open_ledger"]
 
@@ -28,7 +29,14 @@ BALANCE_KEYS: Final[dict[str, ColumnElement[Any]]] = {
 }
 """The columns by which `Ledger.balances` can group."""
 
+_NAMES: Final[dict[str, ColumnElement[Any]]] = {
+    "table": BOOK.c.stream,
+    "shoe": ENTRY.c.shoe,
+    "coup": ENTRY.c.coup,
+    "bet": POSTING.c.bet,
+}
 _FETCH: Final = 1_000
+_NAMED_MOST: Final = 12  # of what there is, where what was asked for is not
 
 
 class Filter(Struct, frozen=True, kw_only=True):
@@ -107,6 +115,31 @@ class Ledger:
     def tables(self) -> list[str]:
         """Return the tables that have a book, as `<site>/<table>`."""
         return list(self.connection.scalars(select(BOOK.c.stream).order_by(BOOK.c.stream)))
+
+    def require_named(self, chosen: Filter) -> None:
+        """Check that there are the table, shoe, coup and bet that a filter names.
+
+        Raises:
+            InputError: there is none of that name, at the table if one is named; names the newest
+                that there are.
+        """
+        there = BOOK.outerjoin(ENTRY, BOOK.c.id == ENTRY.c.book)
+        there = there.outerjoin(POSTING, POSTING_TO_ENTRY)
+        for name, column in _NAMES.items():
+            asked = getattr(chosen, name)
+            at_table = Filter(table=None if name == "table" else chosen.table).conditions()
+            every = select(column).select_from(there).where(*at_table)
+            if asked is None or self.connection.scalar(every.where(column == asked).limit(1)):
+                continue
+            newest = func.max(func.coalesce(ENTRY.c.position, 0)).desc()
+            known = every.where(column != "").group_by(column).order_by(newest, column)
+            found = list(self.connection.scalars(known.limit(_NAMED_MOST + 1)))
+            listed = [*found[:_NAMED_MOST], *(["..."] if len(found) > _NAMED_MOST else [])]
+            where = f" of {chosen.table}" if at_table else ""
+            raise InputError(
+                f"--{name} {asked!r}: no such {name} in this ledger{where}; "
+                f"the newest first, there are {', '.join(listed) or 'none'}"
+            )
 
     def rulebooks(self, chosen: Filter) -> list[str]:
         """Return the rulebooks of the chosen settlements."""

@@ -213,7 +213,7 @@ class RoadsView(Struct, frozen=True, kw_only=True):
         cockroach_pig: the same.
         bead_plate: a text a coup: `P`, `B` or `T`, and behind it `n` for a natural, `p` for a pair
             in Player's and `b` for one in Banker's hand, where that is known.
-        next: what the next win would add.
+        next_marks: what the next win would add; `next` in JSON.
     """
 
     big_road: tuple[tuple[Cell, ...], ...]

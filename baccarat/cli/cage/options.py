@@ -1,19 +1,41 @@
 """Options that the commands on a ledger share: the ledger, and a filter of its entries."""
 
 from collections.abc import Callable
-from typing import Any, Final
+from datetime import date
+from typing import Any, Final, TypeVar
 
 import click
 
-from cage.ledger.reading import Filter
+from cage.ledger.reading import Filter, Ledger
 
-__all__ = ["add_filter_options", "filter_of", "ledger_option"]
+__all__ = ["add_filter_options", "day_option", "filter_of", "ledger_option"]
 
 _LEDGER: Final = "cage.sqlite"
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+class _BusinessDay(click.ParamType[str]):
+    """A day as `YYYY-MM-DD`."""
+
+    name = "day"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the day; fail with a usage error if there is no such day."""
+        try:
+            return date.fromisoformat(value).isoformat()
+        except ValueError:
+            self.fail(f"{value!r}: write a business day, such as 2026-11-27", param, ctx)
+
+
+def day_option(says: str) -> Callable[[_Command], _Command]:
+    """Return the option `--day`, with this help."""
+    return click.option("--day", metavar="YYYY-MM-DD", type=_BusinessDay(), help=says)
+
+
 _OPTIONS: Final = (
     click.option("--table", metavar="SITE/TABLE", help="This table's book only."),
     click.option("--shoe", metavar="ID", help="This shoe only, such as 20261127-01."),
-    click.option("--day", metavar="YYYY-MM-DD", help="This business day only."),
+    day_option("This business day only."),
     click.option("--coup", metavar="ID", help="This coup only, such as 20261127-01/31."),
     click.option("--seat", type=click.IntRange(0, 99), help="This seat's postings only."),
     click.option("--bet", metavar="BET", help="This bet's postings only."),
@@ -36,6 +58,12 @@ def add_filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def filter_of(options: dict[str, Any]) -> Filter:
-    """Return the filter that those options describe."""
-    return Filter(**options)
+def filter_of(ledger: Ledger, options: dict[str, Any]) -> Filter:
+    """Return the filter that those options describe.
+
+    Raises:
+        InputError: one of them names what this ledger does not have.
+    """
+    chosen = Filter(**options)
+    ledger.require_named(chosen)
+    return chosen

@@ -33,7 +33,7 @@ def balance(ledger: str, by: str | None, as_json: bool, **options: Any) -> None:
     By shoe, a correction belongs to its coup's; by day, to the business day on which it was made.
     """
     with open_ledger(parse_ledger_url(ledger)) as opened:
-        found = opened.balances(filter_of(options), by)
+        found = opened.balances(filter_of(opened, options), by)
     for each in found:
         if as_json:
             _print_json(
@@ -57,7 +57,7 @@ def _print_balance(each: Balance, by: str | None) -> None:
 def statement(ledger: str, as_json: bool, **options: Any) -> None:
     """Entries in the order in which they were booked, with their postings."""
     with open_ledger(parse_ledger_url(ledger)) as opened:
-        for entry in opened.entries(filter_of(options)):
+        for entry in opened.entries(filter_of(opened, options)):
             if as_json:
                 _print_json(entry)
             else:
@@ -85,7 +85,7 @@ def export(ledger: str, as_csv: bool, as_json: bool, **options: Any) -> None:
         raise click.UsageError("say --csv or --json")
     with open_ledger(parse_ledger_url(ledger)) as opened:
         # The columns are a contract: what entries have got since is in the JSON alone.
-        rows = _rows(opened.entries(filter_of(options)))
+        rows = _rows(opened.entries(filter_of(opened, options)))
         if as_csv:
             write_csv(sys.stdout, _COLUMNS, rows)
         else:

@@ -1,16 +1,14 @@
 """`baccarat cage reconcile LOG`: compare the ledger with the log, to the unit."""
 
-import re
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Final
 
 import click
 import msgspec
 from msgspec import Struct
 
-from baccarat.cli.cage.options import ledger_option
+from baccarat.cli.cage.options import day_option, ledger_option
 from baccarat.cli.main import EXIT_BAD_INPUT, EXIT_DONE, EXIT_NO, print_error
 from baccarat.cli.shown import say
 from baccarat.history.log_facts import state_at
@@ -27,8 +25,6 @@ from events.types import CoupSettled, Settlement
 
 __all__ = ["BookComparison", "reconcile_command", "table_figures"]
 
-_DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-
 
 @click.command("reconcile")
 @click.argument("log", type=click.Path(path_type=Path))
@@ -39,7 +35,7 @@ _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Instead of the ledger: another system's book, as CSV or JSON Lines.",
 )
-@click.option("--day", metavar="YYYY-MM-DD", help="With --book: this business day only.")
+@day_option("With --book: this business day only.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 def reconcile_command(
     log: Path, ledger: str, *, book: Path | None, day: str | None, as_json: bool
@@ -77,8 +73,6 @@ def _reconcile_book(log: Path, path: Path, day: str | None, as_json: bool) -> in
         print_error(*str(error).splitlines())
         return EXIT_BAD_INPUT
     prefix = "" if day is None else day.replace("-", "") + "-"
-    if day is not None and not _DAY.fullmatch(day):
-        raise InputError(f"--day {day!r}: write a business day, such as 2026-11-27")
     settlements: list[Settlement] = []
     try:
         with reading_log(log) as reader:

@@ -1,31 +1,51 @@
 """`baccarat cage report`: the win of a shoe or a day next to the theoretical win."""
 
+import re
 import sys
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import click
 import msgspec
+from msgspec import Struct
 
 from baccarat.cli.cage.options import add_filter_options, filter_of, ledger_option
 from baccarat.cli.output_files import write_whole
 from baccarat.cli.shown import say
 from baccarat.csv_table import write_csv
 from baccarat.pages.report_page import CSV_TABLES, Currencies, csv_rows, report_lines, report_page
+from baccarat.read_files import read_file
 from baccarat.rulebooks.currencies import iso_currency, known_currency
 from cage.ledger.database import parse_ledger_url
 from cage.ledger.reading import Filter, Ledger, open_ledger
 from cage.reports.patrons import Edges
 from cage.reports.summary import SummaryReport, summary_reports
-from events.errors import InputError
+from events.errors import InputError, MalformedJson
+from events.json_form import decode_json
 from events.money import UNKNOWN_CURRENCY, Currency
 from table_core.odds.exact import exact_odds
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
 from table_core.rules.rulebook_file import full_shoe
 
 __all__ = ["report_command"]
+
+# Of a fraction: exact odds have some twenty digits, and Python reads no more than 4,300.
+_EDGE: Final = re.compile(r"-?[0-9]{1,1000}(/[1-9][0-9]{0,999})?")
+
+
+class _Edge(Struct, frozen=True):
+    """A bet's row in the output of `baccarat odds --json`."""
+
+    edge: str
+
+
+class _Odds(Struct, frozen=True):
+    """The output of `baccarat odds --json`, as far as it is read here."""
+
+    rulebook: str
+    bets: dict[str, _Edge]
 
 
 @click.command("report")
@@ -67,8 +87,8 @@ def report_command(
     """
     if as_json and table_of:
         raise click.UsageError("say --json or --csv")
-    chosen = filter_of(options)
     with open_ledger(parse_ledger_url(ledger)) as opened:
+        chosen = filter_of(opened, options)
         edges = _edges(opened, chosen, files)
         found = summary_reports(opened, by, chosen, edges)
     if html is not None:
@@ -123,12 +143,12 @@ def _edges(ledger: Ledger, chosen: Filter, files: tuple[Path, ...]) -> Edges:
 
 
 def _edges_in(file: Path) -> Edges:
+    wrong = f"--odds {file}: not what `baccarat odds --rulebook R.toml --json` prints"
     try:
-        document = msgspec.json.decode(file.read_bytes())
-        bets = document["bets"].items()
-        return {(document["rulebook"], bet): Fraction(row["edge"]) for bet, row in bets}
-    except (msgspec.MsgspecError, UnicodeDecodeError, LookupError, TypeError, ValueError,
-            AttributeError) as error:  # fmt: skip
-        raise InputError(
-            f"--odds {file}: not what `baccarat odds --json` writes: {error!r}"
-        ) from error
+        odds = decode_json(read_file(str(file)), _Odds)
+    except MalformedJson as error:
+        raise InputError(f"{wrong}: {error}") from error
+    for bet, row in odds.bets.items():
+        if not _EDGE.fullmatch(row.edge):
+            raise InputError(f"{wrong}: the edge of {bet} is {row.edge[:80]!r}, no fraction")
+    return {(odds.rulebook, bet): Fraction(row.edge) for bet, row in odds.bets.items()}

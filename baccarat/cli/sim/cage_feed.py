@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 from collections.abc import Callable
 from functools import reduce, wraps
 from pathlib import Path
@@ -13,6 +14,7 @@ import msgspec
 
 from baccarat.cli.broker_options import broker_options
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
+from baccarat.cli.number_options import FiniteFloatRange
 from baccarat.cli.shown import say
 from baccarat.rulebooks.library import named_rulebook
 from baccarat.services.broker_at import LoginFiles, broker_at, broker_url
@@ -32,7 +34,8 @@ __all__ = ["cage_feed", "kit_options", "load_keys"]
 
 _MOST: Final = 10_000
 _PORTS: Final = range(1, 2**16)
-
+_HOST: Final = re.compile(r"[^][/?#@\s]+")  # none of what parts a URL
+_SECONDS: Final = FiniteFloatRange(min=0)
 
 _FILE: Final = click.Path(dir_okay=False, path_type=Path)
 _Command: TypeAlias = Callable[..., Any]
@@ -55,12 +58,12 @@ def kit_options(who: str, user: str, patience_s: float) -> Callable[[_Command], 
         click.option("--rulebook", default="nz-scale-one", show_default=True, help="Which game."),
         click.option("--user", default=user, show_default=True, help=f"The {who}'s login."),
         click.option(
-            "--wait", "wait_s", type=float, default=60.0, help="Seconds for it to come (60)."
+            "--wait", "wait_s", type=_SECONDS, default=60.0, help="Seconds for it to come (60)."
         ),
         click.option(
             "--patience",
             "patience_s",
-            type=float,
+            type=_SECONDS,
             default=patience_s,
             help=f"Seconds for what it shows ({patience_s:g}).",
         ),
@@ -162,21 +165,28 @@ def _kit_broker(bus: str, login: str | None, files: LoginFiles, kit: str) -> Bus
     """Return the broker of a kit, by its options; the client id begins with the kit's name.
 
     Raises:
-        InputError: `--bus` is no HOST:PORT.
+        InputError: `--bus` is no HOST:PORT; or there is no CA for a certificate.
     """
+    if (files.cert or files.key) and files.ca is None:
+        raise InputError(
+            "--cert and --key are for TLS: name the file of the site's CA, --ca ca.pem"
+        )
     host, port = _address(bus)
     scheme = "mqtts" if files.ca else "mqtt"
     address = f"[{host}]" if ":" in host else host
     named = f"{quote(login, safe='')}@" if login else ""
-    parts = broker_url(f"{scheme}://{named}{address}:{port}/", "--bus HOST:PORT")
+    parts = broker_url(f"{scheme}://{named}{address}:{port}/", "HOST:PORT", f"--bus {bus!r}")
     return broker_at(parts, f"{kit}-{os.getpid()}", files)
 
 
 def _address(text: str) -> tuple[str, int]:
-    host, colon, port = text.rpartition(":")
-    if not (colon and host and port.isascii() and port.isdigit() and int(port) in _PORTS):
+    host, _, port = text.rpartition(":")
+    if ":" in host and host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+    number = port.isascii() and port.isdigit() and int(port[:6])
+    if not _HOST.fullmatch(host) or number not in _PORTS:
         raise InputError(f"--bus {text!r}: write HOST:PORT, such as 127.0.0.1:1883")
-    return host.strip("[]"), int(port)
+    return host, number
 
 
 def _read(path: Path) -> ConsumerBook | None:

@@ -199,6 +199,57 @@ def books(tmp_path_factory: pytest.TempPathFactory) -> str:
     return url
 
 
+@pytest.mark.parametrize(
+    "command", ["balance", "statement", "export --csv", "export --json", "report --by day"]
+)
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        *(
+            (f"--day {day}", f"'{day}': write a business day, such as 2026-11-27")
+            for day in ("30.11.2026", "30/11/2026", "2026-13-45", "2026-02-29", "yesterday")
+        ),
+        ("--table b7", f"no such table in this ledger; the newest first, there are {STREAM}"),
+        ("--shoe 20261127-09", "no such shoe in this ledger; the newest first, there are 20261127"),
+        ("--coup 99", "no such coup in this ledger; the newest first, there are 20261127-01/"),
+        ("--bet bankr", "no such bet in this ledger; the newest first, there are "),
+        (f"--table {STREAM} --bet bankr", f"no such bet in this ledger of {STREAM}; the newest"),
+    ],
+)
+def test_what_the_ledger_does_not_have_is_named(
+    command: str, option: str, said: str, books: str
+) -> None:
+    words = ["cage", *command.split(), "--ledger", books, *option.split()]
+    assert said in complaint(here(*words))
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "truncated"),
+        (b"\xff", "invalid"),
+        (b"{}", "missing required field `rulebook`"),
+        (b"[" * 200_000, "Expected `object`, got `array`"),
+        (b'{"rulebook":"r","bets":{"player":{}}}', "missing required field `edge`"),
+        (b'{"rulebook":"r","bets":{},"more":' + b"[" * 200_000, "recursion"),
+        *(
+            (
+                b'{"rulebook":"r","bets":{"banker":{"edge":"%b"}}}' % edge,
+                f"the edge of banker is {edge[:80].decode()!r}, no fraction",
+            )
+            for edge in (b"1/0", b"1e99999999", b"1" * 5000, b"1/" + b"3" * 5000, b"", b"nan")
+        ),
+    ],
+)
+def test_odds_that_are_none_are_named(
+    content: bytes, said: str, books: str, tmp_path: Path
+) -> None:
+    (file := tmp_path / "odds.json").write_bytes(content)
+    told = complaint(report(books, "--odds", file))
+    assert f"--odds {file}: not what `baccarat odds --rulebook R.toml --json` prints" in told
+    assert said in told
+
+
 def report(books: str, *args: object) -> Done:
     return here("cage", "report", "--ledger", books, *args)
 

@@ -163,6 +163,9 @@ def test_two_tables_keep_their_books_in_one_ledger(
     with open_ledger(parse_ledger_url(ledger)) as found:
         assert found.tables() == ["site/t1", "site/t2"]
         assert list(found.entries(Filter(table="site/t2"))) == []
+        found.require_named(Filter(table="site/t1", bet="player"))
+        with pytest.raises(InputError, match=r"no such bet in this ledger of site/t2; .* none"):
+            found.require_named(Filter(table="site/t2", bet="player"))
     agrees(ledger, log)
 
 

@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from events.proof.checkpoint import Checkpoint, signed_checkpoint
 from events.proof.merkle import inclusion_proofs, leaf_hash, root_of
@@ -63,12 +63,16 @@ class KeptEvidence(NamedTuple):
     key: str
 
 
-def node(*args: str | Path) -> subprocess.CompletedProcess[str]:
+def node(
+    *args: str | Path, stdout: IO[str] | int = subprocess.PIPE
+) -> subprocess.CompletedProcess[str]:
     """Run node and return what it said; the suite fails where there is none."""
     program = shutil.which("node")
     assert program, "the second verifier is tested with node: sh tests/tools/need-node.sh"
     command = [program, *map(str, args)]
-    return subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
+    return subprocess.run(
+        command, stdout=stdout, stderr=subprocess.PIPE, encoding="utf-8", check=False
+    )
 
 
 def answers(questions: Iterable[Question], folder: Path) -> list[Any]:

@@ -356,8 +356,72 @@ def test_the_command_answers_as_evidence_verify(kept: KeptEvidence, tmp_path: Pa
         VERIFIER / "cli.mjs", file, "--key", str(KEY._replace(seed=bytes([9] * 32)).verifier)
     )
     assert (stranger.returncode, "NOT ok: checkpoint" in stranger.stdout) == (1, True)
-    nothing = node(VERIFIER / "cli.mjs", file)
-    assert (nothing.returncode, nothing.stderr.count("\n")) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("FILE", "evidence takes --key PUB alone"),
+        ("FOLDER --key KEY", "FOLDER: illegal operation on a directory; name evidence"),
+        ("NONE --key KEY", "NONE: no such file or directory; name evidence"),
+        ("EMPTY --key KEY", "EMPTY: neither evidence nor an exported log"),
+        ("FILE --key FOLDER", "--key FOLDER: illegal operation on a directory; name a public key"),
+        ("FILE --key EMPTY", "--key EMPTY: no public key"),
+        ("LOG --checkpoint NONE", "--checkpoint NONE: no such file or directory; name a file of"),
+        ("LOG --checkpoint EMPTY", "--checkpoint EMPTY: empty"),
+    ],
+)
+def test_what_it_cannot_read_gets_one_line(
+    words: str, said: str, kept: KeptEvidence, tmp_path: Path
+) -> None:
+    (tmp_path / "FILE").write_bytes(kept.data)
+    (tmp_path / "LOG").write_text('{"format":"baccarat-log/1"}\n', "utf-8")
+    (tmp_path / "EMPTY").touch()
+    (tmp_path / "FOLDER").mkdir()
+    given = {path.name: str(path) for path in [*tmp_path.iterdir(), tmp_path / "NONE"]}
+    done = node(
+        VERIFIER / "cli.mjs", *((given | {"KEY": kept.key}).get(w, w) for w in words.split())
+    )
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert said in done.stderr.replace(f"{tmp_path}/", "")
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_a_verdict_that_cannot_be_written_is_no_yes(
+    form: list[str], kept: KeptEvidence, tmp_path: Path
+) -> None:
+    (file := tmp_path / "evidence.json").write_bytes(kept.data)
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = node(VERIFIER / "cli.mjs", file, "--key", kept.key, *form, stdout=full)
+    assert done.returncode == 2
+    assert done.stderr.startswith("verifier: standard output: no space left on device")
+    assert done.stderr.count("\n") == 1
+
+
+HEADER = '{"format":"baccarat-log/1","origin":"s/t","events":1}'
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("", "no JSON"),
+        ("x", "no JSON"),
+        *((text, "no JSON object") for text in ("null", "5", '"a"', "[]")),
+        ("{}", "of no known kind"),
+        ('{"format":"baccarat-log/1"}', "of no known kind"),
+        ('{"edition":"constructor","hash":"","text":""}', "edition is no =rulebook|=profile"),
+        ('{"position":1,"bytes":5,"hash":""}', "bytes is no string"),
+        ('{"position":1,"bytes":""}', "hash is missing"),
+        ('{"edition":"rulebook","hash":"","text":5}', "text is no string|null"),
+        ('{"checkpoint":null}', "checkpoint is no string"),
+        ('{"end":1,"root":[]}', "root is no string"),
+    ],
+)
+def test_a_line_of_an_export_that_is_none_is_named(line: str, said: str, tmp_path: Path) -> None:
+    (log := tmp_path / "log.jsonl").write_text(f"{HEADER}\n{line}\n", "utf-8")
+    done = node(VERIFIER / "cli.mjs", log)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout == f"{log}: NOT ok: position 1: line 2: {said}\n"
 
 
 @pytest.mark.parametrize("script", ["make_types.mjs", "make_page.mjs"])

@@ -4,6 +4,7 @@ import re
 import shlex
 import shutil
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import structlog
 from click.shell_completion import ShellComplete, get_completion_class
 
 from baccarat.cli.main import cli, main
+from baccarat.site.pki import Pki
 
 # A command -> what its one line must say; LOG is a log, TEXT a text and NONE no file.
 MISTAKES = """
@@ -34,6 +36,7 @@ log restore TEXT new.sqlite -> no SQLite file
 replay -> Missing argument 'LOG'
 replay NONE -> no such file
 replay LOG --coup 99 -> no such coup in this log; there are 13: 20261127-01/1
+replay LOG --coup '' -> --coup '': no such coup in this log; there are 13: 20261127-01/1
 replay LOG --at yesterday -> such as 2026-11-27T21:40:07Z
 replay LOG --at 99999 -> the log ends at position 280
 replay LOG --html page.html -> name it with --coup ID
@@ -48,6 +51,10 @@ settle --rulebook nope --cards 9H,2D,8S,KC -> known are au-commission
 settle --rulebook ez --cards 9X,2D -> rank then suit, such as 9D
 settle --rulebook ez --cards 9H,KD,8S,KC --wager player -> such as banker=2500
 settle --rulebook ez --cards 9H,2D -> another card is due
+settle --rulebook TEXT --cards 9H -> the name of a rulebook's file ends in .toml; rename it
+odds --rulebook ./ez -> the name of a rulebook's file ends in .toml; rename it
+rulebook show FOLDER -> the name of a rulebook's file ends in .toml; rename it
+demo --rulebook TEXT -> the name of a rulebook's file ends in .toml; rename it
 odds -> Missing option '--rulebook'
 odds --rulebook ez --decks 5 -> is not one of '4', '6', '8'
 odds --rulebook ez --composition NONE -> cannot be read
@@ -72,6 +79,8 @@ cage run --url mqtt://a@localhost:1/s/t --ledger no/cage.sqlite -> make it, and 
 run CREDENTIAL --only cage -> `baccarat site apply` puts it; without systemd, name the file
 cage blance -> Did you mean 'balance'?
 cage balance --ledger NONE -> `baccarat cage run` makes one
+cage balance --ledger FOLDER -> is no file; name a ledger that `baccarat cage run` has made
+cage balance --ledger TEXT -> is not a database; name a ledger that `baccarat cage run` has made
 cage reconcile -> Missing argument 'LOG'
 shoe decode NONE -> give a capture, a journal, or -
 shoe decode NONE --profile nope -> there are enq-bcc
@@ -81,15 +90,33 @@ keys new TEXT -> a key is never overwritten
 pki renew nowhere -> make one with `baccarat pki init`
 pki issue nowhere b7 -> make one with `baccarat pki init`
 pki init x --site harbour --days 0 -> 0 is not in the range
+pki init x --site LONG -> at most 64 bytes of UTF-8; make it shorter by 13
+pki init x --site ACCENTS -> at most 64 bytes of UTF-8; make it shorter by 1
+pki issue PKI LONG -> at most 64 bytes of UTF-8; make it shorter by 6
 user add passwords anna --role dealr -> is not one of 'dealer'
 user list NONE -> make it with `baccarat user add
 sim world --seeds x -> write A..B, such as 1..100
 sim world --seeds 1 --faults nope -> no fault 'nope'; there are
+sim cage-feed --bus '[::1' -> --bus '[::1': write HOST:PORT, such as 127.0.0.1:1883
+sim cage-feed --bus '[x]:1883' -> --bus '[x]:1883': write HOST:PORT
+sim cage-feed --bus '[x::y]:1883' -> --bus '[x::y]:1883': 'x::y' does not appear
+sim cage-feed --bus a@b:1883 -> --bus 'a@b:1883': write HOST:PORT
+sim cage-feed --bus b:1883 --cert TEXT -> name the file of the site's CA, --ca ca.pem
+sim cage-feed --bus b:1883 --wait nan -> '--wait': it is no number
+sim cage-feed --bus b:1883 --patience inf -> '--patience': it is no number
+sim wagers-feed --bus b:1883 --wait -1 --placed x -> -1.0 is not in the range x>=0
+sim display-feed --bus b:1883 --patience nan --shown x -> '--patience': it is no number
 sim cage-fed -> Did you mean one of: 'cage-feed', 'wagers-feed'?
 schema jsn -> Did you mean 'json'?
 property query TEXT nope -> is not one of 'tables'
 demo --speed fast -> 'fast' is not a number
 -v -> `baccarat -h` lists
+demo\udcff -> argument 'demo\\xff' is not UTF-8
+keys new k\udcff -> argument 'k\\xff' is not UTF-8
+pki init x --site \udcc3\udca9\udcff -> argument 'é\\xff' is not UTF-8
+config check \udcff --json -> argument '\\xff' is not UTF-8
+cage statement --coup \udcff -> argument '\\xff' is not UTF-8
+practice --rulebook \udcff -> argument '\\xff' is not UTF-8
 --verison -> Did you mean '--version'?
 """
 
@@ -107,8 +134,17 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     config = 'site = "s"\ntable = "t"\nrulebook = "ez"\n[shoe]\nurl = "pty:/x"\n[cage]\n'
     login = 'username = "t-cage"\npassword_file = "credential:broker"\n'
     (folder / "t.toml").write_text(config + login, "utf-8")
-    names = {"LOG": "table.sqlite", "TEXT": "text", "NONE": "none", "CREDENTIAL": "t.toml"}
-    return {word: str(folder / name) for word, name in names.items()}
+    Pki(folder / "pki", datetime.now(UTC)).begin("a" * 57)
+    names = {
+        "LOG": "table.sqlite",
+        "PKI": "pki",
+        "FOLDER": "pki",
+        "TEXT": "text",
+        "NONE": "none",
+        "CREDENTIAL": "t.toml",
+    }
+    paths = {word: str(folder / name) for word, name in names.items()}
+    return paths | {"LONG": "a" * 70, "ACCENTS": "é" * 29}
 
 
 @pytest.fixture(autouse=True)
