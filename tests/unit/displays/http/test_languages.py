@@ -125,6 +125,8 @@ def record_texts() -> set[str]:
                 if isinstance(node, ast.Expr)
                 else node.values
                 if isinstance(node, ast.JoinedStr)
+                else node.args
+                if isinstance(node, ast.Call) and ast.unparse(node.func) == "re.compile"
                 else []
             )
         }
