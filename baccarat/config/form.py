@@ -439,9 +439,7 @@ class TableConfig(PlacedConfig, frozen=True, kw_only=True, forbid_unknown_fields
         str,
         ConfigKey("The site's id on the bus: a-z, 0-9, - and _.", '"harbour"', given=True),
     ]
-    table: Annotated[
-        str, ConfigKey("The table's id on the bus; it does not end in `-2`.", '"b7"', given=True)
-    ]
+    table: Annotated[str, ConfigKey("The table's id on the bus.", '"b7"', given=True)]
     rulebook: Annotated[
         str,
         ConfigKey(

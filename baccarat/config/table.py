@@ -15,7 +15,6 @@ from events.commands.registry import ROLES
 from events.errors import InputError
 from events.log.schema import OWN_ACTORS
 from events.mqtt.topics import SEGMENT
-from events.proof.checkpoint import SUCCESSOR
 from shoe_driver.profiles.catalogue import load_profile
 from shoe_driver.transports.endpoint import parse_url
 from table_core.trust.access import SHOE
@@ -56,9 +55,6 @@ def _names(config: TableConfig) -> Iterator[ConfigFault]:
     for key, value in (("site", config.site), ("table", config.table)):
         if not SEGMENT.match(value):
             yield TABLE.fault(key, f"{value!r}: use lower-case letters, digits, - and _")
-    if SUCCESSOR.search(config.table):
-        reason = "is the name of another table's later key: let it not end in a hyphen and a number"
-        yield TABLE.fault("table", f"{config.table!r} {reason}")
 
 
 def _shoe(config: TableConfig) -> Iterator[ConfigFault]:

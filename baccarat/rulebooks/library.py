@@ -52,7 +52,7 @@ def source_of(name: str) -> bytes:
     Raises:
         InputError: there is none.
     """
-    if not is_file(name) and name not in shipped_ids() and ("/" in name or Path(name).exists()):
+    if not is_file(name) and name not in shipped_ids() and Path(name).exists():
         raise ConfigError(f"{name}: the name of a rulebook's file ends in {_SUFFIX}; rename it")
     return read_file(name) if is_file(name) else shipped_source(name)
 

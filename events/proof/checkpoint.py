@@ -30,7 +30,6 @@ from events.proof.note import (
 )
 
 __all__ = [
-    "SUCCESSOR",
     "Checkpoint",
     "CheckpointFault",
     "KeptCheckpoint",
@@ -49,8 +48,8 @@ _LINES: Final = 3
 _SIZE: Final = re.compile(r"(0|[1-9][0-9]{0,15})\Z")
 # A key of this name may be a table's.
 _TABLE: Final = re.compile(r"[a-z0-9_-]+/[a-z0-9_-]+\Z")
-SUCCESSOR: Final = re.compile(r"-[0-9]+\Z")
-"""How the name of a later key ends: `<origin>-2` is the second of `<origin>`, and no table."""
+# How the name of a later key ends: `<origin>-2` is the second of `<origin>`.
+_SUCCESSOR: Final = re.compile(r"-[0-9]+\Z")
 
 
 class Checkpoint(NamedTuple):
@@ -102,7 +101,7 @@ def is_bound_to(key: VerifierKey, origin: str) -> bool:
     """Return whether a key can sign for a log: its name is not that of another table."""
     if key.name == origin or not _TABLE.match(key.name):
         return True
-    return key.name.startswith(origin) and bool(SUCCESSOR.match(key.name[len(origin) :]))
+    return key.name.startswith(origin) and bool(_SUCCESSOR.match(key.name[len(origin) :]))
 
 
 class KeptCheckpoint(NamedTuple):

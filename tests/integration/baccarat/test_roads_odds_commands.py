@@ -101,7 +101,7 @@ def test_a_letter_that_is_no_result_ends_with_its_place(results: str, named: str
 
 
 def test_results_in_no_encoding_end_in_one_line_too() -> None:
-    assert "in place 3" in complaint(run("roads", b"BP\xff"))
+    assert "is not UTF-8" in complaint(run("roads", b"BP\xff"))
 
 
 # ---- odds ----

@@ -52,7 +52,7 @@ settle --rulebook ez --cards 9X,2D -> rank then suit, such as 9D
 settle --rulebook ez --cards 9H,KD,8S,KC --wager player -> such as banker=2500
 settle --rulebook ez --cards 9H,2D -> another card is due
 settle --rulebook TEXT --cards 9H -> the name of a rulebook's file ends in .toml; rename it
-odds --rulebook ./ez -> the name of a rulebook's file ends in .toml; rename it
+odds --rulebook ./ez -> no rulebook './ez' is shipped; known are
 rulebook show FOLDER -> the name of a rulebook's file ends in .toml; rename it
 demo --rulebook TEXT -> the name of a rulebook's file ends in .toml; rename it
 odds -> Missing option '--rulebook'

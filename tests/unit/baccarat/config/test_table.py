@@ -119,15 +119,6 @@ def test_ten_mistakes_are_said_in_one_run_each_with_key_reason_and_example(
         assert all(line.startswith(f"baccarat: {path}: ") for line in said)
 
 
-def test_no_table_is_named_like_the_next_key_of_another(tmp_path: Path) -> None:
-    for name in ("b7-2", "b-07"):
-        with pytest.raises(ConfigFaults, match="later key") as caught:
-            load_config(written(tmp_path, GOOD.replace("b7", name)))
-        assert [fault.key for fault in caught.value.faults] == ["table"]
-    for name in ("b7_2", "b7-r2", "2"):
-        assert load_config(written(tmp_path, GOOD.replace("b7", name))).table == name
-
-
 def test_check_answers_in_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["config", "check", "--json", str(written(tmp_path, TEN))]) == 2
     answer = json.loads(capsys.readouterr().out)
