@@ -106,6 +106,7 @@ TEMPLATES: Final = (
     "it is proved by a key that this table does not have",
     "its code does not fit: it was altered, moved or invented",
     "it was made more than {seconds} s from now: held back, or a clock is wrong",
+    "the table's clock was set back by {seconds} s: restart the table service",
     "{kind}: no bytes of the shoe come with it",
     "{kind}: the shoe's own bytes do not say so",
     "{what}: not taken; the driver sends it again",

@@ -17,7 +17,7 @@ refusal for its own. A client that sends again makes a new code, and is decided 
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from typing import Final, NamedTuple
 
 import msgspec
@@ -50,9 +50,9 @@ _REASONS: Final[Mapping[str, str]] = {
     "not_authenticated": "nothing proves who sent it",
     "unknown_key": "it is proved by a key that this table does not have",
     "forged_message": "its code does not fit: it was altered, moved or invented",
-    "stale_message": "it was made more than {} s from now: held back, or a clock is wrong or was "
-    "set back",
+    "stale_message": "it was made more than {} s from now: held back, or a clock is wrong",
 }
+_SET_BACK: Final = "the table's clock was set back by {} s: restart the table service"
 
 
 class _Forgery(NamedTuple):
@@ -128,8 +128,13 @@ class BusGuard:
     def start(self) -> Steps[None]:
         """Begin to listen: no code that was made before counts."""
         self._started_ms = self._link_ms = self._time_ms((yield from Now()))
-        self._spent.clear()
         yield from self.refresh()
+
+    def _forget(self, owners: Set[str], now_ms: int) -> None:
+        """Begin anew with owners whose codes were not remembered: none from before counts."""
+        self._spent.update({owner: _Spent(_floor_ms(now_ms)) for owner in owners})
+        if SHOE in owners:
+            self._link_ms = now_ms
 
     def take_changes(self) -> list[str]:
         """Return how the access has changed since this was asked last."""
@@ -150,8 +155,8 @@ class BusGuard:
         before, self._access, self._policy = self._access, access, access.bus
         if before is not None:
             self._changes += access_changes(before, access)
-            if before.bus.mode in _TRUSTING and access.bus.mode not in _TRUSTING:
-                yield from self.start()  # no code was remembered meanwhile
+            remembered = set() if before.bus.mode in _TRUSTING else before.bus.keys.keys()
+            self._forget(access.bus.keys.keys() - remembered, self._time_ms((yield from Now())))
         self._set_roles(access.roles)
         self._proved = {
             owner: key
@@ -174,9 +179,7 @@ class BusGuard:
         fault = self._fault(user, message.topic, opened, now)
         if fault is None and opened.mac is not None and user in self._proved:
             fault = self._staleness(opened.mac, now)
-            # The sender's clock may be ahead by as much as two clocks may differ.
-            floor_ms = self._started_ms + int(CLOCK_DIFFERENCE_SECONDS * 1000)
-            spent = self._spent.setdefault(user, _Spent(floor_ms))
+            spent = self._spent.setdefault(user, _Spent(_floor_ms(self._started_ms)))
             if fault is None and not spent.spend(opened.mac, self._time_ms(now)):
                 return None
         if fault is None:
@@ -186,7 +189,7 @@ class BusGuard:
             transaction=transaction_of(opened.body),
             result=ANSWER_REFUSED,
             code=fault,
-            text=self._said(fault),
+            text=self._said(fault, now),
         )
         yield from Post(self._topics.response(user), msgspec.json.encode(answer), step="answer")
         return None
@@ -292,10 +295,18 @@ class BusGuard:
     def _refuse(self, message: Message, fault: str, now: Instant) -> Steps[None]:
         topic = message.topic.removeprefix(f"{self._topics.root}/")
         self.refused += 1
-        self._forgery = _Forgery(f"{topic[:80]}: {self._said(fault)}", now.mono_us)
+        self._forgery = _Forgery(f"{topic[:80]}: {self._said(fault, now)}", now.mono_us)
         if self.refused & (self.refused - 1) == 0:
             fields = {"topic": topic[:80], "code": fault, "count": self.refused}
             yield from LogLine("error", "message.forged", fields)
 
-    def _said(self, fault: str) -> str:
+    def _said(self, fault: str, now: Instant) -> str:
+        behind_s = (self._latest_ms - now.utc_ns // _NS_IN_MS) // 1000
+        if fault == "stale_message" and behind_s > FRESH_S:
+            return _SET_BACK.format(behind_s)
         return _REASONS[fault].format(FRESH_S)
+
+
+def _floor_ms(since_ms: int) -> int:
+    """Return the time up to which a code may be from before: the sender's clock may be ahead."""
+    return since_ms + int(CLOCK_DIFFERENCE_SECONDS * 1000)

@@ -97,6 +97,9 @@ card_drawn: the shoe's own bytes do not say so: not taken; the driver sends it a
 shoe/event: its code does not fit: it was altered, moved or invented; 3 since the start, and
 nothing of them was done
 
+request/dealer/burn: the table's clock was set back by 3600 s: restart the table service; 2 since
+the start, and nothing of them was done
+
 shoe/event: it was made more than 30 s from now: held back, or a clock is wrong; 1 since the
 start, and nothing of them was done
 
