@@ -5,7 +5,7 @@ Every case gets an answer, however odd its values. A case that is no coup is ans
 (a wager without an id, or with an unknown field, which might be money; a key that is there twice;
 half of a character) is answered by `invalid_case`, and the batch goes on. Only a line that is no
 JSON ends the batch, because nobody can say which case it was meant to be. Unknown fields of the
-case itself are ignored.
+case itself are ignored, but for a key that is there twice in them, or half of a character.
 """
 
 import re

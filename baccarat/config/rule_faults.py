@@ -11,6 +11,7 @@ from baccarat.rulebooks.currencies import currency_faults
 from baccarat.rulebooks.editions import has_kept
 from baccarat.rulebooks.library import is_file, site_rulebook
 from events.errors import ConfigError, InputError
+from table_core.rulebook_check.contradictions import limits_out_of_reach
 from table_core.rules.pay_scale import pay_scale
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.table_limits import limit_faults
@@ -47,7 +48,7 @@ def rule_faults(config: TableConfig) -> Iterator[ConfigFault]:
 def _adoption_faults(config: TableConfig, rulebook: Rulebook) -> Iterator[ConfigFault]:
     """Yield why this table may not adopt a rulebook that others could."""
     if not has_kept(config.log_path, rulebook):
-        for fault in currency_faults(rulebook):
+        for fault in (*currency_faults(rulebook), *limits_out_of_reach(rulebook)):
             yield ConfigFault(key="rulebook", reason=f"{config.rulebook}: {fault}")
     scale = pay_scale(rulebook)
     if scale is not None and config.pay_scale not in {None, scale}:

@@ -9,7 +9,6 @@ from baccarat.read_files import read_file
 from events.errors import ConfigError
 from events.free_text import find_forbidden
 from events.toml_form import FileFault
-from table_core.rulebook_check.contradictions import limits_out_of_reach
 from table_core.rulebooks.shipped import shipped_ids, shipped_source, shipped_sources
 from table_core.rules.rulebook import Rulebook
 from table_core.rules.rulebook_file import parse_rulebook
@@ -97,7 +96,6 @@ def table_requirements_missing(book: Rulebook) -> Iterator[FileFault]:
         right = "write what the sign must say, such as the site's own help line"
         yield FileFault.of("sign.lines", "missing", "missing, or one is empty", right)
     yield from _too_long_texts(book)
-    yield from limits_out_of_reach(book)
 
 
 def _too_long_texts(book: Rulebook) -> Iterator[FileFault]:

@@ -129,9 +129,10 @@ class Ledger:
             asked = getattr(chosen, name)
             at_table = Filter(table=None if name == "table" else chosen.table).conditions()
             every = select(column).select_from(there).where(*at_table)
-            if asked is None or self.connection.scalar(every.where(column == asked).limit(1)):
+            named = select(every.where(column == asked).exists())
+            if asked is None or self.connection.scalar(named):
                 continue
-            newest = func.max(func.coalesce(ENTRY.c.position, 0)).desc()
+            newest = func.max(func.coalesce(ENTRY.c.at, "")).desc()
             known = every.where(column != "").group_by(column).order_by(newest, column)
             found = list(self.connection.scalars(known.limit(_NAMED_MOST + 1)))
             listed = [*found[:_NAMED_MOST], *(["..."] if len(found) > _NAMED_MOST else [])]

@@ -17,7 +17,7 @@ refusal for its own. A client that sends again makes a new code, and is decided 
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Final, NamedTuple
 
 import msgspec
@@ -130,7 +130,7 @@ class BusGuard:
         self._started_ms = self._link_ms = self._time_ms((yield from Now()))
         yield from self.refresh()
 
-    def _forget(self, owners: Set[str], now_ms: int) -> None:
+    def _forget(self, owners: Collection[str], now_ms: int) -> None:
         """Begin anew with owners whose codes were not remembered: none from before counts."""
         self._spent.update({owner: _Spent(_floor_ms(now_ms)) for owner in owners})
         if SHOE in owners:

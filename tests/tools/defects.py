@@ -32,6 +32,7 @@ CATCHERS: Final[dict[str, tuple[str, ...]]] = {
     "worlds": (*_WORLD, "--seeds", "0..90", "--faults", "all"),
     "world without faults": (*_WORLD, "--seeds", "1..8"),
     "world with full disks": (*_WORLD, "--seeds", "1..4", "--faults", "log_disk_full"),
+    "world with failed commits": (*_WORLD, "--seeds", "1..4", "--faults", "log_sync_failed"),
     "world with cards too many": (*_WORLD, "--seeds", "1..6", "--faults", "overdraw_carried"),
     "world with lost messages": (*_WORLD, "--seeds", "1..12", "--faults", "bus_drop"),
     "world with bad lines": (*_WORLD, "--seeds", "1..6", "--faults", "missing_report,unplug"),
@@ -41,7 +42,10 @@ CATCHERS: Final[dict[str, tuple[str, ...]]] = {
 }
 """Name to Python's arguments; each passes on the build as it is."""
 # What hardly matters while other faults make everybody read again.
-_SELDOM: Final = {"watch for silence no more": "world with lost messages"}
+_SELDOM: Final = {
+    "watch for silence no more": "world with lost messages",
+    "a log that must be opened again is not opened again": "world with failed commits",
+}
 
 DEFECTS: Final = (
     Defect(

@@ -100,7 +100,6 @@ MISTAKES: Final = (
 """,
     ),
     (
-        # found by seed 2
         "a log that must be opened again is not opened again",
         _HEALTH,
         """\
