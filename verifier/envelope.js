@@ -72,7 +72,7 @@ export function fault(table, fields) {
     if (!Object.hasOwn(table, name)) {
       if (needed) return `${name} is missing`;
     } else if (!fits(table[name])) {
-      return `${name} is no ${spec}`;
+      return `${name} is no ${spec.replaceAll("=", "").replaceAll("|", " or ")}`;
     } else {
       known += 1;
     }

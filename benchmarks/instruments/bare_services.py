@@ -15,6 +15,7 @@ from socket import socket, socketpair
 from typing import Final, NamedTuple, Self
 
 from benchmarks.instruments.processes import processor_s
+from benchmarks.rows import Unmeasurable
 
 __all__ = ["BareServices"]
 
@@ -76,7 +77,8 @@ class BareServices:
                 self._lines.append(ours)
                 self.pids.append(child.pid)
             for line in self._lines:
-                line.recv(_READ_SIZE)  # it is ready
+                if not line.recv(_READ_SIZE):  # else it is ready
+                    raise Unmeasurable("a bare service did not start")
                 line.setblocking(False)
             self._stack = self._stack.pop_all()
         return self
@@ -85,23 +87,30 @@ class BareServices:
         self._stack.close()
 
     async def processor(self, seconds: float) -> float:
-        """Wake them for some seconds; return what they use together, % of a core."""
+        """Wake them for some seconds; return what they use together, % of a core.
+
+        Raises:
+            Unmeasurable: one of them has ended.
+        """
         loop = asyncio.get_running_loop()
 
         async def wake(line: socket, often: float) -> None:
             while True:
                 await loop.sock_sendall(line, _MESSAGE)
                 await asyncio.sleep(1 / often)
-                await loop.sock_recv(line, _READ_SIZE)
+                if not await loop.sock_recv(line, _READ_SIZE):
+                    return
 
         before, begun = sum(map(processor_s, self.pids)), loop.time()
         pairs = zip(self._lines, _SERVICES, strict=True)
         waking = [asyncio.create_task(wake(line, each.wake_ups)) for line, each in pairs]
-        await asyncio.wait(waking, timeout=seconds)
+        ended, _ = await asyncio.wait(waking, timeout=seconds)
         used, took = sum(map(processor_s, self.pids)) - before, loop.time() - begun
         for task in waking:
             task.cancel()
         await asyncio.wait(waking)
+        if ended:
+            raise Unmeasurable("a bare service has ended") from ended.pop().exception()
         return 100 * used / took
 
 

@@ -6,6 +6,7 @@ Never how fast this machine is.
 import json
 import math
 import os
+import signal
 import time
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from benchmarks.command import figures_of
 from benchmarks.instruments.bare_services import BareServices
 from benchmarks.instruments.figures import Figure
 from benchmarks.instruments.processes import processor_s, wake_ups
-from benchmarks.rows import ROWS, BenchOptions
+from benchmarks.rows import ROWS, BenchOptions, Unmeasurable
 from benchmarks.table import core, settling, starting
 from benchmarks.table import odds as chances
 from events.types.registry import TABLE_EVENTS
@@ -85,6 +86,22 @@ async def test_the_bare_services_are_woken_and_leave_nothing(tmp_path: Path) -> 
     for pid in bare.pids:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
+
+
+def test_a_bare_service_that_does_not_start_has_no_figure(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "argon2.py").write_text("raise ImportError", "utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with pytest.raises(Unmeasurable, match="did not start"), BareServices(tmp_path):
+        pass
+
+
+async def test_a_bare_service_that_ends_has_no_figure(tmp_path: Path) -> None:
+    with BareServices(tmp_path) as bare:
+        os.kill(bare.pids[0], signal.SIGKILL)
+        with pytest.raises(Unmeasurable, match="has ended"):
+            await bare.processor(0.2)
 
 
 JUDGE = next(row for row in ROWS if row.name == "judge")

@@ -67,8 +67,17 @@ TOLD_WRONG = dict.fromkeys([f"money-{each}" for each in _TIMINGS], _PATRONS) | {
     "judgements": _SHOWN,
 }
 # A table signed this one once, and nobody let it sign the eighteen settlements that followed. A key
-# proves no such log since decision 132.
-UNSIGNED = {"all-types": ("log verify table.sqlite",)}
+# proves no such log since decision 132. Without one, verifying says since of how many events.
+_BY_KEY = "log verify table.sqlite --key key.pub --checkpoint"
+UNSIGNED = {
+    "all-types": (
+        "log verify table.sqlite: line 4: 'signed to 2: 18 ",
+        f"{_BY_KEY} checkpoints.txt: exit code 0, now 1:",
+        f"{_BY_KEY} checkpoints.txt --json: exit code 0, now 1:",
+        f"{_BY_KEY} cosigned.txt --witness witness.pub --json: exit code 0, now 1:",
+        f"{_BY_KEY} cosigned.txt --witness stranger-witness.pub --json: line 1.root:",
+    )
+}
 
 # Of each story a third of the commands is asked, in turn from story to story; `make soak` asks all.
 _TURNS = [(story, at % 3, 3) for at, story in enumerate(kept_stories())]

@@ -127,6 +127,14 @@ def test_what_the_ledger_does_not_post_waits_a_second_for_what_it_does(cage: Cag
     assert cage.steps()[1:] == ["Book", "ack"]
 
 
+def test_what_the_ledger_posts_takes_with_it_what_waits_at_once(cage: Cage) -> None:
+    cage.event(1, CLOSED)
+    assert cage.steps()[1:] == []
+    cage.event(2)
+    assert cage.steps()[1:] == ["Book", "ack"]
+    assert (cage.position, cage.asked[-1][1]["position"]) == (2, 2)
+
+
 def test_an_opening_is_booked_at_once_and_acknowledged_with_the_settlement(cage: Cage) -> None:
     cage.event(1, OPENED)
     assert cage.steps()[1:] == ["Book"]

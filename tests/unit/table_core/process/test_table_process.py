@@ -14,9 +14,11 @@ from events.commands import (
     Command,
     LoadShoe,
     OpenBetting,
+    PlaceWager,
     Query,
     Replay,
     ShowTable,
+    WagerRequest,
 )
 from events.commands.registry import COMMAND_NAMES
 from events.errors import LogUnwritable
@@ -44,6 +46,7 @@ from table_core.process.alarm_publisher import AlarmNotice
 from table_core.process.history_client import AskHistory
 from table_core.process.table_process import RESULT_OVERDUE_S, InspectLog, TableProcess
 from table_core.process.table_writer import TableWriter
+from table_core.projections.wager_pages import WAGERS_IN_STATE
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.rules import settlement
 from table_core.trust.access import Access, BusPolicy
@@ -275,6 +278,19 @@ def test_a_fault_of_the_inspected_log_stops_betting(bench: Bench) -> None:
 def in_play(bench: Bench) -> None:
     for command in (LoadShoe(transaction="l", shoe=SHOE), OpenBetting(transaction="o")):
         assert bench.ask(command).result == "accepted"
+
+
+def test_wagers_have_pages_to_send_beyond_what_the_state_carries(bench: Bench) -> None:
+    for event in reports():
+        bench.say(event)
+    bench.links(2)
+    in_play(bench)
+    for number in range(1, WAGERS_IN_STATE + 2):
+        wager = WagerRequest(seat=number % 99 + 1, bet="tie", stake=100, patron=f"p{number}")
+        placed = bench.ask(PlaceWager(transaction=f"w-{number}", wagers=(wager,)))
+        assert placed.result == "accepted"
+        assert bench.due("wagers") is (number > WAGERS_IN_STATE)
+    assert b'"p1"' in bench.publishes("wagers")
 
 
 def test_nobody_bets_before_the_table_has_the_drivers_newest_event(bench: Bench) -> None:
