@@ -226,7 +226,7 @@ def test_what_the_ledger_does_not_have_is_named(
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", "truncated"),
+        (b"", "it is empty"),
         (b"\xff", "invalid"),
         (b"{}", "missing required field `rulebook`"),
         (b"[" * 200_000, "Expected `object`, got `array`"),
