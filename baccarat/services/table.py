@@ -65,11 +65,11 @@ async def serve(config: TableConfig, stop: asyncio.Event, probe: Probe = no_prob
         table = table_on(log, config, access, probe)
         table.head = trust.head if trust else None
         table.writer.configure_rotation(config.data.new_file)
-        table.configure_limits(config.limits.as_event() if config.limits else None)
         if keys is None:
             _log.warning("checkpoints.off", why="no checkpoints.key is configured")
-        else:
+        else:  # before anything is appended that would be far from money that a kill left
             table.sign_checkpoints(keys)
+        table.configure_limits(config.limits.as_event() if config.limits else None)
         watching = asyncio.ensure_future(_follow_key(config, table))
         stack.callback(watching.cancel)
         service = TableService(

@@ -88,7 +88,7 @@ class Checkpoints:
         self._next: SigningKey | None = None
 
     def start(self) -> Steps[None]:
-        """Announce the key, if it is a new one, and sign by it.
+        """Announce the key, if it is a new one, and sign by it; or sign what a kill left.
 
         A log that the table has yet to vouch for is adopted first, and signed at once.
 
@@ -105,7 +105,7 @@ class Checkpoints:
             yield from LogLine("warning", "log.adopted", {"events": self._writer.state.position})
         if self._writer.fault is None and not self._in_force(signing):
             yield from self._announce(signing, retiring)
-        elif adopts:
+        elif adopts or (yield from self._due()):
             yield from self._make((signing,))
         self._writer.before_money = self.sign_before_money
 
@@ -134,7 +134,7 @@ class Checkpoints:
             yield from self._make((self._keys.signing,))
 
     def sign_before_money(self) -> Steps[None]:
-        """Sign what is due, so that no second transaction with money is unsigned.
+        """Sign what is due: no second transaction with money, and no closed file, is unsigned.
 
         Raises:
             LogUnwritable: the checkpoint could not be stored; it stays due.
@@ -191,6 +191,8 @@ class Checkpoints:
         return False
 
     def _announce(self, key: SigningKey, before: SigningKey | None) -> Steps[None]:
+        if before and self._in_force(before) and (yield from self._due()):
+            yield from self._make((before,))
         text = str(key.verifier)
         yield from self._writer.announce_key(text)
         handed_over = {"key": text, "handed_over": before is not None}
