@@ -37,7 +37,7 @@ __all__ = [
 HEAD_SUFFIX: Final = ".head"
 """The suffix of the head's name, next to the log by default."""
 SIGNING_INTERVAL_S: Final = 300
-"""Unsigned money that a kill left is no further from its transaction and from the newest event."""
+"""Unsigned money of one transaction is accepted so near its first and the newest event, seconds."""
 _ADOPT: Final = (
     "keep the files as they are and restore a verified backup; a log that a person answers for is "
     "taken over by `baccarat log adopt CONFIG --by NAME --reason TEXT`"
