@@ -17,10 +17,13 @@ from events.log.store import EventLog
 from events.log.verify import verify
 from events.log.vouching import LogKeys, head_of
 from events.mqtt.process import Steps
+from events.mqtt.topics import Topics
 from events.proof.checkpoint import Checkpoint, parse_checkpoint, signed_checkpoint
 from events.proof.note import SigningKey
 from events.types import LogAdopted, Pieces
+from table_core.process.checkpoints import CheckpointKeys
 from table_core.rulebooks.shipped import load_rulebook
+from table_core.service.table import Table
 from tests.support.log.closed_books import table_on, writable
 from tests.support.log.logs import events_in, forging, keep, rehash
 from tests.support.table.evidence import (
@@ -116,6 +119,19 @@ def test_a_start_signs_what_a_kill_left_before_it_appends(path: Path, key: Signi
         table.clock.passes(3 * 3600)
         table.table.perform(table.table.writer.report_access(["jo: dealer"]))
     EventLog.open(path, ORIGIN, LogKeys(PUBLIC | {key.verifier}, head_of(path))).close()
+
+
+def test_a_start_signs_what_a_kill_left_before_it_adopts_a_rulebook(path: Path) -> None:
+    with signed_table(path, head=head_of(path)) as table:
+        table.coup_without_checkpoint()
+        later = table.clock
+    later.passes(3 * 3600)
+    keys, book = CheckpointKeys(KEY, None, 300), load_rulebook("au-even-money")
+    with EventLog.open(path, ORIGIN, LogKeys(PUBLIC, head_of(path))) as log:
+        before = log.position
+        Table(log, Topics("site", "t1"), book, later, roles={}, keys=keys, head=head_of(path))
+        assert log.position == before + 1  # killed here
+    opened(path)
 
 
 def test_a_rotation_is_signed_before_it_closes_the_file(path: Path) -> None:
