@@ -62,14 +62,13 @@ async def serve(config: TableConfig, stop: asyncio.Event, probe: Probe = no_prob
     with ExitStack() as stack:
         judging = opening_judge(config.log_path, config.origin)
         log = stack.enter_context(EventLog.open(config.log_path, config.origin, trust, judging))
-        table = table_on(log, config, access, probe)
-        table.head = trust.head if trust else None
+        table = table_on(log, config, access, probe, keys)
         table.writer.configure_rotation(config.data.new_file)
-        table.configure_limits(config.limits.as_event() if config.limits else None)
         if keys is None:
             _log.warning("checkpoints.off", why="no checkpoints.key is configured")
-        else:
+        else:  # before anything is appended that would be far from money that a kill left
             table.sign_checkpoints(keys)
+        table.configure_limits(config.limits.as_event() if config.limits else None)
         watching = asyncio.ensure_future(_follow_key(config, table))
         stack.callback(watching.cancel)
         service = TableService(
@@ -100,9 +99,15 @@ async def _follow_key(config: TableConfig, table: Table) -> None:
 
 
 def table_on(
-    log: EventLog, config: TableConfig, access: SiteAccess, probe: Probe = no_probe
+    log: EventLog,
+    config: TableConfig,
+    access: SiteAccess,
+    probe: Probe = no_probe,
+    keys: CheckpointKeys | None = None,
 ) -> Table:
     """Return the table of a configuration on its open log, which asks `access` who may do what.
+
+    With `keys` it signs what a kill left first.
 
     Raises:
         TableError: the rulebook or the log cannot be used.
@@ -122,6 +127,8 @@ def table_on(
         sign_corrections_from=config.sign_corrections_from,
         salt_key=secrets.token_bytes(_SALT_KEY_BYTES),
         probe=probe,
+        keys=keys,
+        head=log_keys(config, keys).head if keys else None,
     )
     if table.rulebook != in_force:
         _log.warning("rulebook.waits", until="this table starts between two coups")

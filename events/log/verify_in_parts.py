@@ -303,8 +303,8 @@ def _begin(walk: VerificationWalk, task: _Task, db: sqlite3.Connection) -> bool:
         return False
     walk.begin_at(start)
     if task.seam:
-        digest, _ = verify_event(row, task.first, task.origin, start.head, walk.ids)
-        walk.position, walk.digest = task.first, digest
+        digest, entry = verify_event(row, task.first, task.origin, start.head, walk.ids)
+        walk.position, walk.digest, walk.newest = task.first, digest, entry.at
         walk.tree.add(row[4])
         walk.roots[task.first] = walk.tree.root()
     return True

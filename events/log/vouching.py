@@ -8,16 +8,19 @@ records that in an event.
 """
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from events.clock import seconds_between
-from events.errors import InputError, LogRefused
+from events.errors import InputError, LogRefused, UnreadableEvent
 from events.log.disk import write_durably
+from events.log.segments import archive_folder, find_segments, open_segment
+from events.proof.chain import next_hash
 from events.proof.checkpoint import Checkpoint, is_bound_to, parse_checkpoint
 from events.proof.note import VerifierKey, signed_by
-from events.types import LogAdopted, decode_envelope
+from events.types import Envelope, LogAdopted, decode_envelope
 from events.types.registry import MONEY_TYPES
 
 __all__ = [
@@ -34,7 +37,7 @@ __all__ = [
 HEAD_SUFFIX: Final = ".head"
 """The suffix of the head's name, next to the log by default."""
 SIGNING_INTERVAL_S: Final = 300
-"""A kill leaves money unsigned for so long at most, in seconds of the log's own stamps."""
+"""Unsigned money of one transaction is accepted so near its first and the newest event, seconds."""
 _ADOPT: Final = (
     "keep the files as they are and restore a verified backup; a log that a person answers for is "
     "taken over by `baccarat log adopt CONFIG --by NAME --reason TEXT`"
@@ -45,11 +48,14 @@ _ADOPTED: Final = """
 SELECT 1 FROM event WHERE type = ?
 AND (SELECT count(*) FROM checkpoint WHERE size >= event.position) > 1 LIMIT 1
 """
-_ADOPTIONS: Final = "SELECT position FROM event WHERE position > ? AND type = ? LIMIT 1"
-_MONEY: Final = f"""
-SELECT position, at, bytes FROM event
-WHERE position > ? AND type IN ({", ".join("?" * len(MONEY_TYPES))}) ORDER BY position
+_KINDS: Final = (LogAdopted.TYPE, *MONEY_TYPES)
+_UNSIGNED: Final = f"""
+SELECT bytes FROM event
+WHERE position > ? AND type IN ({", ".join("?" * len(_KINDS))}) ORDER BY position
 """  # noqa: S608 - question marks alone
+_CLOSED: Final = "SELECT bytes, hash FROM event WHERE position >= ? ORDER BY position"
+_FIRST: Final = "SELECT position, hash FROM event ORDER BY position LIMIT 1"
+_UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError, OSError)
 _NEWEST: Final = "SELECT at FROM event ORDER BY position DESC LIMIT 1"
 
 
@@ -136,7 +142,7 @@ class SignedHead:
     """
 
     def __init__(self, path: Path, origin: str, trust: LogKeys) -> None:
-        self._path = path
+        self._path, self._origin = path, origin
         self._trust = trust
         self.kept: Checkpoint | None = None
         self.note = b""
@@ -192,9 +198,10 @@ class SignedHead:
             raise self._refusal(f"the table's checkpoint of {kept.size} events is missing")
         else:
             # A person's adoption is signed at once, or is given again.
-            unsigned = db.execute(_ADOPTIONS, (signed.size, LogAdopted.TYPE)).fetchone()
-            if unsigned:
-                raise self._refusal("adopted, and the table has not signed that", *unsigned)
+            for each in self._unsigned(db, signed.size):
+                if each.type == LogAdopted.TYPE:
+                    told = "adopted, and the table has not signed that"
+                    raise self._refusal(told, each.position)
         if signed is not None:
             self._require_signed(db, signed.size)
         return kept is None
@@ -211,12 +218,51 @@ class SignedHead:
 
     def _require_signed(self, db: sqlite3.Connection, size: int) -> None:
         (newest,) = db.execute(_NEWEST).fetchone()
-        rows = db.execute(_MONEY, (size, *MONEY_TYPES))
-        moves = (MoneyMove(at, when, decode_envelope(stored).cause) for at, when, stored in rows)
+        moves = (
+            MoneyMove(each.position, each.at, each.cause)
+            for each in self._unsigned(db, size)
+            if each.type in MONEY_TYPES
+        )
         position = unsigned_fault(moves, newest)
         if position is not None:
             told = f"unsigned: the table's signatures end at {size}, more than a kill leaves"
             raise self._refusal(told, position)
+
+    def _unsigned(self, db: sqlite3.Connection, size: int) -> Iterator[Envelope]:
+        """Yield each adoption and each move of money after `size`, in closed files as well."""
+        first, digest = db.execute(_FIRST).fetchone()
+        if size + 1 < first:
+            for each in self._in_closed(size, first, digest):
+                if each.type in _KINDS:
+                    yield each
+        for (stored,) in db.execute(_UNSIGNED, (size, *_KINDS)):
+            yield decode_envelope(stored)
+
+    def _in_closed(self, size: int, base: int, digest: bytes) -> Iterator[Envelope]:
+        """Yield the events of the closed files after `size`; their chain must end with `digest`."""
+        position, head = size, b""
+        for file in find_segments(archive_folder(self._path), self._origin, base):
+            if file.last <= size:
+                continue
+            try:
+                with closing(open_segment(file.path)) as db:
+                    rows = db.execute(_CLOSED, (position,))
+                    first, found = rows.fetchone()
+                    if decode_envelope(first).position != position or head not in (b"", found):
+                        told = f"{file.path} does not go on from the signatures or the file before"
+                        raise self._refusal(told, position)
+                    head = found
+                    for stored, found in rows:
+                        event, head = decode_envelope(stored), next_hash(head, stored)
+                        if (event.position, head) != (position + 1, found):
+                            told = f"the hash chain breaks in {file.path}"
+                            raise self._refusal(told, position + 1)
+                        position += 1
+                        yield event
+            except (*_UNREADABLE, UnreadableEvent, TypeError) as error:
+                raise self._refusal(f"{file.path} is unreadable: {error}") from error
+        if head != digest:
+            raise self._refusal("the closed files are of another past", base)
 
     def _refusal(self, what: str, position: int | None = None) -> LogRefused:
         where = f"{self._path}" if position is None else f"{self._path}: position {position}"

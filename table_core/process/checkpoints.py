@@ -88,16 +88,14 @@ class Checkpoints:
         self._next: SigningKey | None = None
 
     def start(self) -> Steps[None]:
-        """Announce the key, if it is a new one, and sign by it.
+        """Sign what a kill left; announce the key, if it is a new one, and sign by it.
 
         A log that the table has yet to vouch for is adopted first, and signed at once.
 
         Raises:
             LogUnwritable: the announcement or the first checkpoint could not be stored.
         """
-        self._size, self.newest = (yield from ReadCheckpoint()) or (0, None)
-        self._looked = self._size
-        self._made_us = (yield from Now()).mono_us
+        yield from self.sign_left()
         signing, retiring = self._keys.signing, self._keys.retiring
         adopts = self._writer.fault is None and (yield from DescribeLog()).adopts
         if adopts:
@@ -108,6 +106,21 @@ class Checkpoints:
         elif adopts:
             yield from self._make((signing,))
         self._writer.before_money = self.sign_before_money
+
+    def sign_left(self) -> Steps[None]:
+        """Sign what a kill left, by a key in force, before a start appends anything far from it.
+
+        Raises:
+            LogUnwritable: the checkpoint could not be stored.
+        """
+        self._size, self.newest = (yield from ReadCheckpoint()) or (0, None)
+        self._looked = self._size
+        self._made_us = (yield from Now()).mono_us
+        if (yield from DescribeLog()).adopts:
+            return
+        for key in (self._keys.signing, self._keys.retiring):
+            if key is not None and self._in_force(key) and (yield from self._due()):
+                yield from self._make((key,))
 
     def follow(self, key: SigningKey) -> None:
         """Sign by another key from the next look on; the key until now signs once next to it."""
@@ -134,7 +147,7 @@ class Checkpoints:
             yield from self._make((self._keys.signing,))
 
     def sign_before_money(self) -> Steps[None]:
-        """Sign what is due, so that no second transaction with money is unsigned.
+        """Sign what is due: no second transaction with money, and no closed file, is unsigned.
 
         Raises:
             LogUnwritable: the checkpoint could not be stored; it stays due.

@@ -5,6 +5,7 @@ reader prevents the rotation, the table tries again until it appends another eve
 refuses, the table waits for the next anchor. Until then the log continues in its file. Pure.
 """
 
+from collections.abc import Callable
 from typing import Final
 
 from events.clock import rfc3339
@@ -31,8 +32,10 @@ class Rotation:
         self._looked = 0
         self._base, self._day = 0, ""
 
-    def look(self, position: int) -> Steps[None]:
+    def look(self, position: int, sign: Callable[[], Steps[None]]) -> Steps[None]:
         """Rotate the log, which ends at `position`, if it is due; called often.
+
+        `sign` comes first: a closed file ends with nothing that the table has yet to sign.
 
         Raises:
             LogUnwritable: the log must be opened again.
@@ -43,6 +46,7 @@ class Rotation:
             self._looked = position
             return
         try:
+            yield from sign()
             closed = yield from RotateLog()
         except (LogRefused, LogUnwritable) as error:
             if (yield from DescribeLog()).closed:

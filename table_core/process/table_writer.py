@@ -137,8 +137,8 @@ class TableWriter:
         state: after the newest event.
         fault: why the log cannot be trusted, in one line; None while it can.
         contradiction: how the newest shoe event contradicts its raw bytes; None where it does not.
-        before_money: what to do before events with money are appended. Raises LogUnwritable where
-            they must not be.
+        before_money: what to do before events with money are appended, before a rotation, and
+            before a start adopts a rulebook. Raises LogUnwritable where they must not be.
     """
 
     def __init__(  # noqa: PLR0913 - each is a setting of the table
@@ -205,6 +205,8 @@ class TableWriter:
         self.rulebook_faults = check_rulebook(self.rulebook)
         if self.rulebook_faults and not in_force:
             raise ConfigError(_not_adopted(self.rulebook, self.rulebook_faults))
+        if adopted:
+            yield from self.before_money()
         yield from self._append(adopted, actor="core", cause=cause)
         if self.rulebook_faults:
             fields = {"rulebook": self.rulebook.id, "why": str(self.rulebook_faults[0])}
@@ -445,7 +447,7 @@ class TableWriter:
             yield from self._append((books,), actor="core", cause=f"core/books/{books.size}")
             self._owed = None
             yield from StoreSnapshot(encoded)
-        yield from self._rotation.look(self.state.position)
+        yield from self._rotation.look(self.state.position, self.before_money)
 
     def configure_rotation(self, when: RotationPolicy) -> None:
         """Rotate the log from now on, `when` its books are closed."""

@@ -44,6 +44,8 @@ class Table:
         sign_corrections_from: see `DecisionContext`.
         salt_key: see `TableWriter`.
         probe: called with the name of each step around the append.
+        keys: sign what a kill left, before a rulebook is adopted.
+        head: see the attribute.
 
     Attributes:
         checkpoints: of the log; None before `sign_checkpoints`.
@@ -69,12 +71,14 @@ class Table:
         sign_corrections_from: int | None = None,
         salt_key: bytes = b"",
         probe: Callable[[str], None] = no_probe,
+        keys: CheckpointKeys | None = None,
+        head: Path | None = None,
     ) -> None:
         self.log, self.clock, self.probe = log, clock, probe
         self.on_profile_cited: Callable[[ShoeEvent], str | None] = _agrees
         self.access: Callable[[], Access] | None = None
         self.checkpoints: Checkpoints | None = None
-        self.head: Path | None = None
+        self.head = head
         self.performers: AtOnce = {
             **clock_and_log_lines(clock),
             **log_performers(log, probe),
@@ -93,6 +97,8 @@ class Table:
             sign_corrections_from=sign_corrections_from,
             salt_key=salt_key,
         )
+        if keys is not None:
+            self.writer.before_money = Checkpoints(self.writer, keys).sign_left
         self.perform(self.writer.start())
 
     @property

@@ -50,11 +50,17 @@ class SignedTable:
         own = frozenset(each.verifier for each in (key, retiring) if each)
         self.log = EventLog.open(path, ORIGIN, LogKeys(own, head) if head else None)
         book = load_rulebook(rulebook) if isinstance(rulebook, str) else rulebook
-        self.table = Table(
-            self.log, Topics("site", "t1"), book, self.clock, roles=ROLES, salt_key=b"signed"
-        )
-        self.table.head = head
         keys = CheckpointKeys(key, retiring, 300)
+        self.table = Table(
+            self.log,
+            Topics("site", "t1"),
+            book,
+            self.clock,
+            roles=ROLES,
+            salt_key=b"signed",
+            keys=keys,
+            head=head,
+        )
         self.checkpoints = self.table.sign_checkpoints(keys)
         self._transactions = self.log.position
 

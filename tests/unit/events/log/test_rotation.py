@@ -215,6 +215,17 @@ def test_cursors_session_and_newest_checkpoint_go_on(tmp_path: Path) -> None:
         assert opened.next_session() == session + 1
 
 
+def test_a_log_whose_newest_file_holds_its_books_alone_is_told_alike_in_parts(
+    tmp_path: Path,
+) -> None:
+    path = chain(tmp_path, RULEBOOK, 5, shoes=1).path
+    with EventLog.open(path, SITE_T1) as opened:
+        assert opened.new_file() is not None
+    told = verify(path)
+    assert told.newest
+    assert verify_in_parts(path, 2) == told
+
+
 def test_only_behind_books_a_new_file_begins(tmp_path: Path) -> None:
     path = tmp_path / "table.sqlite"
     with EventLog.open(path, "sydney/t1") as opened:

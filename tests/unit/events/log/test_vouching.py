@@ -9,14 +9,22 @@ from pathlib import Path
 
 import pytest
 
-from events.commands import CloseFloat, OpenFloat
+from events.commands import CloseFloat, EndShoe, OpenFloat
 from events.errors import LogRefused
+from events.log.packing import convert
+from events.log.segments import archive_folder, segments_in
 from events.log.store import EventLog
 from events.log.verify import verify
 from events.log.vouching import LogKeys, head_of
+from events.mqtt.process import Steps
+from events.mqtt.topics import Topics
 from events.proof.checkpoint import Checkpoint, parse_checkpoint, signed_checkpoint
 from events.proof.note import SigningKey
 from events.types import LogAdopted, Pieces
+from table_core.process.checkpoints import CheckpointKeys
+from table_core.rulebooks.shipped import load_rulebook
+from table_core.service.table import Table
+from tests.support.log.closed_books import table_on, writable
 from tests.support.log.logs import events_in, forging, keep, rehash
 from tests.support.table.evidence import (
     KEY,
@@ -26,6 +34,7 @@ from tests.support.table.evidence import (
     SignedTable,
     played,
     signed_table,
+    stored_checkpoints,
 )
 
 PUBLIC = frozenset({KEY.verifier})
@@ -97,6 +106,43 @@ def test_a_kill_before_the_checkpoint_leaves_a_settlement_that_the_next_start_si
         table.table.make_due_checkpoint()
     assert verify(path, keys=PUBLIC).unsigned_settlements == 0
     assert adoptions(path) == []
+
+
+@pytest.mark.parametrize("key", [KEY, OTHER_KEY])
+def test_a_start_signs_what_a_kill_left_before_it_appends(path: Path, key: SigningKey) -> None:
+    with signed_table(path, head=head_of(path)) as table:
+        table.coup_without_checkpoint()
+        left = table.log.position
+    with signed_table(path, key=key, retiring=KEY, head=head_of(path)) as table:
+        assert left in [size for size, _ in stored_checkpoints(path)]
+        assert size_of(head_of(path).read_bytes()) == table.log.position
+        table.clock.passes(3 * 3600)
+        table.table.perform(table.table.writer.report_access(["jo: dealer"]))
+    EventLog.open(path, ORIGIN, LogKeys(PUBLIC | {key.verifier}, head_of(path))).close()
+
+
+def test_a_start_signs_what_a_kill_left_before_it_adopts_a_rulebook(path: Path) -> None:
+    with signed_table(path, head=head_of(path)) as table:
+        table.coup_without_checkpoint()
+        later = table.clock
+    later.passes(3 * 3600)
+    keys, book = CheckpointKeys(KEY, None, 300), load_rulebook("au-even-money")
+    with EventLog.open(path, ORIGIN, LogKeys(PUBLIC, head_of(path))) as log:
+        before = log.position
+        Table(log, Topics("site", "t1"), book, later, roles={}, keys=keys, head=head_of(path))
+        assert log.position == before + 1  # killed here
+    opened(path)
+
+
+def test_a_rotation_is_signed_before_it_closes_the_file(path: Path) -> None:
+    with signed_table(path, head=head_of(path)) as table:
+        table.table.writer.configure_rotation("shoe")
+        table.coup_without_checkpoint()
+        table.ask("supervisor", EndShoe(transaction="e", reason="end"))
+        table.table.close_books()
+        assert len(segments_in(archive_folder(path), ORIGIN)) == 1
+        assert size_of(head_of(path).read_bytes()) == table.log.position
+    opened(path)
 
 
 def test_a_retiring_keys_head_is_the_tables_own_and_a_new_key_goes_on_from_it(path: Path) -> None:
@@ -185,6 +231,28 @@ def adopted_by_nobody(path: Path) -> None:
         keep(log, [LogAdopted(size=1, chain="00", by="Jo Ng", reason="the disk is lost")])
 
 
+def adopted_and_rotated(path: Path) -> None:
+    """The same, and out of the active file."""
+    with EventLog.open(path, ORIGIN) as log:
+        table = table_on(log, load_rulebook("au-commission"))
+        table.adopt_log(by="Jo Ng", reason="the disk is lost", kept="")
+        table.writer._owed = "20261127-01"  # as behind a shoe's end
+        table.close_books()
+        assert log.new_file() is not None
+
+
+def cut_out_of_the_closed_file(path: Path) -> None:
+    """The money that the table has not signed, where only the archive tells of it."""
+    with signed_table(path) as table:
+        table.table.writer.before_money = no_steps
+        two_coups(table)
+        rotate_unsigned(table)
+    (file,) = segments_in(archive_folder(path), ORIGIN)
+    size = size_of(head_of(path).read_bytes())
+    with forging(writable(file)) as db:
+        db.execute("DELETE FROM event WHERE position > ? AND position < ?", (size, file.last))
+
+
 REFUSED: list[tuple[Callable[[Path], None], str]] = [
     (relaundered, "checkpoint of [0-9]+ events is missing|rewritten since the table signed"),
     (cut, "missing: the log ends at"),
@@ -195,6 +263,8 @@ REFUSED: list[tuple[Callable[[Path], None], str]] = [
     (no_note, "holds no signed note"),
     (no_head, "its head .* is missing"),
     (adopted_by_nobody, "adopted, and the table has not signed that"),
+    (adopted_and_rotated, "adopted, and the table has not signed that"),
+    (cut_out_of_the_closed_file, "the hash chain breaks in .*archive"),
 ]
 
 
@@ -206,6 +276,11 @@ def test_a_past_that_is_not_the_tables_is_refused_with_what_to_do(
     with pytest.raises(LogRefused, match=reason) as refused:
         opened(path)
     assert "baccarat log adopt CONFIG" in refused.value.reason
+
+
+def no_steps() -> Steps[None]:
+    """Sign nothing before money, as a forger."""
+    yield from ()
 
 
 def two_coups(table: SignedTable) -> None:
@@ -234,17 +309,48 @@ def a_coup_and_earlier_wagers(table: SignedTable) -> None:
     table.open((1, "player", 1000))
 
 
+def a_coup_and_a_rotation_much_later(table: SignedTable) -> None:
+    table.coup_without_checkpoint()
+    table.clock.passes(301)
+    rotate_unsigned(table)
+
+
+def two_coups_and_a_rotation(table: SignedTable) -> None:
+    two_coups(table)
+    rotate_unsigned(table)
+
+
+def two_coups_and_a_packed_rotation(table: SignedTable) -> None:
+    two_coups_and_a_rotation(table)
+    list(convert(table.log.path, pack=True))
+
+
+def rotate_unsigned(table: SignedTable) -> None:
+    """As a forger does, who has no key: the money is in the closed file alone."""
+    table.ask("supervisor", EndShoe(transaction="e", reason="end"))
+    table.table.close_books()
+    assert table.log.new_file() is not None
+
+
 @pytest.mark.parametrize(
-    "play", [two_coups, two_moves_of_chips, a_coup_and_much_later_wagers, a_coup_and_earlier_wagers]
+    "play",
+    [
+        two_coups,
+        two_moves_of_chips,
+        a_coup_and_much_later_wagers,
+        a_coup_and_earlier_wagers,
+        a_coup_and_a_rotation_much_later,
+        two_coups_and_a_rotation,
+        two_coups_and_a_packed_rotation,
+    ],
 )
 def test_more_unsigned_than_a_kill_leaves_is_refused(
     path: Path, play: Callable[[SignedTable], None]
 ) -> None:
     head = head_of(path).read_bytes()
     with signed_table(path, head=head_of(path)) as table:
+        table.table.writer.before_money = no_steps
         play(table)
-    with forging(path) as db:
-        db.execute("DELETE FROM checkpoint WHERE size > ?", (size_of(head),))
     for kept in (head, None):  # nor is it adopted where the head was removed
         head_of(path).unlink()
         if kept:
