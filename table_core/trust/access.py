@@ -5,6 +5,7 @@ from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
+from events.clock import rfc3339
 from events.mqtt.process import Effect
 from events.proof.message_mac import MessageKey
 
@@ -12,6 +13,7 @@ __all__ = ["SHOE", "Access", "BusMode", "BusPolicy", "ReadAccess", "access_chang
 
 SHOE: Final = "shoe"
 """The owner of the driver's key; no user may have this name."""
+_NS_IN_MS: Final = 1_000_000
 
 BusMode: TypeAlias = Literal["off", "trust-broker", "enrolling", "required"]
 """How a table trusts the bus.
@@ -55,17 +57,22 @@ class Access(Struct, frozen=True, kw_only=True):
 
 
 def access_changes(before: Access, after: Access) -> Iterator[str]:
-    """Yield what differs, for a person: modes, exceptions, key ids and roles, never a secret."""
+    """Yield what differs, for a person: modes, exceptions, keys and roles, never a secret."""
     old, new = before.bus, after.bus
     yield from _change("mode", [old.mode], [new.mode])
     yield from _change("without", old.without, new.without)
     for owner in sorted(old.keys.keys() | new.keys.keys()):
-        ids = ([key.id for key in each.keys.get(owner, ())] for each in (old, new))
-        yield from _change(f"keys of {owner}", *ids)
+        keys = (map(_key_name, each.keys.get(owner, ())) for each in (old, new))
+        yield from _change(f"keys of {owner}", *keys)
     for user in sorted(before.roles.keys() | after.roles.keys()):
         yield from _change(
             f"roles of {user}", *(each.roles.get(user, ()) for each in (before, after))
         )
+
+
+def _key_name(key: MessageKey) -> str:
+    """Return a key's id, and the end of one that is to be replaced."""
+    return key.id if key.until_ms is None else f"{key.id} until {rfc3339(key.until_ms * _NS_IN_MS)}"
 
 
 def _change(what: str, before: Iterable[str], after: Iterable[str]) -> Iterator[str]:

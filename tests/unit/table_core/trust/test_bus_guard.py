@@ -259,6 +259,16 @@ def test_each_change_of_the_access_is_told_once_and_shows_no_secret() -> None:
     assert door.guard.take_changes() == []
 
 
+def test_the_end_of_a_key_that_is_set_back_is_told() -> None:
+    ends = NOW_NS // 1_000_000 - 1000
+    door = Door(keys={"dealer": (key("dealer", until_ms=ends),)})
+    door.access = Access(roles=door.access.roles, bus=BusPolicy(mode="required", keys=KEYS))
+    door.comes("request", GOOD)
+    name, end = key("dealer").id, "2025-11-29T21:59:59.000000000Z"
+    told = door.guard.take_changes()
+    assert f"keys of dealer: {name} until {end} became {name}" in told
+
+
 def test_a_code_that_was_heard_while_nothing_was_proved_does_not_count_again() -> None:
     door = Door("trust-broker")
     assert door.comes("request", GOOD) == BODY
