@@ -19,31 +19,16 @@ from events.mqtt.process import LogLine, Now, Publish, Signal, Steps, Wait
 from events.proof.checkpoint import Checkpoint, parse_checkpoint, signed_checkpoint
 from events.proof.merkle import MerkleTree
 from events.proof.note import SigningKey, signed_by
-from events.types import (
-    BooksClosed,
-    LogAdopted,
-    LoginsNoted,
-    ShoeEnded,
-)
-from events.types.registry import MONEY_TYPES
 from table_core.process.log_effects import (
     DescribeLog,
     FindEvent,
     ReadCheckpoint,
     StoreCheckpoint,
 )
-from table_core.process.table_writer import TableWriter
+from table_core.process.table_writer import LANDMARKS, TableWriter
 
-__all__ = ["LANDMARKS", "CheckpointKeys", "Checkpoints"]
+__all__ = ["CheckpointKeys", "Checkpoints"]
 
-# Commission is paid when its coup is over, and evidence of the coup has to cover that too.
-LANDMARKS: Final = MONEY_TYPES | {
-    ShoeEnded.TYPE,
-    BooksClosed.TYPE,
-    LogAdopted.TYPE,
-    LoginsNoted.TYPE,
-}
-"""Event types after which a checkpoint is due at once."""
 # Seconds: events in quick succession share a checkpoint, and the settlement is sent first.
 _GATHER_S: Final = 0.01
 _LOOK_EVERY_S: Final = 1.0
@@ -152,7 +137,7 @@ class Checkpoints:
         Raises:
             LogUnwritable: the checkpoint could not be stored; it stays due.
         """
-        if self._writer.fault is None and (yield from FindEvent(self._looked + 1, LANDMARKS)):
+        if self._writer.fault is None and self._writer.landmark > self._size:
             yield from self._make((self._keys.signing,))
 
     def make_last(self) -> Steps[None]:

@@ -27,7 +27,7 @@ from events.mqtt.process import (
 )
 from events.types import CoupSettled, LinkStatus, ShoeEvent
 from table_core.process.alarm_publisher import AlarmPublisher
-from table_core.process.checkpoints import LANDMARKS, Checkpoints
+from table_core.process.checkpoints import Checkpoints
 from table_core.process.consumer_health import ConsumerHealth
 from table_core.process.consumer_requests import ConsumerRequests
 from table_core.process.event_replays import Replays
@@ -36,7 +36,7 @@ from table_core.process.known_driver import KnownDriver
 from table_core.process.log_health import LogHealth
 from table_core.process.publishers import CursorPublisher, LatestPublisher, PagesPublisher
 from table_core.process.requests import Requests
-from table_core.process.table_writer import ShoeEventResult, TableWriter
+from table_core.process.table_writer import LANDMARKS, ShoeEventResult, TableWriter
 from table_core.projections.public_document import encode_public_view
 from table_core.projections.table_document import encode_state_view, project_table
 from table_core.projections.wager_pages import has_pages, pages_of

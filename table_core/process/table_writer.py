@@ -37,10 +37,12 @@ from events.mqtt.process import LogLine, Now, Steps
 from events.mqtt.topics import Topics
 from events.toml_form import FileFault
 from events.types import (
+    BooksClosed,
     CheckpointKeyChanged,
     IrregularityRecorded,
     LimitsSet,
     LogAdopted,
+    LoginsNoted,
     Pending,
     ShoeAck,
     ShoeEnded,
@@ -88,9 +90,18 @@ from table_core.state.table import Coup, TableState
 
 FIRST_START: Final = "first_start"
 """The reason of an adoption that nobody asked for: no head was kept yet."""
+# Commission is paid when its coup is over, and evidence of the coup has to cover that too.
+LANDMARKS: Final = MONEY_TYPES | {
+    ShoeEnded.TYPE,
+    BooksClosed.TYPE,
+    LogAdopted.TYPE,
+    LoginsNoted.TYPE,
+}
+"""Event types after which a checkpoint is due at once."""
 
 __all__ = [
     "FIRST_START",
+    "LANDMARKS",
     "OF_A_COUP",
     "ShoeEventResult",
     "TableWriter",
@@ -137,6 +148,7 @@ class TableWriter:
         state: after the newest event.
         fault: why the log cannot be trusted, in one line; None while it can.
         contradiction: how the newest shoe event contradicts its raw bytes; None where it does not.
+        landmark: position of the newest of `LANDMARKS` that this writer has appended; 0 for none.
         before_money: what to do before events with money are appended, before a rotation, and
             before a start adopts a rulebook. Raises LogUnwritable where they must not be.
     """
@@ -160,6 +172,7 @@ class TableWriter:
         self.library = tuple(library)
         self.fault: str | None = None
         self.contradiction: str | None = None
+        self.landmark = 0
         self.before_money: Callable[[], Steps[None]] = _nothing
         self.rulebook_faults: tuple[FileFault, ...] = ()
         self._stream = f"{topics.site}/{topics.table}"
@@ -528,7 +541,10 @@ class TableWriter:
             pending.append(Pending(event.TYPE, event.VERSION, at, stored))
         yield from Append(self.state.position, pending, request, step="append")
         self.state = state
-        self._appended.update(event.TYPE for event in events)
+        types = {event.TYPE for event in events}
+        self._appended |= types
+        if not LANDMARKS.isdisjoint(types):
+            self.landmark = state.position
         ended = [event.shoe for event in events if isinstance(event, ShoeEnded)]
         self._owed = ended[-1] if ended else self._owed
 
