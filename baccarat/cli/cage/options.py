@@ -1,6 +1,7 @@
 """Options that the commands on a ledger share: the ledger, and a filter of its entries."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import date
 from typing import Any, Final, TypeVar
 
@@ -21,10 +22,12 @@ class _BusinessDay(click.ParamType[str]):
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the day; fail with a usage error if there is no such day."""
-        try:
-            return date.fromisoformat(value).isoformat()
-        except ValueError:
+        day: str | None = None
+        with suppress(ValueError):
+            day = date.fromisoformat(value).isoformat()
+        if day != value:  # no day, or one in another form of ISO 8601
             self.fail(f"{value!r}: write a business day, such as 2026-11-27", param, ctx)
+        return value
 
 
 def day_option(says: str) -> Callable[[_Command], _Command]:

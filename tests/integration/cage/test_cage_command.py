@@ -207,7 +207,14 @@ def books(tmp_path_factory: pytest.TempPathFactory) -> str:
     [
         *(
             (f"--day {day}", f"'{day}': write a business day, such as 2026-11-27")
-            for day in ("30.11.2026", "30/11/2026", "2026-13-45", "2026-02-29", "yesterday")
+            for day in (
+                "30.11.2026",
+                "20261130",
+                "2026-13-45",
+                "2026-02-29",
+                "yesterday",
+                "30/11/2026",
+            )
         ),
         ("--table b7", f"no such table in this ledger; the newest first, there are {STREAM}"),
         ("--shoe 20261127-09", "no such shoe in this ledger; the newest first, there are 20261127"),
