@@ -24,7 +24,7 @@ from baccarat.config.keys import (
 from baccarat.read_files import read_password
 from displays.auth.accounts import load_accounts
 from displays.consoles.layout import NINE_SEATS
-from events.errors import ConfigError, InputError
+from events.errors import InputError
 from events.mqtt.bus import BusSettings
 from events.mqtt.peer_keys import PeerKeys
 from events.mqtt.topics import Topics
@@ -568,22 +568,26 @@ class TableConfig(PlacedConfig, frozen=True, kw_only=True, forbid_unknown_fields
             key=self.beside(self.bus.key),
         )
 
-    def roles(self) -> dict[str, frozenset[str]]:
-        """Return user to roles, with the people who have a console login.
+    def roles(self) -> tuple[dict[str, frozenset[str]], str]:
+        """Return user to roles, with the people who have a console login, and what is wrong.
+
+        A name to which this file and the users file give other roles has those that both give. The
+        text names it, for a person; it is empty where there is none.
 
         Raises:
-            InputError: the users file cannot be used, or gives somebody other roles than this file
-                does.
+            InputError: the users file cannot be used.
         """
         roles = {user: frozenset(each) for user, each in self.users.items()}
-        path = self.beside(self.displays.users) if self.displays else None
+        path, wrong = self.beside(self.displays.users) if self.displays else None, ""
         for name, account in load_accounts(path).items() if path else ():
-            if roles.setdefault(name, frozenset(account.roles)) != frozenset(account.roles):
-                raise ConfigError(
+            theirs = frozenset(account.roles)
+            if roles.setdefault(name, theirs) != theirs:
+                roles[name] &= theirs
+                wrong = wrong or (
                     f"{path}: user {name}: the table's configuration gives other roles to a user "
                     "of that name; choose another name"
                 )
-        return roles
+        return roles, wrong
 
     def _name_or_file(self, name: str) -> str:
         return str(self.beside(name)) if name.endswith(_FILE) else name

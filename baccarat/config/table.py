@@ -81,9 +81,11 @@ def _users(config: TableConfig) -> Iterator[ConfigFault]:
             known = ", ".join(sorted(ROLES))
             yield TABLE.fault(key, f"no such role {', '.join(unknown)}; there are {known}")
     try:
-        config.roles()
+        _, wrong = config.roles()
     except InputError as error:
-        yield ConfigFault(key="displays.users", reason=str(error))
+        wrong = str(error)
+    if wrong:
+        yield ConfigFault(key="displays.users", reason=wrong)
 
 
 def _bus(config: TableConfig) -> Iterator[ConfigFault]:

@@ -44,7 +44,7 @@ class SiteAccess:
         own = Path(config.file) if config.file else None
         self._watch = FileWatch(*(path for path in (own, users, self._keys_file) if path))
         self._keys = self._read_keys()
-        self._access = Access(roles=config.roles(), bus=self._policy(""))
+        self._access = Access(roles=config.roles()[0], bus=self._policy(""))
 
     def __call__(self) -> Access:
         """Return the access; the same object until a file has changed."""
@@ -56,11 +56,13 @@ class SiteAccess:
         """Read the files; where one cannot be used, nobody gets anything by it."""
         self._take_config()
         config, fault = self._config, ""
-        roles = {user: frozenset(each) for user, each in config.users.items()}
         try:
-            roles = config.roles()
+            roles, wrong = config.roles()
         except InputError as error:
-            _log.error("users.unreadable", reason=str(error))
+            wrong = str(error)
+            roles = {user: frozenset(each) for user, each in config.users.items()}
+        if wrong:
+            _log.error("users.faulty", reason=wrong)
         try:
             self._keys = self._read_keys()
         except InputError as error:

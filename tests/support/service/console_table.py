@@ -204,7 +204,7 @@ async def _serve_by(rulebook: Rulebook, config: TableConfig, stop: asyncio.Event
     """The table by a house's own rulebook, whose shoe always says a result."""
     clock = SystemClock()
     with EventLog.open(config.log_path, config.origin) as log:
-        table = Table(log, config.topics, rulebook, clock, roles=config.roles())
+        table = Table(log, config.topics, rulebook, clock, roles=config.roles()[0])
         await TableService(table, config.bus_settings("table")).run(stop)
 
 

@@ -8,6 +8,7 @@ from baccarat.cli.main import main
 from baccarat.config.table import load_config
 from baccarat.services.access import SiteAccess
 from displays.auth.accounts import UserAccount, save_accounts
+from events.errors import ConfigError
 from events.proof.key_file import KeyFile
 from events.proof.message_keys import load_message_keys
 
@@ -41,9 +42,9 @@ def config(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
     return path
 
 
-def people(folder: Path, role: str) -> None:
+def people(folder: Path, role: str, *others: str) -> None:
     account = UserAccount(password="x", roles=(role,))  # noqa: S106 - nobody's
-    save_accounts(folder / "people.toml", {"mary": account})
+    save_accounts(folder / "people.toml", dict.fromkeys(("mary", *others), account))
 
 
 def test_a_demotion_counts_at_once_and_a_file_that_cannot_be_read_gives_nothing(
@@ -58,6 +59,17 @@ def test_a_demotion_counts_at_once_and_a_file_that_cannot_be_read_gives_nothing(
     (config.parent / "people.toml").write_text("nonsense")
     assert "mary" not in access().roles
     assert access().roles["dealer"] == {"dealer"}
+
+
+def test_a_demoted_person_keeps_nothing_by_a_login_of_the_same_name(config: Path) -> None:
+    people(config.parent, "supervisor", "supervisor")
+    access = SiteAccess(load_config(config))
+    assert access().roles["supervisor"] == {"supervisor"}
+    people(config.parent, "technician", "supervisor")
+    assert access().roles["supervisor"] == frozenset()
+    assert access().roles["mary"] == {"technician"}  # others have what they have
+    with pytest.raises(ConfigError, match=r"user supervisor: .* choose another name"):
+        load_config(config)
 
 
 def test_a_user_of_the_configuration_counts_at_once(config: Path) -> None:
