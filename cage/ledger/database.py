@@ -30,6 +30,7 @@ from events.sql_migrations import Migrations, current_revision
 
 __all__ = [
     "create_ledger_engine",
+    "file_fault",
     "migrate",
     "parse_ledger_url",
     "require_current",
@@ -208,6 +209,19 @@ def schema_fault(connection: Connection) -> str | None:
     foreign = [row for row in many if row.sql is not None and not _HARMLESS_DDL.match(str(row.sql))]
     odd = sorted({str(row.name) for row in (*foreign, *missing)})
     return f"its schema is not as version {revision} makes it: {', '.join(odd)}" if odd else None
+
+
+def file_fault(connection: Connection) -> str | None:
+    """Return how a SQLite file's schema was changed, or its content contradicts itself; or None.
+
+    An index may hold other amounts than its table, and then some questions are answered by the one
+    and some by the other. To find that out takes a read of the whole file.
+    """
+    fault = schema_fault(connection)
+    if fault is not None or connection.dialect.name != "sqlite":
+        return fault
+    said = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar_one()
+    return None if said == "ok" else f"its file contradicts itself: {' '.join(said.split())}"
 
 
 @cache

@@ -7,8 +7,10 @@ and so what that seat has lost.
 
 from typing import Final, Literal
 
+import msgspec
 from msgspec import Struct
 
+from events.errors import LedgerError
 from events.types import Wager
 
 __all__ = [
@@ -20,6 +22,7 @@ __all__ = [
     "Posting",
     "PostingState",
     "SeatCommission",
+    "read_state",
 ]
 
 Nature = Literal["asset", "liability", "income", "token"]
@@ -138,3 +141,15 @@ class PostingState(Struct, frozen=True, kw_only=True):
     layout: tuple[Wager, ...] = ()
     owing: tuple[SeatCommission, ...] = ()
     currency: str = ""
+
+
+def read_state(text: str) -> PostingState:
+    """Return a stored state.
+
+    Raises:
+        LedgerError: it is none that a booking has stored.
+    """
+    try:
+        return msgspec.json.decode(text, type=PostingState)
+    except (ValueError, RecursionError) as error:
+        raise LedgerError(f"the ledger's state is not what a booking stores: {error}") from error

@@ -44,7 +44,6 @@ from events.types import (
     CoupVoided,
     HandsCorrected,
     PayerAmount,
-    Refund,
     RulebookAdopted,
     Settlement,
     SettlementLine,
@@ -224,32 +223,31 @@ def _placed(books: PostingState, event: WagersPlaced) -> _Booked:
 
 
 def _withdrawn(books: PostingState, event: WagersWithdrawn) -> _Booked:
-    gone = [_on_layout(books, name) for name in event.wagers]
-    left = tuple(wager for wager in books.layout if wager not in gone)
-    return replace(books, layout=left), _lay(gone, -1)
+    books, gone = _taken(books, event.wagers)
+    return books, _lay(gone, -1)
 
 
 def _refunded(books: PostingState, event: WagersVoided | CoupVoided) -> _Booked:
-    back = [_refund(books, refund) for refund in event.refunds]
-    left = tuple(wager for wager in books.layout if wager not in back)
-    return replace(books, layout=left), _lay(back, -1, "void")
+    books, back = _taken(books, [refund.wager for refund in event.refunds])
+    for wager, refund in zip(back, event.refunds, strict=True):
+        if (wager.seat, wager.stake) != (refund.seat, refund.stake):
+            raise LedgerError(
+                f"wager {wager.id} of seat {wager.seat} is {wager.stake}, "
+                f"and {refund.stake} goes back to seat {refund.seat}"
+            )
+    return books, _lay(back, -1, "void")
 
 
-def _refund(books: PostingState, refund: Refund) -> Wager:
-    wager = _on_layout(books, refund.wager)
-    if (wager.seat, wager.stake) != (refund.seat, refund.stake):
-        raise LedgerError(
-            f"wager {wager.id} of seat {wager.seat} is {wager.stake}, "
-            f"and {refund.stake} goes back to seat {refund.seat}"
-        )
-    return wager
-
-
-def _on_layout(books: PostingState, name: str) -> Wager:
-    for wager in books.layout:
-        if wager.id == name:
-            return wager
-    raise LedgerError(f"wager {name} goes back, and was never laid")
+def _taken(books: PostingState, names: Iterable[str]) -> tuple[PostingState, list[Wager]]:
+    """Take wagers off the layout, each once; return the state without them, and the wagers."""
+    layout = {wager.id: wager for wager in books.layout}
+    taken: list[Wager] = []
+    for name in names:
+        wager = layout.pop(name, None)
+        if wager is None:
+            raise LedgerError(f"wager {name} goes back, and does not lie on the layout")
+        taken.append(wager)
+    return replace(books, layout=tuple(layout.values())), taken
 
 
 def _corrected(books: PostingState, event: WagerCorrected) -> _Booked:

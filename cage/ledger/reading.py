@@ -11,11 +11,11 @@ from sqlalchemy import URL, ColumnElement, Connection, Row, func, select
 
 from cage.ledger.database import (
     create_ledger_engine,
+    file_fault,
     require_current,
-    schema_fault,
     translate_ledger_errors,
 )
-from cage.ledger.entries import Posting
+from cage.ledger.entries import Posting, PostingState, read_state
 from cage.ledger.sql_tables import BOOK, ENTRY, POSTING, POSTING_TO_ENTRY, select_postings
 from events.errors import InputError
 
@@ -168,6 +168,15 @@ class Ledger:
         row = self.connection.execute(asked).one_or_none()
         return None if row is None else (row.position, bytes.fromhex(row.hash))
 
+    def state(self, table: str) -> PostingState:
+        """Return the state in which a table's book waits for its next event.
+
+        Raises:
+            LedgerError: somebody has made something else of it.
+        """
+        asked = select(BOOK.c.state).where(BOOK.c.stream == table)
+        return read_state(self.connection.execute(asked).scalar_one())
+
     def balances(self, chosen: Filter, by: str | None = None) -> list[Balance]:
         """Return account balances by table and key."""
         key = [BALANCE_KEYS[by]] if by else []
@@ -196,9 +205,9 @@ class Ledger:
         rows = select_postings(*columns).where(*here).order_by(POSTING.c.line)
         return position, tuple(Posting(*row) for row in self.connection.execute(rows))
 
-    def schema_fault(self) -> str | None:
-        """Return what somebody has changed in the schema of the ledger's file, or None."""
-        return schema_fault(self.connection)
+    def file_fault(self) -> str | None:
+        """Return what somebody has changed in the ledger's file that no booking does, or None."""
+        return file_fault(self.connection)
 
     def unbalanced(self) -> list[tuple[str, int, int]]:
         """Return (table, position, sum) of entries that do not sum to zero; there must be none."""

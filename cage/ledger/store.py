@@ -17,7 +17,7 @@ from sqlalchemy import URL, Connection, Engine, insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from cage.ledger.database import create_ledger_engine, migrate, shown, translate_ledger_errors
-from cage.ledger.entries import LedgerEntry, Posting, PostingState
+from cage.ledger.entries import LedgerEntry, Posting, PostingState, read_state
 from cage.ledger.posting import SettlementLookup, business_day, post
 from cage.ledger.received_event import LedgerEvent, check_continues_chain
 from cage.ledger.sql_tables import BOOK, ENTRY, POSTING
@@ -135,10 +135,7 @@ class LedgerStore:
             self._connection.execute(made)
             row = self._connection.execute(asked_book).one()
         self._book, self.position = row.id, row.position
-        self._head, self._books = (
-            bytes.fromhex(row.hash),
-            msgspec.json.decode(row.state, type=PostingState),
-        )
+        self._head, self._books = bytes.fromhex(row.hash), read_state(row.state)
 
     def _recalled(self, settlement_id: str) -> Sequence[Posting] | None:
         """Return the postings of a settlement from an earlier batch, or None."""

@@ -7,9 +7,10 @@ Four comparisons, so that one error cannot hide another:
 - all of them together with the table's own totals and its debts of commission, part by part;
 - the ledger's cursor with the log's chain.
 
-A ledger that agrees still fails if somebody has changed the schema of its file: a trigger could
-falsify the next write. Both are read as streams, so memory does not grow with the ledger. The
-postings of a reversed settlement come from the ledger, where they were checked before.
+A ledger that agrees still fails if somebody has changed its state or its file: a trigger could
+falsify the next write, and an index the next report. Both are read as streams, so memory does not
+grow with the ledger. The postings of a reversed settlement come from the ledger, where they were
+checked before.
 """
 
 from collections import Counter
@@ -318,7 +319,9 @@ class _Comparison:
         if orphans:
             text = "the ledger holds a posting that belongs to no entry"
             return Difference(position=orphans[0], coup="", text=text)
-        fault = self._ledger.schema_fault()
+        fault = self._ledger.file_fault()
+        if self._ledger.state(self.table) != self._books:
+            fault = "the state with which the ledger books the next event is not the log's"
         return Difference(position=0, coup="", text=fault) if fault else None
 
 

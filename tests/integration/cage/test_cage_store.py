@@ -1,6 +1,7 @@
 """The ledger on disk, in SQLite and in PostgreSQL: each fact once, whole, and never edited."""
 
 import random
+import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -325,3 +326,40 @@ def test_reconcile_names_the_first_difference(ledger: str, tmp_path: Path) -> No
         victim.position,
         "the ledger holds a posting that belongs to no entry",
     )
+
+
+def test_reconcile_compares_the_state_by_which_the_next_event_is_booked(
+    ledger: str, log: Path
+) -> None:
+    book_log(ledger, log)
+    agrees(ledger, log)
+    run_sql(ledger, "UPDATE book SET state = '{}'")
+    difference = held_against(ledger, log).difference
+    assert difference is not None
+    assert "the state with which the ledger books the next event" in difference.text
+    run_sql(ledger, "UPDATE book SET state = '[]'")
+    with pytest.raises(LedgerError, match="state is not what a booking stores"):
+        held_against(ledger, log)
+    with pytest.raises(LedgerError, match="state is not what a booking stores"), opened(ledger):
+        pass
+
+
+def test_reconcile_reads_whether_an_index_holds_what_its_table_holds(
+    tmp_path: Path, log: Path
+) -> None:
+    ledger = str(tmp_path / "ledger.sqlite")
+    book_log(ledger, log)
+    with closing(sqlite3.connect(ledger, isolation_level=None)) as db:
+        db.execute("CREATE TABLE other AS SELECT * FROM posting")
+        db.execute("UPDATE other SET amount = amount + 100 WHERE rowid = 1")
+        db.execute("CREATE INDEX site_report ON other(account, amount)")
+        db.execute("PRAGMA writable_schema = ON")
+        made = "CREATE INDEX site_report ON posting(account, amount)"
+        db.execute(
+            "UPDATE sqlite_schema SET tbl_name = 'posting', sql = ? WHERE name = 'site_report'",
+            (made,),
+        )
+    difference = held_against(ledger, log).difference
+    assert difference is not None
+    assert "its file contradicts itself: " in difference.text
+    assert "site_report" in difference.text

@@ -9,7 +9,14 @@ import pytest
 from events.commands import CorrectHands, OpenBetting, PlaceWager, WagerRequest, WithdrawWager
 from events.log.segments import Segment, Segments, find_segments, segment_name
 from events.log.store import EventLog
-from events.types import DeviceResult, ErrorRaised, ShoeReported
+from events.types import (
+    CoupVoided,
+    DeviceResult,
+    ErrorRaised,
+    Refund,
+    ShoeReported,
+    WagersPlaced,
+)
 from table_core.fold.dispatch import fold_all
 from table_core.fold.snapshot import encode_state
 from table_core.projections.table_document import encode_state_view, project_table
@@ -17,6 +24,7 @@ from table_core.projections.wager_pages import encode_page, pages_of
 from table_core.shuffle.examination import examine
 from table_core.state.coup import Phase
 from table_core.state.table import KEPT_JOURNALS, MORE_ERRORS, MOST_ERRORS, TableState
+from tests.support.cage.ledgers import MemoryLedger
 from tests.support.growth import SIZES, steps_of
 from tests.support.log.logs import ORIGIN, grow, made
 from tests.support.shoe.false_shuffles import honest
@@ -237,3 +245,18 @@ def whole_coup(count: int) -> int:
 
 def test_a_coup_grows_with_its_wagers_from_the_first_to_its_correction(sizes: Sizes) -> None:
     grows_in_proportion(whole_coup, sizes)
+
+
+def test_the_cage_gives_back_a_void_coup_in_as_many_steps_as_it_has_wagers(sizes: Sizes) -> None:
+    def measure(count: int) -> int:
+        coup = placed(count).state.coup
+        assert coup is not None
+        ledger = MemoryLedger()
+        ledger.hear([WagersPlaced(coup=coup.id, wagers=coup.wagers)])
+        refunds = tuple(
+            Refund(wager=wager.id, seat=wager.seat, stake=wager.stake) for wager in coup.wagers
+        )
+        void = CoupVoided(coup=coup.id, reason="fire", refunds=refunds)
+        return steps_of(lambda: ledger.hear([void]))
+
+    grows_in_proportion(measure, sizes)

@@ -178,8 +178,11 @@ def test_a_refund_that_is_not_the_wager_is_not_booked() -> None:
     wrong = CoupVoided(coup=COUP, reason="r", refunds=(Refund(wager="a", seat=3, stake=101),))
     with pytest.raises(LedgerError, match="101 goes back"):
         ledger.hear([wrong])
-    with pytest.raises(LedgerError, match="wager z goes back, and was never laid"):
+    with pytest.raises(LedgerError, match="wager z goes back, and does not lie on"):
         ledger.hear([WagersWithdrawn(coup=COUP, wagers=("z",))])
+    twice = CoupVoided(coup=COUP, reason="r", refunds=(Refund(wager="a", seat=3, stake=100),) * 2)
+    with pytest.raises(LedgerError, match="wager a goes back, and does not lie on"):
+        ledger.hear([twice])
 
 
 ACCOUNTS_OF_DEBTS = ("outstanding", "uncollected", "collected", "recovered", "commission")
