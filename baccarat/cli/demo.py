@@ -10,7 +10,7 @@ import click
 import msgspec
 from rich.console import Console
 
-from baccarat.cli.number_options import FiniteFloatRange
+from baccarat.cli.value_types import FiniteFloatRange
 from baccarat.demo.counters import DemoStatistics
 from baccarat.demo.machine import DemoOptions, Machine
 from baccarat.demo.play import DemoResult, GameObserver, play

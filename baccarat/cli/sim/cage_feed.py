@@ -14,8 +14,8 @@ import msgspec
 
 from baccarat.cli.broker_options import broker_options
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
-from baccarat.cli.number_options import FiniteFloatRange
 from baccarat.cli.shown import say
+from baccarat.cli.value_types import NAME, FiniteFloatRange
 from baccarat.rulebooks.library import named_rulebook
 from baccarat.services.broker_at import LoginFiles, broker_at, broker_url
 from baccarat.services.registry import configure_logging
@@ -23,7 +23,7 @@ from cage.reports.outside_book import read_rows
 from events.clock import SystemClock
 from events.errors import InputError
 from events.mqtt.bus import BusSettings
-from events.mqtt.topics import SEGMENT, Topics
+from events.mqtt.topics import Topics, require_segment
 from events.proof.message_keys import load_message_keys
 from events.proof.message_mac import MessageKey
 from simulators.conformance.book import ConsumerBook, book_of_rows, read_book
@@ -51,12 +51,16 @@ def kit_options(who: str, user: str, patience_s: float) -> Callable[[_Command], 
     """
     options = (
         click.option("--bus", metavar="HOST:PORT", required=True, help="The broker to test on."),
-        click.option("--login", metavar="NAME", help="The kit's login: that of a table's core."),
+        click.option(
+            "--login", metavar="NAME", type=NAME, help="The kit's login: that of a table's core."
+        ),
         broker_options,
         click.option("--site", default="lab", show_default=True, help="The site that is played."),
         click.option("--table", default="t1", show_default=True, help="The table that is played."),
         click.option("--rulebook", default="nz-scale-one", show_default=True, help="Which game."),
-        click.option("--user", default=user, show_default=True, help=f"The {who}'s login."),
+        click.option(
+            "--user", type=NAME, default=user, show_default=True, help=f"The {who}'s login."
+        ),
         click.option(
             "--wait", "wait_s", type=_SECONDS, default=60.0, help="Seconds for it to come (60)."
         ),
@@ -75,8 +79,7 @@ def kit_options(who: str, user: str, patience_s: float) -> Callable[[_Command], 
         def with_table(*, bus: str, login: str | None, files: LoginFiles, **given: Any) -> Any:
             topics = Topics(given.pop("site"), given.pop("table"))
             topics.validate()
-            if not SEGMENT.match(given["user"]):
-                raise InputError(f"user {given['user']!r}: use lower-case letters, digits, - and _")
+            require_segment("user", given["user"])
             rulebook = named_rulebook(given.pop("rulebook"))
             kit = command.__name__.replace("_", "-")
             settings = _kit_broker(bus, login, files, kit)

@@ -15,9 +15,9 @@ from typing import Final, cast
 import click
 import msgspec
 
-from baccarat.cli.number_options import FiniteFloatRange
 from baccarat.cli.output_files import require_stdout
 from baccarat.cli.shoe.line import stop_event
+from baccarat.cli.value_types import FiniteFloatRange
 from events.errors import InputError
 from simulators.device.profiles import PROFILES, simulated_profile
 from simulators.device.reports import Disclosure
