@@ -240,6 +240,10 @@ def test_what_the_ledger_does_not_have_is_named(
         (b"\xff", "invalid"),
         (b"{}", "missing required field `rulebook`"),
         (b"[" * 200_000, "Expected `object`, got `array`"),
+        (
+            b'{"rulebook":"r","bets":{"tie":{"edge":"1/2"},"tie":{"edge":"1/3"}}}',
+            "the key 'tie' is there twice; write it once",
+        ),
         (b'{"rulebook":"r","bets":{"player":{}}}', "missing required field `edge`"),
         (b'{"rulebook":"r","bets":{},"more":' + b"[" * 200_000, "recursion"),
         *(
