@@ -31,6 +31,7 @@ __all__ = [
     "show_lines",
     "show_text",
     "unescape_nul",
+    "whole_number",
 ]
 
 FORBIDDEN_CHARACTERS: Final = (
@@ -141,6 +142,19 @@ def show_text(text: str) -> str:
 def show_lines(lines: Iterable[str]) -> str:
     """Return a text of several lines for a person, whatever texts the lines contain."""
     return "\n".join(map(show_text, lines))
+
+
+def whole_number(text: str, most: int) -> int | None:
+    """Return the number that ASCII digits write; None for another text, and above `most`.
+
+    Python's own `int` also reads the digits of other scripts, signs, spaces and underscores, and
+    refuses thousands of digits.
+    """
+    if not (text.isascii() and text.isdigit()):
+        return None
+    digits = text.lstrip("0") or "0"
+    number = int(digits) if len(digits) <= len(str(most)) else most + 1
+    return number if number <= most else None
 
 
 def escape_nul(text: str) -> str:

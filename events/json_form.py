@@ -12,6 +12,7 @@ from events.errors import MalformedJson
 __all__ = [
     "UNDECODABLE",
     "decode_json",
+    "decode_json_once",
     "malformed",
     "repeated_key",
     "replace_lone_surrogates",
@@ -38,6 +39,18 @@ def decode_json(data: bytes | str, kind: type[_T]) -> _T:
         return msgspec.json.decode(data, type=kind)
     except UNDECODABLE as error:
         raise malformed(data, error) from error
+
+
+def decode_json_once(data: bytes | str, kind: type[_T]) -> _T:
+    """Decode JSON as `kind` that a person or a program wrote: no key may be there twice.
+
+    Raises:
+        MalformedJson: as `decode_json`, or an object holds a key twice.
+    """
+    read, key = decode_json(data, kind), repeated_key(data)
+    if key is not None:
+        raise MalformedJson(f"the key {key!r:.40} is there twice; write it once")
+    return read
 
 
 def malformed(data: bytes | str, error: Exception) -> MalformedJson:

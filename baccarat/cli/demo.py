@@ -10,13 +10,12 @@ import click
 import msgspec
 from rich.console import Console
 
-from baccarat.cli.number_options import FiniteFloatRange
+from baccarat.cli.value_types import FiniteFloatRange
 from baccarat.demo.counters import DemoStatistics
 from baccarat.demo.machine import DemoOptions, Machine
 from baccarat.demo.play import DemoResult, GameObserver, play
 from baccarat.demo.screen import LineScreen, LiveScreen, print_summary
 from baccarat.demo.spectator import Spectator
-from baccarat.rulebooks.library import site_rulebook
 from baccarat.services.registry import configure_logging, unwrapped_errors
 from events.money import Currency
 from simulators.device.profiles import simulated_form, simulated_profile
@@ -58,7 +57,6 @@ def demo(as_json: bool, **given: object) -> int:
         DemoOptions,
         dec_hook=lambda kind, value: kind(value),
     )
-    currency = site_rulebook(options.rulebook).money
     configure_logging("demo", quiet=True)
     out = Console(stderr=as_json)
     with Machine(options) as machine:
@@ -76,10 +74,10 @@ def demo(as_json: bool, **given: object) -> int:
                 highlight=False,
             )
         ledger = DemoStatistics()
-        onlooker = _observer(machine, ledger, out, options, currency)
+        onlooker = _observer(machine, ledger, out, options)
         with unwrapped_errors():
             played = asyncio.run(play(options, machine, ledger, onlooker))
-    return _print_result(played, options, out, currency, as_json=as_json)
+    return _print_result(played, options, out, machine.rulebook.money, as_json=as_json)
 
 
 def _observer(
@@ -87,13 +85,12 @@ def _observer(
     ledger: DemoStatistics,
     out: Console,
     options: DemoOptions,
-    currency: Currency,
 ) -> GameObserver:
     spectator = Spectator(machine.table.bus_settings("spectator"), machine.table.topics)
     if out.is_terminal:
         title = f"baccarat {machine.table.rulebook}, {options.disclosure} disclosure"
         return LiveScreen(spectator, ledger, out, title)
-    return LineScreen(spectator, out.file, currency)
+    return LineScreen(spectator, out.file, machine.rulebook.money)
 
 
 def _print_result(

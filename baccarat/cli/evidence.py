@@ -10,6 +10,7 @@ from baccarat.cli.main import EXIT_DONE, EXIT_NO
 from baccarat.cli.output_files import write_whole
 from baccarat.cli.progress import show_progress, stderr_is_terminal
 from baccarat.cli.shown import say
+from baccarat.cli.value_types import NAME
 from baccarat.history.evidence_from_log import NoEvidence, build_name, gather
 from baccarat.rulebooks.editions import available_rulebooks_with_warnings
 from displays.verifier.page import page_with_evidence
@@ -46,7 +47,9 @@ def evidence() -> None:
 
 @evidence.command(_MAKE)
 @click.argument("log", type=click.Path(path_type=Path))
-@click.option("--coup", required=True, metavar="ID", help="<shoe>/<number>: 20261127-01/31.")
+@click.option(
+    "--coup", required=True, metavar="ID", type=NAME, help="<shoe>/<number>: 20261127-01/31."
+)
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE")
 @click.option("--html", type=click.Path(path_type=Path), metavar="FILE",
               help="The evidence within a page that verifies it.")  # fmt: skip

@@ -10,6 +10,7 @@ import msgspec
 from baccarat.atomic_files import FileWrite, write_all_atomically
 from baccarat.cli.main import EXIT_DONE
 from baccarat.cli.shown import say
+from baccarat.cli.value_types import NAME
 from baccarat.config.form import TableConfig
 from baccarat.config.keys import CREDENTIAL
 from baccarat.config.table import load_config
@@ -36,7 +37,9 @@ def keys() -> None:
 
 @keys.command("new")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--name", help="Whose it is, such as <site>/<table>; else the file's name.")
+@click.option(
+    "--name", type=NAME, help="Whose it is, such as <site>/<table>; else the file's name."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def _new(file: Path, name: str | None, as_json: bool) -> int:
     """Make a private key in FILE, which must not exist, and print its public key.
@@ -60,7 +63,7 @@ def _show(file: Path, witness: bool, as_json: bool) -> int:
 
 @keys.command("messages")
 @click.argument("config", type=click.Path(path_type=Path))
-@click.argument("names", nargs=-1)
+@click.argument("names", nargs=-1, type=NAME)
 @click.option(
     "--out", type=click.Path(path_type=Path, file_okay=False), help="Of the owners' files."
 )

@@ -8,6 +8,7 @@ import click
 import msgspec
 
 from baccarat.cli.shown import say
+from baccarat.cli.value_types import NAME
 from baccarat.site.pki import CA_DAYS, LEAF_DAYS, Pki
 from events.errors import InputError
 
@@ -28,7 +29,7 @@ def pki() -> None:
 
 @pki.command()
 @_FOLDER
-@click.option("--site", required=True, help="Whose authority it is.")
+@click.option("--site", required=True, type=NAME, help="Whose authority it is.")
 @click.option("--days", type=_days(CA_DAYS * 2), default=CA_DAYS, show_default=True)
 def init(folder: Path, site: str, days: int) -> None:
     """Make an authority in FOLDER."""
@@ -39,7 +40,7 @@ def init(folder: Path, site: str, days: int) -> None:
 
 @pki.command()
 @_FOLDER
-@click.argument("name")
+@click.argument("name", type=NAME)
 @click.option("--host", "hosts", multiple=True, help="A server's name or address; repeatable.")
 @click.option("--client", is_flag=True, help="With --host: a client's too, as for a hub's node.")
 @click.option("--days", type=_days(LEAF_DAYS * 5), default=LEAF_DAYS, show_default=True)
@@ -55,7 +56,7 @@ def issue(folder: Path, name: str, hosts: tuple[str, ...], days: int, *, client:
 
 @pki.command()
 @_FOLDER
-@click.argument("names", nargs=-1)
+@click.argument("names", nargs=-1, type=NAME)
 @click.option("--within", type=_days(LEAF_DAYS), default=30, help="Those that end within N days.")
 @click.option("--days", type=_days(LEAF_DAYS * 5), default=LEAF_DAYS, show_default=True)
 def renew(folder: Path, names: tuple[str, ...], within: int, days: int) -> None:

@@ -9,6 +9,7 @@ from msgspec.structs import asdict
 
 from baccarat.cli import shown
 from baccarat.cli.output_files import write_whole
+from baccarat.cli.value_types import NAME
 from baccarat.history.log_facts import missing_rulebook, parse_at, replay, state_at, view_of
 from baccarat.pages.coup_page import coup_page
 from baccarat.pages.narrative_text import list_text, state_text, story_text, what_if_text
@@ -42,7 +43,9 @@ _LISTED_MOST = 12  # coups listed in the error when the requested one does not e
 
 @click.command("replay")
 @click.argument("log", type=click.Path(path_type=Path))
-@click.option("--coup", metavar="ID", help="One coup as a timeline, such as 20261127-01/31.")
+@click.option(
+    "--coup", metavar="ID", type=NAME, help="One coup as a timeline, such as 20261127-01/31."
+)
 @click.option("--at", metavar="POSITION|TIME", help="The table as of a position or a time.")
 @click.option("--what-if", "changes", multiple=True, metavar="POSITION=FACE",
               help="The same coup with another card at that position; repeatable.")  # fmt: skip

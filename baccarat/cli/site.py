@@ -17,6 +17,7 @@ from baccarat.cli.keys import ASKING, make_message_keys, message_ring
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
 from baccarat.cli.pki import due
 from baccarat.cli.shown import say
+from baccarat.cli.value_types import NAME
 from baccarat.config.form import TableConfig
 from baccarat.config.table import load_config
 from baccarat.site.broker_files import BrokerRecord, new_password, read_record
@@ -27,6 +28,7 @@ from baccarat.site.pki import Pki
 from events.commands.registry import ROLES
 from events.errors import InputError
 from events.log.vouching import head_of
+from events.mqtt.topics import require_segment
 from events.proof.checkpoint import parse_checkpoint
 from events.proof.keys import load_signing_key, make_signing_key
 from events.proof.note import SigningKey, signed_by
@@ -38,7 +40,7 @@ _LOOK_S: Final = 0.2
 _PRIVATE: Final = 0o600
 
 _CONFIG = click.argument("config", type=click.Path(path_type=Path))
-_NAME = click.argument("name")
+_NAME = click.argument("name", type=NAME)
 _BROKER = click.option(
     "--broker",
     type=click.Path(path_type=Path, file_okay=False),
@@ -79,6 +81,7 @@ def add(
     It gets rights and a password at the broker, a certificate, and a message key where the table
     has message keys. All that it needs is then in one folder, for you to hand over.
     """
+    require_segment("user", name)
     folder = _folder(config, broker)
     record, table = read_record(folder), load_config(config, rules=False)
     login = f"{table.table}-{name}"
@@ -178,7 +181,7 @@ def message_key(config: Path, name: str, overlap: int, broker: Path | None) -> N
 
 @site.command()
 @_CONFIG
-@click.argument("names", nargs=-1)
+@click.argument("names", nargs=-1, type=NAME)
 @_BROKER
 def renew(config: Path, names: tuple[str, ...], broker: Path | None) -> None:
     """Renew the certificates NAMES, or all that end within 30 days, with new keys."""

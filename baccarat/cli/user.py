@@ -11,6 +11,7 @@ import msgspec
 
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
 from baccarat.cli.shown import say
+from baccarat.cli.value_types import NAME
 from baccarat.config.table import load_config
 from baccarat.site.logins import missing_record, verify_logins
 from displays.auth.accounts import (
@@ -38,7 +39,7 @@ def user() -> None:
 
 @user.command()
 @_FILE
-@click.argument("name")
+@click.argument("name", type=NAME)
 @click.option(
     "--role",
     "roles",
@@ -68,7 +69,7 @@ def add(file: Path, name: str, roles: tuple[str, ...], *, replace: bool) -> None
 
 @user.command()
 @_FILE
-@click.argument("name")
+@click.argument("name", type=NAME)
 def remove(file: Path, name: str) -> None:
     """Take NAME out of FILE; a running console lets them do nothing more."""
     accounts = dict(load_accounts(file))
@@ -80,7 +81,7 @@ def remove(file: Path, name: str) -> None:
 
 @user.command("break-glass")
 @_FILE
-@click.argument("name")
+@click.argument("name", type=NAME)
 @click.option("--reason", required=True, help="Why nobody else can log in; it goes on record.")
 @click.option("--hours", type=click.IntRange(1, 24), default=1, show_default=True)
 def break_glass(file: Path, name: str, *, reason: str, hours: int) -> None:

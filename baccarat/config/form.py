@@ -370,7 +370,7 @@ class ScoreboardConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     ] = None
 
 
-_Colour: TypeAlias = Annotated[str, Meta(pattern="^#[0-9a-fA-F]{6}$")] | None
+_Colour: TypeAlias = Annotated[str, Meta(pattern=r"\A#[0-9a-fA-F]{6}\Z")] | None
 
 
 class LookConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

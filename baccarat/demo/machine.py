@@ -20,12 +20,13 @@ from baccarat.free_port import free_port
 from baccarat.local_brokers.mosquitto import MosquittoBroker
 from baccarat.local_brokers.nats import LOOPBACK, EmbeddedBroker
 from baccarat.processes.children import Child, first_ended
-from baccarat.rulebooks.library import is_file
+from baccarat.rulebooks.library import is_file, site_rulebook
 from baccarat.services.registry import service_command
 from displays.auth.accounts import UserAccount, save_accounts
 from displays.auth.passwords import hash_password
 from events.errors import InputError, TableError
 from events.proof.keys import make_signing_key
+from simulators.device.profiles import simulated_form
 
 __all__ = ["LEDGER", "PUBLIC_KEY", "DemoBroken", "DemoOptions", "Machine"]
 
@@ -127,6 +128,13 @@ class Machine:
     Args:
         options: of the command line.
         start_broker: starts another broker than the embedded one, in a folder.
+
+    Raises:
+        InputError: there is no such rulebook or profile, or both ports are one.
+
+    Attributes:
+        rulebook: that the table plays by.
+        profile: id of the simulated shoe's.
     """
 
     def __init__(
@@ -134,6 +142,10 @@ class Machine:
         options: DemoOptions,
         start_broker: Callable[[Path], EmbeddedBroker | MosquittoBroker] | None = None,
     ) -> None:
+        self.rulebook = site_rulebook(options.rulebook)
+        self.profile = simulated_form(options.profile)
+        if options.port is not None and options.port == options.mqtt_port:
+            raise InputError(f"--mqtt-port: {options.port} is --port already; give it another")
         self._options = options
         self._start_broker = start_broker or partial(EmbeddedBroker.start, port=options.mqtt_port)
         self._stack = ExitStack()

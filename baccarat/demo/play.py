@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from baccarat.demo.counters import DemoStatistics, Receipt, Summary, audit
 from baccarat.demo.machine import DemoBroken, DemoOptions, Machine
-from baccarat.rulebooks.library import site_rulebook
 from events.log.store import EventLog
 from events.types import CoupSettled, Settlement, decode_data, decode_envelope
-from simulators.device.profiles import simulated_form
 from simulators.device.pty_port import INSTANT, Pace, PtyPort
 from simulators.device.reports import Disclosure
 from simulators.faults.registry import SPAN, FaultPlan
@@ -75,10 +73,10 @@ async def play(
     """
     stop = _stopped_by_signals()
     dealing = DealingShoe(
-        decks=site_rulebook(options.rulebook).decks,
+        decks=machine.rulebook.decks,
         seed=options.seed,
         disclosure=cast(Disclosure, options.disclosure),
-        profile=simulated_form(options.profile),
+        profile=machine.profile,
     )
     pace = Pace.at_baud(dealing.profile.baud) if options.speed else INSTANT
     port = PtyPort(machine.link, pace=pace)
@@ -125,7 +123,7 @@ async def _play(
         shoe,
         seed=options.seed,
         game=Game(
-            rulebook=site_rulebook(options.rulebook),
+            rulebook=machine.rulebook,
             faults=_fault_plan(options),
             restart_driver=lambda: machine.restart("shoe"),
         ),

@@ -8,8 +8,10 @@ from typing import Final
 
 from events.clock import rfc3339
 from events.errors import InputError
+from events.free_text import whole_number
 from events.log.editions import RULEBOOKS
 from events.log.reader import LogReader
+from events.money import MAX_AMOUNT
 from table_core.fold.dispatch import fold_all
 from table_core.projections.table_document import StateView, project_table
 from table_core.replay.coup_events import LoggedEvent, Moment, decode_row, moments, stored_entry
@@ -60,10 +62,11 @@ def parse_at(text: str) -> At:
     Raises:
         InputError: it is neither.
     """
-    if text.isascii() and text.isdigit():
-        if int(text) < 1:
-            raise InputError("--at 0: positions begin at 1")
-        return int(text)
+    position = whole_number(text, MAX_AMOUNT)
+    if position == 0:
+        raise InputError("--at 0: positions begin at 1")
+    if position is not None:
+        return position
     match = _TIME.match(text)
     if match is None:
         raise InputError(

@@ -10,14 +10,12 @@ from msgspec import Struct
 
 from baccarat.demo.machine import DemoOptions, Machine
 from baccarat.practice.coach import LESSONS, Fact, Task, draw_task, judge
-from baccarat.rulebooks.library import site_rulebook
 from events.cards import Card
 from events.errors import MalformedJson
 from events.json_form import decode_json
 from events.money import Currency
 from events.mqtt.bus import Bus
 from events.mqtt.messages import Message
-from simulators.device.profiles import simulated_form
 from simulators.device.pty_port import Pace, PtyPort
 from simulators.device.script import DealerCall
 from simulators.shoe.cue import Cue
@@ -52,15 +50,13 @@ class Practice:
     def __init__(
         self, options: DemoOptions, machine: Machine, say: Callable[[str], None], cue: Cue
     ) -> None:
-        rulebook = site_rulebook(options.rulebook)
+        rulebook = machine.rulebook
         self._say, self._cue = say, cue
         self._machine = machine
         self._rng = random.Random(options.seed)  # noqa: S311 - a lesson is no secret
         self._money: Currency = rulebook.money
         self._chips = chip_values(rulebook)[:_CHIPS]
-        dealing = DealingShoe(
-            decks=rulebook.decks, seed=options.seed, profile=simulated_form(options.profile)
-        )
+        dealing = DealingShoe(decks=rulebook.decks, seed=options.seed, profile=machine.profile)
         self._port = PtyPort(machine.link, pace=Pace.at_baud(dealing.profile.baud))
         first = f"{datetime.now(UTC):%Y%m%d}-01"
         self._shoe = ShoeSimulator(self._port, dealing, first_shoe=first, cue=self._card)

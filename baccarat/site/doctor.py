@@ -563,11 +563,18 @@ def _signing(config: TableConfig) -> Iterator[DoctorFinding]:
     if given.startswith(CREDENTIAL) and not path.exists():
         yield passes("signing key", f"{given} is handed to the table's service alone")
         return
+    before = config.beside(config.checkpoints.retiring)
     try:
-        load_signing_key(path)
+        key, old = load_signing_key(path), before and load_signing_key(before)
     except InputError as error:
         yield fails("signing key", str(error), "without it the table does not start")
         return
+    if old:
+        yield warns(
+            "signing key",
+            f"checkpoints.retiring hands the log over from {old.verifier} to {key.verifier}",
+            "compare both with the keys that were given out; take retiring out when all have both",
+        )
     yield passes("signing key", f"{path} can be used")
 
 

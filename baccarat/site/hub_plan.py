@@ -60,13 +60,13 @@ _Port = Annotated[int, Meta(ge=1, le=65535)]
 class NodeForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A node. See `property.hub.server_conf.HubNode`."""
 
-    host: Annotated[str, Meta(pattern=r"^[A-Za-z0-9.:_-]+$")]
+    host: Annotated[str, Meta(pattern=r"\A[A-Za-z0-9.:_-]+\Z")]
     clients: _Port = 4222
     cluster: _Port = 6222
     leaves: _Port = 7422
     monitor: _Port = 8222
     store: str = "/var/lib/baccarat-hub"
-    store_most: Annotated[str, Meta(pattern=r"^[0-9]+[MGT]B$")] = "200GB"
+    store_most: Annotated[str, Meta(pattern=r"\A[0-9]+[MGT]B\Z")] = "200GB"
     pki: str = "/etc/baccarat-hub/pki"
 
 

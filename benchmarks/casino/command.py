@@ -10,8 +10,8 @@ from typing import Final
 import click
 import msgspec
 
-from baccarat.cli.number_options import FiniteFloatRange
 from baccarat.cli.output_files import require_stdout
+from baccarat.cli.value_types import FiniteFloatRange
 from baccarat.demo.many_tables import BrokerKind, Pit
 from baccarat.services.registry import configure_logging, unwrapped_errors
 from benchmarks.casino.tables import Crowd, CrowdConditions, SettledCoup, measure_crowd

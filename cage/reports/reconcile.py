@@ -1,6 +1,6 @@
 """Reconciles the ledger with the log, event by event: they agree to the unit, or where they differ.
 
-Four comparisons, so that one error cannot hide another:
+Four comparisons, so that one error cannot hide another, of a log that is judged meanwhile:
 
 - each entry with its event: day, time and text, and the postings that the event yields;
 - each settlement, seat by seat, with the sums of its own lines or its `difference`;
@@ -26,10 +26,11 @@ from cage.ledger.posting import business_day, post
 from cage.ledger.reading import BookedEntry, Filter, Ledger
 from cage.ledger.received_event import LedgerEvent, check_continues_chain, decode_stored_event
 from cage.reports.commission_debts import CommissionDebts, DebtFigures
-from events.errors import LedgerError
+from events.errors import LedgerError, UnreadableEvent
 from events.log.reader import LogReader
+from events.log.verify import BadFile, RecordJudge
 from events.proof.chain import origin_hash
-from events.types import CommissionReversed, CoupSettled, Settlement, decode_envelope
+from events.types import CommissionReversed, CoupSettled, Settlement, Stored, decode_entry
 
 __all__ = ["Difference", "Reconciliation", "TableFigures", "reconcile"]
 
@@ -93,6 +94,7 @@ class Reconciliation(Struct, frozen=True, kw_only=True):
         unbooked: settlements in the log after the ledger's position.
         difference: the first difference, or None.
         totals: whether the table's own totals were compared.
+        sound: whether the record follows from itself; if not, `difference` says where it does not.
     """
 
     table: str
@@ -104,6 +106,7 @@ class Reconciliation(Struct, frozen=True, kw_only=True):
     unbooked: int
     difference: Difference | None
     totals: bool = False
+    sound: bool = True
 
     @property
     def agrees(self) -> bool:
@@ -112,7 +115,10 @@ class Reconciliation(Struct, frozen=True, kw_only=True):
 
 
 def reconcile(
-    log: LogReader, ledger: Ledger, figures: Callable[[int], TableFigures | None] | None = None
+    log: LogReader,
+    ledger: Ledger,
+    figures: Callable[[int], TableFigures | None] | None = None,
+    judge: RecordJudge | None = None,
 ) -> Reconciliation:
     """Compare a ledger with a log. Open the ledger before the log, which may grow meanwhile.
 
@@ -120,6 +126,7 @@ def reconcile(
         log: the table's.
         ledger: the snapshot to read.
         figures: returns the table's own totals at a position, or None where it cannot say them.
+        judge: of the log's events; None to believe them.
 
     Raises:
         LogRefused: the log is damaged.
@@ -131,7 +138,11 @@ def reconcile(
         raise LedgerError(f"the ledger has no book of {log.origin}; its books: {known}")
     with closing(ledger.entries(Filter(table=log.origin))) as booked:
         run = _Comparison(ledger, log.origin, booked, *place)
-        difference = run.compare(log)
+        try:
+            difference, sound = run.compare(log, judge), True
+        except BadFile as bad:
+            sound = False
+            difference = Difference(position=bad.position or 0, coup="", text=bad.reason)
         # A settlement stands before its commission: between the two, totals and balances differ.
         whole = difference is None and not run.is_within_a_decision
         own = figures(run.position) if figures and whole else None
@@ -147,6 +158,7 @@ def reconcile(
         unbooked=run.unbooked,
         difference=difference,
         totals=own is not None,
+        sound=sound,
     )
 
 
@@ -176,24 +188,38 @@ class _Comparison:
         """Whether the next event of the log has the same cause as the last one booked."""
         return len(self._causes) > len(set(self._causes))
 
-    def compare(self, log: LogReader) -> Difference | None:
+    def compare(self, log: LogReader, judge: RecordJudge | None) -> Difference | None:
+        """Return the first difference.
+
+        Raises:
+            BadFile: the record does not follow from itself.
+        """
         head = origin_hash(self.table)
         for stored in log.read():
-            fact = decode_stored_event(stored.stored, stored.hash)
-            if fact.position in {self.position, self.position + 1}:
-                self._causes.append(decode_envelope(stored.stored).cause)
-            if fact.position > self.position:
-                self.unbooked += isinstance(fact.data, CoupSettled)
-                continue
             try:
-                check_continues_chain(self.table, head, fact)
-                found = self._event(fact)
-            except LedgerError as error:  # no ledger could book this log
-                return Difference(position=fact.position, coup="", text=str(error))
+                entry = decode_entry(stored.stored)
+                found = self._compare_event(stored, head)
+            except (LedgerError, UnreadableEvent) as error:  # no ledger could book this log
+                return Difference(position=stored.position, coup="", text=str(error))
             if found is not None:
                 return found
-            head = fact.hash
+            if stored.position <= self.position:
+                head = stored.hash
+            if stored.position in {self.position, self.position + 1}:
+                self._causes.append(entry.cause)
+            if judge is not None:
+                judge.take(stored.position, entry, entry.data)
+        if judge is not None:
+            judge.finish()
         return self._compare_ends(log, head)
+
+    def _compare_event(self, stored: Stored, head: bytes) -> Difference | None:
+        fact = decode_stored_event(stored.stored, stored.hash)
+        if fact.position > self.position:
+            self.unbooked += isinstance(fact.data, CoupSettled)
+            return None
+        check_continues_chain(self.table, head, fact)
+        return self._event(fact)
 
     def _event(self, fact: LedgerEvent) -> Difference | None:
         booked = list(self._booked_at(fact.position))

@@ -30,6 +30,8 @@ from displays.http.stream import StateStream, last_event_id
 from displays.live import LiveState
 from events.clock import Clock
 from events.commands import ANSWER_REFUSED, Answer
+from events.free_text import whole_number
+from events.money import MAX_AMOUNT
 from events.structured_log import structlog
 
 __all__ = [
@@ -127,7 +129,6 @@ _COMMANDS_BURST: Final = 30
 _COMMANDS_PER_S: Final = 10.0
 _NONCE_S: Final = 3600
 _FAILED: Final = 500
-_WHOLE: Final = re.compile(r"[0-9]{1,15}\Z")
 # Seconds after which the server forgets that a browser is a person's.
 _DEVICE_S: Final = 180 * 24 * 3600
 # Most streams of consoles, in addition to the scoreboards.
@@ -480,10 +481,10 @@ class ConsoleRoutes:
 
     def _expired(self, request: Request) -> bool:
         """Return whether a command is older than a person waits for it, by this server's clock."""
-        given_ms = request.headers.get("x-given-ms", "")
-        if not _WHOLE.match(given_ms):
+        given_ms = whole_number(request.headers.get("x-given-ms", ""), MAX_AMOUNT)
+        if given_ms is None:
             return False
-        return self._clock.mono_us() // 1000 - int(given_ms) > COMMAND_MS
+        return self._clock.mono_us() // 1000 - given_ms > COMMAND_MS
 
     def _unsigned(self, person: ConsoleUser, fields: Mapping[str, object]) -> tuple[str, ...]:
         """Return who is named in `signed` and has not signed."""

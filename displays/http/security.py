@@ -17,7 +17,8 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from events.errors import MalformedJson
-from events.json_form import decode_json, repeated_key
+from events.free_text import whole_number
+from events.json_form import decode_json_once
 
 __all__ = [
     "BODY_MOST",
@@ -161,8 +162,7 @@ def _is_address(name: str) -> bool:
 
 async def _read(request: Request) -> bytes:
     """Read the body, within the limits."""
-    declared = request.headers.get("content-length", "0")
-    if not declared.isascii() or not declared.isdigit() or int(declared[:12]) > BODY_MOST:
+    if whole_number(request.headers.get("content-length", "0"), BODY_MOST) is None:
         raise BadBody(413, f"a body has at most {BODY_MOST} bytes")
     body = bytearray()
     try:
@@ -192,12 +192,9 @@ async def read_json(request: Request) -> dict[str, object]:
         raise BadBody(415, "send application/json")
     try:
         body = await _read(request)
-        read, key = decode_json(body, dict[str, object]), repeated_key(body)
+        return decode_json_once(body, dict[str, object])
     except MalformedJson as error:
         raise BadBody(400, f"no JSON object: {str(error)[:120]}") from error
-    if key is not None:
-        raise BadBody(400, f"the key {key!r:.40} is there twice; write it once")
-    return read
 
 
 async def read_form(request: Request) -> dict[str, str]:

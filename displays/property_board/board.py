@@ -25,6 +25,8 @@ from displays.live import BEAT_SECONDS
 from displays.property_board.login import BoardLogin
 from events.clock import SystemClock
 from events.errors import InputError, TableError
+from events.free_text import whole_number
+from events.money import MAX_AMOUNT
 
 __all__ = ["BoardSource", "QueryRunner", "make_board_app"]
 
@@ -157,8 +159,7 @@ class _Board:
         if self._screens >= _SCREENS_MOST:
             return text_response("too many screens", 503)
         since, _, epoch = last_event_id(request).partition("-")
-        # `int` refuses thousands of digits.
-        known = int(since[:18]) if epoch == self._epoch and since.isdecimal() else 0
+        known = (whole_number(since, MAX_AMOUNT) or 0) if epoch == self._epoch else 0
         return _BoardStream(self, known)
 
     async def ask(self, request: Request) -> Response:

@@ -74,6 +74,7 @@ __all__ = [
     "RecordJudge",
     "VerificationResult",
     "VerificationWalk",
+    "not_ok",
     "parse_kept_checkpoints",
     "stored_checkpoints",
     "verify",
@@ -103,6 +104,12 @@ class BadFile(Exception):  # noqa: N818 - named for what it is
         super().__init__(reason)
         self.reason = reason
         self.position = position
+
+
+def not_ok(position: int | None, reason: str | None) -> str:
+    """Return in words that a log is bad, where and why."""
+    where = f" at position {position:,}" if position else ""
+    return f"NOT ok{where}: {reason}"
 
 
 def verify_no_side_files(path: Path, *, closed: bool = False) -> None:

@@ -8,9 +8,19 @@ from msgspec import Struct
 
 from events.errors import InputError
 
-__all__ = ["SEGMENT", "Topics"]
+__all__ = ["SEGMENT", "Topics", "require_segment"]
 
 SEGMENT: Final = re.compile(r"[a-z0-9_-]+\Z")
+
+
+def require_segment(key: str, value: str) -> None:
+    """Refuse a name that no topic can hold.
+
+    Raises:
+        InputError: it is not `[a-z0-9_-]+`.
+    """
+    if not SEGMENT.match(value):
+        raise InputError(f"{key} {value!r}: use lower-case letters, digits, - and _")
 
 
 class Topics(Struct, frozen=True, dict=True):
@@ -30,9 +40,8 @@ class Topics(Struct, frozen=True, dict=True):
         Raises:
             InputError: a segment is not `[a-z0-9_-]+`.
         """
-        for key, value in (("site", self.site), ("table", self.table)):
-            if not SEGMENT.match(value):
-                raise InputError(f"{key} {value!r}: use lower-case letters, digits, - and _")
+        require_segment("site", self.site)
+        require_segment("table", self.table)
 
     def status(self, service: str) -> str:
         """A service's birth, heartbeat and Will; retained."""

@@ -12,7 +12,13 @@ from typing import Final
 
 from events.errors import InputError
 from events.proof.message_keys import read_private
-from events.proof.note import SigningKey, VerifierKey, parse_signing_key, parse_verifier_key
+from events.proof.note import (
+    MAX_NAME,
+    SigningKey,
+    VerifierKey,
+    parse_signing_key,
+    parse_verifier_key,
+)
 
 __all__ = [
     "load_signing_key",
@@ -34,7 +40,8 @@ def make_signing_key(path: Path, name: str) -> SigningKey:
     try:
         parse_verifier_key(str(key.verifier))
     except InputError as error:
-        raise InputError(f"{name!r} cannot name a key: no spaces, no plus signs") from error
+        right = f"1 to {MAX_NAME} characters that can be seen, no spaces, no plus signs"
+        raise InputError(f"{name[:80]!r} cannot name a key: {right}") from error
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:

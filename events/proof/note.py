@@ -25,6 +25,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from events.errors import InputError
 
 __all__ = [
+    "MAX_NAME",
     "Note",
     "Signature",
     "SigningKey",
@@ -46,7 +47,8 @@ _DASH: Final = "\u2014 "
 _PRIVATE: Final = "PRIVATE+KEY+"
 # More than ever sign one checkpoint; a longer note would only fill our memory.
 _MAX_SIGNATURES: Final = 100
-_MAX_NAME: Final = 200
+MAX_NAME: Final = 200
+"""Characters of a key's name."""
 
 
 class VerifierKey(NamedTuple):
@@ -260,4 +262,4 @@ def _parse_signature(line: str) -> Signature:
 
 
 def _is_name(name: str) -> bool:
-    return 0 < len(name) <= _MAX_NAME and name.isprintable() and not {"+", *" \u00a0"} & set(name)
+    return 0 < len(name) <= MAX_NAME and name.isprintable() and not {"+", *" \u00a0"} & set(name)

@@ -15,6 +15,8 @@ from msgspec import Struct, field
 
 from events.cards import Card
 from events.errors import UnreadableEvent
+from events.free_text import whole_number
+from events.money import MAX_AMOUNT
 from events.types import (
     AlarmCleared,
     AlarmRaised,
@@ -480,7 +482,7 @@ class _Fold:
             coup=coup,
             phase=made.phase,
             revision=made.revision,
-            reverses=int(reverses) if reverses.isascii() and reverses.isdigit() else None,
+            reverses=whole_number(reverses, MAX_AMOUNT),
             rulebook=made.rulebook,
             wagers="\n".join(line.wager.replace("\n", " ") for line in lines),
             seats=_list(line.seat for line in lines),

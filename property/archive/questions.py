@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from events.cards import parse_card
 from events.errors import InputError
-from events.free_text import escape_nul
+from events.free_text import escape_nul, whole_number
 from property.health.verdict import ORDER_ALARM
 from property.hub.subjects import split_origin
 
@@ -260,9 +260,10 @@ def _result(text: str) -> str:
 
 
 def _number(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 0 < int(text[:9]) <= _ROWS_MOST):
+    number = whole_number(text, _ROWS_MOST)
+    if not number:
         raise InputError(f"1 to {_ROWS_MOST:,}")
-    return int(text)
+    return number
 
 
 _READERS: Final[dict[_Kind, Callable[[str], Any]]] = {

@@ -14,14 +14,15 @@ names the sequence that the table's newest message on the hub must have. The hub
 messages that were sent twice, late or by somebody else.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
 import msgspec
 
 from events.errors import InputError, MalformedJson
+from events.free_text import whole_number
 from events.json_form import decode_json
+from events.money import MAX_AMOUNT
 from property.hub.replicated_event import (
     MESSAGE_ID,
     Head,
@@ -59,7 +60,6 @@ BATCH_BYTES: Final = 256 * 1024
 SEQUENCE_CODES: Final = frozenset({10071, 10164})
 # ... and the stream has recently stored a message with this id.
 DUPLICATE_CODES: Final = frozenset({10201})
-_WHOLE: Final = re.compile(r"[0-9]{1,20}")
 
 EXPECTED_SEQUENCE: Final = "Nats-Expected-Last-Subject-Sequence"
 _SEQUENCE: Final = "Nats-Sequence"
@@ -147,10 +147,11 @@ def held_sequence(headers: Mapping[str, str]) -> int:
     Raises:
         InputError: there is none.
     """
-    sequence = headers.get(_SEQUENCE, "")
-    if _WHOLE.fullmatch(sequence) is None:
-        raise InputError(f"header {_SEQUENCE} {sequence[:20]!r} is no sequence")
-    return int(sequence)
+    text = headers.get(_SEQUENCE, "")
+    sequence = whole_number(text, MAX_AMOUNT)
+    if sequence is None:
+        raise InputError(f"header {_SEQUENCE} {text[:20]!r} is no sequence")
+    return sequence
 
 
 def resume_position(held: HeldEvent, own: tuple[bytes, bytes] | None) -> HubPosition | FeedStopped:

@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 
 from cage.reports.outside_book import BookRow
 from events.errors import InputError, MalformedJson
-from events.json_form import decode_json
+from events.json_form import decode_json_once
 from events.types import Refund, Settlement, SettlementLine
 
 __all__ = [
@@ -49,7 +49,7 @@ class ConsumerBook(
         settlements: the ids in force, if the consumer reports them; then a difference can be named.
     """
 
-    seats: dict[Annotated[str, Meta(pattern="^[1-9][0-9]?$")], SeatSums]
+    seats: dict[Annotated[str, Meta(pattern=r"\A[1-9][0-9]?\Z")], SeatSums]
     settlements: tuple[str, ...] | None = None
 
 
@@ -60,7 +60,7 @@ def read_book(text: bytes) -> ConsumerBook:
         InputError: it is not a book; names the fault.
     """
     try:
-        return decode_json(text, ConsumerBook)
+        return decode_json_once(text, ConsumerBook)
     except MalformedJson as error:
         raise InputError(
             f"the book is not read: {error}; it looks like "

@@ -5,7 +5,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from events.errors import InputError, MalformedJson
-from events.json_form import decode_json
+from events.json_form import decode_json, decode_json_once
 
 __all__ = ["Screen", "read_screen", "right_screen", "screen_difference"]
 
@@ -50,7 +50,7 @@ def read_screen(text: bytes) -> Screen:
         InputError: it is no screen; names the fault.
     """
     try:
-        return decode_json(text, Screen)
+        return decode_json_once(text, Screen)
     except MalformedJson as error:
         raise InputError(f"the screen is not read: {error}") from error
 

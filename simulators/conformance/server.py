@@ -17,7 +17,7 @@ from msgspec import Struct
 from events.clock import Clock
 from events.commands import ANSWER_ACCEPTED, Ack, Answer, Replay
 from events.errors import InputError
-from events.json_form import decode_json
+from events.json_form import decode_json_once
 from events.mqtt.bus import BusSettings
 from events.mqtt.messages import Message
 from events.mqtt.topics import Topics
@@ -235,7 +235,7 @@ class CageFeed(TableSide):
     def _told_book(self, message: Message) -> Answer:
         transaction = ""
         try:
-            fields = decode_json(message.payload, dict[str, Any])
+            fields = decode_json_once(message.payload, dict[str, Any])
             transaction = str(fields.pop("transaction", ""))
             self._told = read_book(msgspec.json.encode(fields))
         except InputError as error:

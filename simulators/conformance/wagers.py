@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from events.commands import ANSWER_ACCEPTED, ANSWER_EXISTS, Answer, PlaceWager
 from events.errors import InputError, MalformedJson
-from events.json_form import decode_json
+from events.json_form import decode_json_once
 from simulators.conformance.table_side import refused
 from table_core.process.table_writer import parse_command
 
@@ -38,7 +38,7 @@ def read_placed(text: bytes) -> PlacedWagers:
         InputError: it is none; names the fault.
     """
     try:
-        return decode_json(text, PlacedWagers)
+        return decode_json_once(text, PlacedWagers)
     except MalformedJson as error:
         raise InputError(
             f'the wagers are not read: {error}; they look like {{"placed": ["wagers/w-901/0"]}}'
@@ -104,7 +104,11 @@ class WagerJudge:
             self._complain(f"place_wager was refused: {command.code}: {command.text}")
             return (command,)
         assert isinstance(command, PlaceWager)  # noqa: S101 - by the name of the command
-        fields = decode_json(body, dict[str, Any])
+        try:
+            fields = decode_json_once(body, dict[str, Any])
+        except MalformedJson as error:  # as the table refuses it
+            self._complain(f"place_wager was refused: invalid_request: {error}")
+            return (refused(command.transaction, "invalid_request", str(error)),)
         before = self._asked.get(command.transaction)
         if before is not None:
             return self._again(command.transaction, before, fields)

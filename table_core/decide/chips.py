@@ -3,7 +3,6 @@
 None of them changes a coup. A count is taken between coups, when no chip is being moved.
 """
 
-import re
 from collections.abc import Sequence
 from functools import partial
 from typing import Final
@@ -35,6 +34,7 @@ from events.types import (
 )
 from table_core.decide.decision import ANY, DecisionContext, Handlers, Offers
 from table_core.refusals import Decision, first_refusal, refuse
+from table_core.state.shoe import DAY_AND_NUMBER
 from table_core.state.table import MOST_SLIPS, TableFloat, TableState
 
 __all__ = [
@@ -48,7 +48,6 @@ __all__ = [
     "signatures_refusal",
 ]
 
-_FLOAT_ID: Final = re.compile(r"[0-9]{8}-[0-9]{2}", re.ASCII)
 _MOST_PIECES: Final = 1_000_000  # of one denomination: ten racks a thousand times over
 _MOST_ROWS: Final = 16  # denominations in one tray
 _SIGNATURES: Final = range(2, 9)  # two at least: nobody counts alone
@@ -66,7 +65,7 @@ def open_float(state: TableState, command: OpenFloat, context: DecisionContext) 
             f"close float {last.id if last else ''} before opening another",
         ),
         (
-            not _FLOAT_ID.fullmatch(command.float_id),
+            not DAY_AND_NUMBER.fullmatch(command.float_id),
             "invalid_float",
             f"{command.float_id!r} is no float id; write YYYYMMDD-NN",
         ),

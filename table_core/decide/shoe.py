@@ -25,7 +25,7 @@ from table_core.decide.shoe_doubts import HELD_ALARM, count_faults, hold
 from table_core.refusals import Decision, first_refusal, refuse
 from table_core.rules.rulebook import CommissionTiming
 from table_core.rules.rulebook_file import DECKS
-from table_core.state.shoe import BURN_ALARM, burn_expected, cut_card_event
+from table_core.state.shoe import BURN_ALARM, DAY_AND_NUMBER, burn_expected, cut_card_event
 from table_core.state.table import STALLED, TableState
 
 __all__ = [
@@ -221,7 +221,7 @@ def _shoe_faults(
             "; ".join(f"{each.text}; a supervisor releases it" for each in state.held),
         ),
         (
-            not _is_shoe_id(command.shoe),
+            not DAY_AND_NUMBER.fullmatch(command.shoe),
             "invalid_shoe",
             f"{command.shoe!r} is no shoe id; write YYYYMMDD-NN",
         ),
@@ -246,17 +246,6 @@ def _shoe_faults(
             "commission_outstanding",
             "collect the last shoe's commission, or mark it uncollected",
         ),
-    )
-
-
-def _is_shoe_id(text: str) -> bool:
-    day, dash, number = text.partition("-")
-    return (
-        bool(dash)
-        and day.isascii()
-        and day.isdigit()
-        and len(day) == len("YYYYMMDD")
-        and (number.isascii() and number.isdigit() and len(number) == len("NN"))
     )
 
 

@@ -78,6 +78,17 @@ class JudgedCounts(NamedTuple):
     not_judged: int = 0
     known_faults: Mapping[str, int] = {}
 
+    @property
+    def left_open(self) -> list[str]:
+        """A line for each thing that was not judged or is known to be wrong."""
+        faults = ", ".join(f"{name} {count:,}" for name, count in self.known_faults.items())
+        rows = (
+            (self.not_decoded, f"not decoded, no profile kept: {self.not_decoded:,} shoe events"),
+            (self.not_judged, f"not judged, no rulebook kept: {self.not_judged:,} settlements"),
+            (len(self.known_faults), f"known faults of an old build, coups: {faults}"),
+        )
+        return [line for count, line in rows if count]
+
 
 _unpack: Final = msgspec.msgpack.Decoder(CoupMemory)
 _OPEN_COUPS: Final = 8

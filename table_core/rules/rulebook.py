@@ -186,7 +186,7 @@ class Procedure(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             the coup's first card), or `finish_only`.
     """
 
-    burn: Annotated[str, Meta(pattern=r"^(face_value|none|fixed:[0-9]{1,2})$")] = "face_value"
+    burn: Annotated[str, Meta(pattern=r"\A(face_value|none|fixed:[0-9]{1,2})\Z")] = "face_value"
     void_after_phase_one: Literal["keep", "reverse_all"] = "keep"
     cut_card: Literal["one_more", "finish_only"] = "one_more"
     betting_closes: Literal["first_card", "before_reveal"] = "first_card"

@@ -12,6 +12,7 @@ shoe that a card came from.
 Audits the composition of a shoe that has ended. `table_core.shuffle` looks at its order.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -41,6 +42,7 @@ from table_core.state.coup import OVER, Phase
 __all__ = [
     "BURN_ALARM",
     "CARD_REPORTS",
+    "DAY_AND_NUMBER",
     "ORDERS_KEPT",
     "ReportedCard",
     "ShoeState",
@@ -399,6 +401,9 @@ CARD_REPORTS: Final = frozenset({*_REPORT_FOLDS, ShoeBooted})
 
 
 _TEN: Final = 10
+DAY_AND_NUMBER: Final = re.compile(r"[0-9]{8}-[0-9]{2}")
+"""The id of a shoe or a float: the business day and a number."""
+
 # Active from the first coup of a shoe without a reported burn, until a person records the burn.
 BURN_ALARM: Final = "burn_missing"
 

@@ -52,6 +52,15 @@ _LIBRARY = "baccarat.library"
 """The module that other programs import from."""
 
 
+def open_patterns(source: Source) -> Iterator[str]:
+    """msgspec searches for a pattern, and `$` also matches before a last line end."""
+    for call in (node for node in source.nodes if isinstance(node, ast.Call)):
+        for keyword in call.keywords if ast.unparse(call.func) == "Meta" else ():
+            pattern = ast.unparse(keyword.value)
+            if keyword.arg == "pattern" and not ("\\A" in pattern and "\\Z" in pattern):
+                yield source.at(call, f"the pattern {pattern} is not between \\A and \\Z")
+
+
 def inexact_all(source: Source) -> Iterator[str]:
     """`__all__` names every public thing the module defines, and nothing else. (ruff sorts it.)"""
     if not source.is_product:

@@ -36,6 +36,7 @@ def _none(complaints: Iterable[str]) -> None:
         code.printing,
         code.unreasoned,
         code.unshown,
+        code.open_patterns,
     ],
     ids=lambda rule: str(rule.__name__),
 )

@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from baccarat.cli.value_types import NAME
 from cage.ledger.reading import Filter, Ledger
 
 __all__ = ["add_filter_options", "day_option", "filter_of", "ledger_option"]
@@ -36,12 +37,12 @@ def day_option(says: str) -> Callable[[_Command], _Command]:
 
 
 _OPTIONS: Final = (
-    click.option("--table", metavar="SITE/TABLE", help="This table's book only."),
-    click.option("--shoe", metavar="ID", help="This shoe only, such as 20261127-01."),
+    click.option("--table", metavar="SITE/TABLE", type=NAME, help="This table's book only."),
+    click.option("--shoe", metavar="ID", type=NAME, help="This shoe only, such as 20261127-01."),
     day_option("This business day only."),
-    click.option("--coup", metavar="ID", help="This coup only, such as 20261127-01/31."),
+    click.option("--coup", metavar="ID", type=NAME, help="This coup only, such as 20261127-01/31."),
     click.option("--seat", type=click.IntRange(0, 99), help="This seat's postings only."),
-    click.option("--bet", metavar="BET", help="This bet's postings only."),
+    click.option("--bet", metavar="BET", type=NAME, help="This bet's postings only."),
 )
 
 ledger_option: Final = click.option(

@@ -12,16 +12,17 @@ from baccarat.cli.cage.options import day_option, ledger_option
 from baccarat.cli.main import EXIT_BAD_INPUT, EXIT_DONE, EXIT_NO, print_error
 from baccarat.cli.shown import say
 from baccarat.history.log_facts import state_at
+from baccarat.history.log_judging import Judging
 from cage.ledger.database import parse_ledger_url
 from cage.ledger.reading import open_ledger
-from cage.ledger.received_event import decode_stored_event
 from cage.reports.commission_debts import DebtFigures
 from cage.reports.outside_book import book_difference, read_rows
 from cage.reports.reconcile import Reconciliation, TableFigures, reconcile
 from events.errors import InputError, LogError, OurBug
 from events.log.reader import LogReader
 from events.log.reader import reading as reading_log
-from events.types import CoupSettled, Settlement
+from events.log.verify import BadFile, not_ok
+from events.types import CoupSettled, Settlement, decode_entry
 
 __all__ = ["BookComparison", "reconcile_command", "table_figures"]
 
@@ -42,8 +43,9 @@ def reconcile_command(
 ) -> int:
     """Hold the ledger against LOG (table.sqlite), coup by coup; both may be in use.
 
-    Exit code 0: they agree to the unit; 1: they do not, or the ledger has not booked everything:
-    the first difference is named; 2: one of them cannot be read at all.
+    LOG is judged on the way, as `log verify` judges it: a payment must fit its cards. Exit code 0:
+    they agree to the unit; 1: they do not, or a payment does not fit, or the ledger has not booked
+    everything: the first difference is named; 2: one of them cannot be read at all.
     """
     if book is not None:
         return _reconcile_book(log, book, day, as_json)
@@ -54,14 +56,15 @@ def reconcile_command(
         opened.tables()  # the snapshot begins with this read
         try:
             with reading_log(log) as reader:
-                found = reconcile(reader, opened, partial(table_figures, reader))
+                judge = Judging(log, reader.origin)
+                found = reconcile(reader, opened, partial(table_figures, reader), judge)
         except LogError as error:
             print_error(str(error))
             return EXIT_NO
     if as_json:
-        sys.stdout.write(msgspec.json.encode(_document(found)).decode() + "\n")
+        sys.stdout.write(msgspec.json.encode(_document(found, judge)).decode() + "\n")
     else:
-        say(_as_text(found))
+        say(_as_text(found), *judge.counts.left_open)
     return EXIT_DONE if found.agrees else EXIT_NO
 
 
@@ -74,21 +77,26 @@ def _reconcile_book(log: Path, path: Path, day: str | None, as_json: bool) -> in
         return EXIT_BAD_INPUT
     prefix = "" if day is None else day.replace("-", "") + "-"
     settlements: list[Settlement] = []
+    unfit = None
     try:
         with reading_log(log) as reader:
-            origin = reader.origin
+            origin, judge = reader.origin, Judging(log, reader.origin)
             for stored in reader.read():
-                if stored.type == CoupSettled.TYPE:
-                    event = decode_stored_event(stored.stored, stored.hash).data
-                    if isinstance(event, CoupSettled) and event.coup.startswith(prefix):
-                        settlements.append(event.settlement)
+                entry = decode_entry(stored.stored)
+                judge.take(stored.position, entry, entry.data)
+                if isinstance(entry.data, CoupSettled) and entry.data.coup.startswith(prefix):
+                    settlements.append(entry.data.settlement)
+            judge.finish()
+    except BadFile as bad:
+        unfit = not_ok(bad.position, bad.reason)
     except LogError as error:
         print_error(str(error))
         return EXIT_NO
     table = origin.partition("/")[2]
     ours = [row for row in rows if row.settlement_id.startswith(f"{table}/{prefix}")]
-    text, unbooked = book_difference(ours, settlements)
+    text, unbooked = book_difference(ours, settlements) if unfit is None else (unfit, 0)
     found = BookComparison(
+        sound=unfit is None,
         agrees=text is None and not unbooked,
         table=origin,
         rows=len(ours),
@@ -98,9 +106,9 @@ def _reconcile_book(log: Path, path: Path, day: str | None, as_json: bool) -> in
         difference=text,
     )
     if as_json:
-        sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
+        sys.stdout.write(msgspec.json.encode(_document(found, judge)).decode() + "\n")
     else:
-        say(found.text)
+        say(found.text, *judge.counts.left_open)
     return EXIT_DONE if found.agrees else EXIT_NO
 
 
@@ -115,6 +123,7 @@ class BookComparison(Struct, frozen=True, kw_only=True):
         settlements: in the log, revisions included.
         unbooked: phases of coups in the log after the book's newest row.
         difference: the first one, or None.
+        sound: whether the record follows from itself; if not, `difference` says where it does not.
     """
 
     agrees: bool
@@ -124,10 +133,13 @@ class BookComparison(Struct, frozen=True, kw_only=True):
     settlements: int
     unbooked: int
     difference: str | None
+    sound: bool = True
 
     @property
     def text(self) -> str:
         """The result in a line."""
+        if not self.sound:
+            return f"{self.table}: {self.difference}"
         if self.difference is not None:
             return f"{self.table}: they differ first at {self.difference}"
         compared = f"{self.rows:,} rows, {self.settlements:,} settlements"
@@ -170,8 +182,9 @@ def table_figures(log: LogReader, position: int) -> TableFigures | None:
     )
 
 
-def _document(found: Reconciliation) -> dict[str, object]:
-    return {"agrees": found.agrees, **msgspec.structs.asdict(found)}
+def _document(found: Reconciliation | BookComparison, judge: Judging) -> dict[str, object]:
+    judged = {"judged": judge.counts._asdict()}
+    return {"agrees": found.agrees} | msgspec.structs.asdict(found) | judged
 
 
 def _as_text(found: Reconciliation) -> str:
@@ -180,6 +193,8 @@ def _as_text(found: Reconciliation) -> str:
         f"in {found.coups:,} coups, up to event {found.read:,} of {found.log_end:,}"
     )
     first = found.difference
+    if first is not None and not found.sound:
+        return f"{found.table}: {not_ok(first.position, first.text)}"
     if first is not None:
         where = f"event {first.position}" if first.position else "at the end"
         coup = f", coup {first.coup}" if first.coup else ""

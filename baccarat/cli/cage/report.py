@@ -23,7 +23,7 @@ from cage.ledger.reading import Filter, Ledger, open_ledger
 from cage.reports.patrons import Edges
 from cage.reports.summary import SummaryReport, summary_reports
 from events.errors import InputError, MalformedJson
-from events.json_form import decode_json
+from events.json_form import decode_json_once
 from events.money import UNKNOWN_CURRENCY, Currency
 from table_core.odds.exact import exact_odds
 from table_core.rulebooks.shipped import load_rulebook, shipped_ids
@@ -145,7 +145,7 @@ def _edges(ledger: Ledger, chosen: Filter, files: tuple[Path, ...]) -> Edges:
 def _edges_in(file: Path) -> Edges:
     wrong = f"--odds {file}: not what `baccarat odds --rulebook R.toml --json` prints"
     try:
-        odds = decode_json(read_file(str(file)), _Odds)
+        odds = decode_json_once(read_file(str(file)), _Odds)
     except MalformedJson as error:
         raise InputError(f"{wrong}: {error}") from error
     for bet, row in odds.bets.items():

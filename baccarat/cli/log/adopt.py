@@ -1,27 +1,34 @@
 """`baccarat log adopt`: a named person answers for a log that no signatures prove."""
 
 from pathlib import Path
+from typing import Final
 
 import click
 
 from baccarat.cli.main import EXIT_DONE, EXIT_NO, print_error
 from baccarat.cli.shown import say
+from baccarat.cli.value_types import OneLine
 from baccarat.config.table import load_config
 from baccarat.services.registry import configure_logging
 from baccarat.services.table import adopt_log
 from baccarat.site.credentials import with_sources
 from events.commands.text_lengths import COMMAND_LENGTHS
-from events.errors import InputError, LogError
-from events.free_text import find_forbidden
+from events.errors import LogError
 
 __all__ = ["adopt"]
+
+_RECORDED: Final = OneLine(COMMAND_LENGTHS.of("reason"))
 
 
 @click.command("adopt")
 @click.argument("config", type=click.Path(path_type=Path))
-@click.option("--by", required=True, metavar="NAME", help="Who answers for it.")
+@click.option("--by", required=True, metavar="NAME", type=_RECORDED, help="Who answers for it.")
 @click.option(
-    "--reason", required=True, metavar="TEXT", help="Why: which backup, and what it lost."
+    "--reason",
+    required=True,
+    metavar="TEXT",
+    type=_RECORDED,
+    help="Why: which backup, and what it lost.",
 )
 def adopt(config: Path, by: str, reason: str) -> int:
     """Let the table of CONFIG vouch for its log as it is, in your name.
@@ -31,11 +38,6 @@ def adopt(config: Path, by: str, reason: str) -> int:
     the signed state that is given up; the table signs it at once. Exit code 0: done; 1: the log is
     not sound, or a table has it; 2: bad usage.
     """
-    for option, text in (("--by", by), ("--reason", reason)):
-        if not text.strip():
-            raise InputError(f"{option}: say it in words; it is recorded")
-        for _, fault in find_forbidden({"reason": text}, lengths=COMMAND_LENGTHS):
-            raise InputError(f"{option}: {fault}")
     configure_logging("adopt", quiet=True)
     try:
         events = adopt_log(with_sources(load_config(config)), by, reason)

@@ -10,6 +10,7 @@ import click
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
 from baccarat.cli.output_files import require_stdout
 from baccarat.cli.shown import say
+from baccarat.cli.value_types import NAME
 from events.errors import InputError
 from events.free_text import show_text
 from events.log.reader import reading
@@ -26,7 +27,9 @@ _POSITION: Final = click.IntRange(min=1)
 @click.option("--from", "first", type=_POSITION, metavar="N", help="From this position on.")
 @click.option("--to", "last", type=_POSITION, metavar="N", help="Up to and with this position.")
 @click.option("--type", "kinds", multiple=True, metavar="TYPE", help="Only these; repeatable.")
-@click.option("--coup", metavar="ID", help="Only what names this coup, such as 20261127-01/31.")
+@click.option(
+    "--coup", metavar="ID", type=NAME, help="Only what names this coup, such as 20261127-01/31."
+)
 @click.option("--json", "as_json", is_flag=True, help="Lines: the envelopes as they are stored.")
 def show(
     log: Path,

@@ -12,7 +12,7 @@ from baccarat.cli.main import EXIT_DONE, EXIT_NO
 from baccarat.cli.progress import show_progress, stderr_is_terminal
 from events.errors import InputError
 from events.free_text import show_lines, show_text
-from events.log.verify import VerificationResult, parse_kept_checkpoints
+from events.log.verify import VerificationResult, not_ok, parse_kept_checkpoints
 from events.proof.checkpoint import KeptCheckpoint
 from events.proof.keys import read_verifier_key
 from property.witness.cosignature import WitnessKey, cosigned_at, parse_witness_key
@@ -133,24 +133,19 @@ def _as_text(log: Path, verdict: VerificationResult, judged: "JudgedCounts", *, 
             return show_lines(whole)
         told = "alone, from its own word for what is before; the closed files were not looked at"
         return show_lines([*whole, f"verified from position {verdict.base:,}, {told}"])
-    where = "" if verdict.first_bad is None else f" at position {verdict.first_bad:,}"
-    return show_text(f"{log}: NOT ok{where}: {verdict.reason}")
+    return show_text(f"{log}: {not_ok(verdict.first_bad, verdict.reason)}")
 
 
 def _left_open(verdict: VerificationResult, judged: "JudgedCounts") -> list[str]:
     """Return a line for each thing that was not proved or is known to be wrong."""
     signed = f"signed to {verdict.signed_to:,} of {verdict.events:,}"
     unsigned = f"{signed}: {verdict.unsigned_settlements:,} settlements"
-    faults = ", ".join(f"{name} {count:,}" for name, count in judged.known_faults.items())
     rows = (
         (verdict.signed_to < verdict.events and not verdict.unsigned_settlements, signed),
         (verdict.unsigned_settlements, f"{unsigned} behind that are not covered"),
-        (judged.not_decoded, f"not decoded, no profile kept: {judged.not_decoded:,} shoe events"),
-        (judged.not_judged, f"not judged, no rulebook kept: {judged.not_judged:,} settlements"),
-        (len(judged.known_faults), f"known faults of an old build, coups: {faults}"),
     )
     handed = [
         f"at position {each.position:,} the key {each.before} handed over to {each.after}"
         for each in verdict.hand_overs
     ]
-    return [*(line for count, line in rows if count), *handed]
+    return [*(line for count, line in rows if count), *judged.left_open, *handed]

@@ -12,9 +12,9 @@ from psycopg import AsyncConnection
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
 from baccarat.cli.property.run import archive_of
 from baccarat.cli.shown import say
+from baccarat.cli.value_types import NAME
 from baccarat.config.property import load_property
 from events.clock import SystemClock
-from events.errors import InputError
 from property.archive.backup import ArchiveBackup, restore_archive, write_backup
 from property.archive.database import connect_archive, migrate, require_current
 from property.archive.reader import let_read
@@ -89,14 +89,12 @@ def _difference(names: list[str], *, check: bool) -> str:
 
 @click.command()
 @_CONFIG
-@click.argument("role")
+@click.argument("role", type=NAME)
 def reader(config: Path, role: str) -> None:
     """Let a role of the database ask everything and change nothing: for other tools' SQL.
 
     The role is there already: CREATE ROLE asker LOGIN. Say it again after an update.
     """
-    if not role.strip():
-        raise InputError("ROLE: name a role of the database, such as `asker`")
     url = _archive(config)
     _run(lambda connection: let_read(url, connection, role), url)
     say(f"{role}: reads the archive, and changes nothing", err=True)

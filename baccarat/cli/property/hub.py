@@ -10,6 +10,7 @@ from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
 
 from baccarat.cli.shown import say
+from baccarat.cli.value_types import NAME
 from baccarat.config.property import load_property
 from baccarat.site.hub_plan import load_hub_plan, write_hub
 from events.errors import BusError, ConfigError, InputError
@@ -102,7 +103,7 @@ def refill(config: Path, origin: str, password_file: Path) -> int:
 @click.command()
 @click.argument("config", type=_PATH)
 @click.argument("origin")
-@click.option("--by", required=True, help="Who says so, for the record.")
+@click.option("--by", type=NAME, required=True, help="Who says so, for the record.")
 @_password
 def retire(config: Path, origin: str, by: str, password_file: Path) -> None:
     """Say on the hub that ORIGIN, `<site>/<table>`, is given up: its uplink is missed no more.
@@ -111,14 +112,10 @@ def retire(config: Path, origin: str, by: str, password_file: Path) -> None:
     says so itself within seconds.
     """
     split_origin(origin)
-    if not by.strip() or not by.isprintable():
-        raise InputError("--by: say who gives the table up")
     asyncio.run(
-        run_as_keeper(
-            config, password_file, lambda js: publish_uplink_ended(js, origin, by.strip())
-        )
+        run_as_keeper(config, password_file, lambda js: publish_uplink_ended(js, origin, by))
     )
-    say(f"{origin}: is given up, by {by.strip()}")
+    say(f"{origin}: is given up, by {by}")
 
 
 async def run_as_keeper(

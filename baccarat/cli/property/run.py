@@ -9,6 +9,7 @@ import msgspec
 
 from baccarat.cli.main import print_error
 from baccarat.cli.shown import say
+from baccarat.cli.value_types import NAME
 from baccarat.config.errors import ConfigFault, ConfigFaults
 from baccarat.config.property import load_property
 from baccarat.config.property_form import PropertyConfig
@@ -81,15 +82,13 @@ def check(config: Path, *, as_json: bool) -> int:
 @click.command()
 @_CONFIG
 @click.argument("table", metavar="SITE/TABLE")
-@click.option("--by", required=True, help="Who has looked at it, for the record.")
+@click.option("--by", type=NAME, required=True, help="Who has looked at it, for the record.")
 def release(config: Path, table: str, by: str) -> int:
     """Let the archive take up a table's feed again that was stopped by a fork or a forgery.
 
     Exit code 1: it was not stopped.
     """
     split_origin(table)
-    if not by.strip():
-        raise InputError("--by: say who has looked at it, such as `--by mary`")
     url = archive_of(load_property(config))
     require_current(url)
     released = asyncio.run(_release(url, table, by))

@@ -8,10 +8,11 @@ import click
 
 from baccarat.cli.property.hub import run_as_keeper
 from baccarat.cli.shown import say
+from baccarat.cli.value_types import NAME
 from baccarat.config.property import load_property
 from baccarat.property.settling import SettleWish, settle_archive, settle_witness
 from events.clock import SystemClock
-from events.errors import ConfigError, InputError
+from events.errors import ConfigError
 from events.proof.note import VerifierKey, parse_verifier_key
 from property.hub.subjects import split_origin
 
@@ -23,7 +24,7 @@ _PATH: Final = click.Path(path_type=Path)
 @click.command()
 @click.argument("config", type=_PATH)
 @click.argument("table", metavar="SITE/TABLE")
-@click.option("--by", default="", help="Who settles it, for the record; without, it is only told.")
+@click.option("--by", type=NAME, help="Who settles it, for the record; without, it is only told.")
 @click.option("--password-file", type=_PATH, help="With the password of the login `keeper`.")
 @click.option("--key", "keys", multiple=True, help="A public key of the table, or its file.")
 @click.option("--from", "since", type=click.IntRange(1), help="Accept the log from this position.")
@@ -31,7 +32,7 @@ _PATH: Final = click.Path(path_type=Path)
 def settle(
     config: Path,
     table: str,
-    by: str,
+    by: str | None,
     password_file: Path | None,
     keys: tuple[str, ...],
     since: int | None,
@@ -44,10 +45,8 @@ def settle(
     log goes on as a new origin, --as. Say it on the machine of the archive, and on the witness's.
     """
     split_origin(table)
-    if by and (not by.strip() or not by.isprintable()):
-        raise InputError("--by: say who settles it, such as `--by mary`")
     loaded = load_property(config)
-    wish = SettleWish(table, by.strip(), since, goes_on_as, tuple(map(_key, keys)))
+    wish = SettleWish(table, by or "", since, goes_on_as, tuple(map(_key, keys)))
     lines: list[str] = []
     if loaded.archive is not None:
         if password_file is None:

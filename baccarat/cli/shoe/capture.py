@@ -5,9 +5,9 @@ from pathlib import Path
 
 import click
 
-from baccarat.cli.number_options import FiniteFloatRange
 from baccarat.cli.shoe.line import endpoint_of, line_records, stop_event
 from baccarat.cli.shown import say
+from baccarat.cli.value_types import FiniteFloatRange
 from events.clock import Clock, SystemClock
 from events.errors import InputError
 from shoe_driver.decode import Decoder

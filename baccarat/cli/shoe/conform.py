@@ -9,11 +9,11 @@ import click
 import msgspec
 
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
-from baccarat.cli.number_options import FiniteFloatRange
 from baccarat.cli.output_files import write_whole
 from baccarat.cli.shoe.input import read_capture
 from baccarat.cli.shoe.line import endpoint_of, line_records, stop_event
 from baccarat.cli.shown import say
+from baccarat.cli.value_types import FiniteFloatRange
 from baccarat.conformance.rules import RULES
 from baccarat.conformance.session import Conformance, ConformanceSession
 from baccarat.pages.printed import page_template

@@ -4,6 +4,7 @@ import asyncio
 import os
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from functools import reduce, wraps
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -13,17 +14,18 @@ import click
 import msgspec
 
 from baccarat.cli.broker_options import broker_options
-from baccarat.cli.main import EXIT_DONE, EXIT_NO
-from baccarat.cli.number_options import FiniteFloatRange
+from baccarat.cli.main import EXIT_DONE, EXIT_NO, print_error
 from baccarat.cli.shown import say
+from baccarat.cli.value_types import NAME, FiniteFloatRange
 from baccarat.rulebooks.library import named_rulebook
 from baccarat.services.broker_at import LoginFiles, broker_at, broker_url
 from baccarat.services.registry import configure_logging
 from cage.reports.outside_book import read_rows
 from events.clock import SystemClock
 from events.errors import InputError
+from events.free_text import whole_number
 from events.mqtt.bus import BusSettings
-from events.mqtt.topics import SEGMENT, Topics
+from events.mqtt.topics import Topics, require_segment
 from events.proof.message_keys import load_message_keys
 from events.proof.message_mac import MessageKey
 from simulators.conformance.book import ConsumerBook, book_of_rows, read_book
@@ -33,7 +35,7 @@ from simulators.conformance.server import CageFeed, ConformanceResult
 __all__ = ["cage_feed", "kit_options", "load_keys"]
 
 _MOST: Final = 10_000
-_PORTS: Final = range(1, 2**16)
+_LAST_PORT: Final = 65_535
 _HOST: Final = re.compile(r"[^][/?#@\s]+")  # none of what parts a URL
 _SECONDS: Final = FiniteFloatRange(min=0)
 
@@ -51,12 +53,16 @@ def kit_options(who: str, user: str, patience_s: float) -> Callable[[_Command], 
     """
     options = (
         click.option("--bus", metavar="HOST:PORT", required=True, help="The broker to test on."),
-        click.option("--login", metavar="NAME", help="The kit's login: that of a table's core."),
+        click.option(
+            "--login", metavar="NAME", type=NAME, help="The kit's login: that of a table's core."
+        ),
         broker_options,
         click.option("--site", default="lab", show_default=True, help="The site that is played."),
         click.option("--table", default="t1", show_default=True, help="The table that is played."),
         click.option("--rulebook", default="nz-scale-one", show_default=True, help="Which game."),
-        click.option("--user", default=user, show_default=True, help=f"The {who}'s login."),
+        click.option(
+            "--user", type=NAME, default=user, show_default=True, help=f"The {who}'s login."
+        ),
         click.option(
             "--wait", "wait_s", type=_SECONDS, default=60.0, help="Seconds for it to come (60)."
         ),
@@ -75,8 +81,7 @@ def kit_options(who: str, user: str, patience_s: float) -> Callable[[_Command], 
         def with_table(*, bus: str, login: str | None, files: LoginFiles, **given: Any) -> Any:
             topics = Topics(given.pop("site"), given.pop("table"))
             topics.validate()
-            if not SEGMENT.match(given["user"]):
-                raise InputError(f"user {given['user']!r}: use lower-case letters, digits, - and _")
+            require_segment("user", given["user"])
             rulebook = named_rulebook(given.pop("rulebook"))
             kit = command.__name__.replace("_", "-")
             settings = _kit_broker(bus, login, files, kit)
@@ -138,7 +143,9 @@ def cage_feed(  # noqa: PLR0913 - each is an option
     feed = make_sample_log(seed, settlements, topics, rulebook)
 
     async def look() -> ConsumerBook | None:
-        return await asyncio.to_thread(_read, book) if book else None
+        with suppress(InputError):  # while it is being written
+            return await asyncio.to_thread(_read, book) if book else None
+        return None
 
     made = CageFeed(
         settings,
@@ -157,6 +164,11 @@ def cage_feed(  # noqa: PLR0913 - each is an option
             err=True,
         )
     verdict = asyncio.run(made.run(wait_s=wait_s, patience_s=patience_s))
+    if not verdict.ok and book is not None:
+        try:
+            _read(book)
+        except InputError as error:
+            print_error(f"--book {book}: {error}")
     click.echo(msgspec.json.encode(verdict) if as_json else _text(verdict))
     return EXIT_DONE if verdict.ok else EXIT_NO
 
@@ -183,19 +195,23 @@ def _address(text: str) -> tuple[str, int]:
     host, _, port = text.rpartition(":")
     if ":" in host and host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
-    number = port.isascii() and port.isdigit() and int(port[:6])
-    if not _HOST.fullmatch(host) or number not in _PORTS:
+    number = whole_number(port, _LAST_PORT)
+    if not _HOST.fullmatch(host) or not number:
         raise InputError(f"--bus {text!r}: write HOST:PORT, such as 127.0.0.1:1883")
     return host, number
 
 
 def _read(path: Path) -> ConsumerBook | None:
-    """Return the book in a file; None while there is none, or while it is being written."""
+    """Return the book in a file; None while there is none.
+
+    Raises:
+        InputError: it is no book; names the fault.
+    """
     try:
         data = path.read_bytes()
-        return read_book(data) if b'"seats"' in data else book_of_rows(read_rows(data, str(path)))
-    except (FileNotFoundError, InputError):
+    except FileNotFoundError:
         return None
+    return read_book(data) if b'"seats"' in data else book_of_rows(read_rows(data, str(path)))
 
 
 def _text(verdict: ConformanceResult) -> str:

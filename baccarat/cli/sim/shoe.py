@@ -5,7 +5,6 @@ happened on stdout, so that you can compare the reader's log with it.
 """
 
 import asyncio
-import re
 import secrets
 import sys
 from contextlib import ExitStack
@@ -15,10 +14,11 @@ from typing import Final, cast
 import click
 import msgspec
 
-from baccarat.cli.number_options import FiniteFloatRange
 from baccarat.cli.output_files import require_stdout
 from baccarat.cli.shoe.line import stop_event
+from baccarat.cli.value_types import FiniteFloatRange
 from events.errors import InputError
+from events.free_text import whole_number
 from simulators.device.profiles import PROFILES, simulated_profile
 from simulators.device.reports import Disclosure
 from simulators.faults.registry import FAULTS, OF_A_TABLE, parse_faults
@@ -29,7 +29,6 @@ __all__ = ["shoe"]
 
 _LIST: Final = "list"
 _LAST_PORT: Final = 65535
-_PORT: Final = re.compile(r"[0-9]{1,5}")
 
 
 @click.command()
@@ -82,9 +81,10 @@ def _port_of(waits: str | None) -> int | None:
     if waits in {None, "key"}:
         return None
     kind, _, number = str(waits).partition(":")
-    if kind != "udp" or not _PORT.fullmatch(number) or not 1 <= int(number) <= _LAST_PORT:
+    port = whole_number(number, _LAST_PORT) if kind == "udp" else None
+    if not port:
         raise InputError(f"--wait {waits}: write key, or udp:PORT")
-    return int(number)
+    return port
 
 
 async def _deal(made: StandaloneShoe, coups: int | None, cue: Cue | None, port: int | None) -> None:

@@ -3,64 +3,36 @@
 import csv
 import io
 import json
+import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from msgspec.structs import replace
 
-from benchmarks.ledger import settled_coup
+from benchmarks.table.opening import make_log
 from cage.ledger.database import parse_ledger_url
 from cage.ledger.store import LedgerStore
-from events.types import CoupSettled, SeatDifference, TableEvent
+from events.types import CoupSettled, TableEvent
 from table_core.odds.exact import exact_odds
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.rules.rulebook_file import full_shoe
 from tests.house.sources import texts
 from tests.support.cage.ledgers import STREAM, book_log, facts_of, play_log
+from tests.support.log.logs import forging, json_bytes, rehash
 from tests.support.machine.commands import Done, complaint, documents, here, said
 from tests.support.machine.processes import ROOT, environment
 from tests.support.property.logs import write_log
+from tests.support.table import evidence as judged
 from tests.support.table.chip_day import FLOAT, chip_day
 
 REVISED: Final = 10
 _COUPS_A_SHOE: Final = 80
 _SHOES_A_DAY: Final = 99
-
-
-def long_log(coups: int) -> Iterator[TableEvent]:
-    """Seven seats wager the same each time; Banker wins, and in a revision Player has won."""
-    for number in range(coups):
-        shoe, coup = divmod(number, _COUPS_A_SHOE)
-        day, shoe = divmod(shoe, _SHOES_A_DAY)
-        name = f"{20260101 + day}-{shoe + 1:02}/{coup + 1}"
-        yield from settled_coup(name)
-        if number % REVISED == 0:
-            yield _revised(name)
-
-
-def _revised(name: str) -> CoupSettled:
-    first = settled_coup(name)[-1].settlement
-    revised = settled_coup(name, winner="player")[-1].settlement
-    moved = zip(first.lines, revised.lines, strict=True)
-    return CoupSettled(
-        coup=name,
-        settlement=replace(
-            revised,
-            settlement_id=f"t1/{name}/2/2",
-            revision=2,
-            reverses=first.settlement_id,
-            difference=tuple(
-                SeatDifference(seat=was.seat, staked=0, paid=now.paid - was.paid, commission=0)
-                for was, now in moved
-            ),
-        ),
-    )
 
 
 SEED = 5
@@ -149,27 +121,58 @@ def test_a_report_of_a_shoe_says_what_the_odds_keep(
     assert (report["key"], report["theoretical"]) == ("20261127-01", round(theoretical))
 
 
-def test_reconcile_agrees_and_then_names_what_is_missing(
-    played: Sequence[TableEvent], ledger: str, tmp_path: Path
-) -> None:
-    log = tmp_path / "table.sqlite"
+def test_reconcile_agrees_and_then_names_what_is_missing(ledger: str, tmp_path: Path) -> None:
+    log = judged.played(tmp_path / "judged.sqlite", coups=5)
+    book_log(ledger, log)
     done = cage("reconcile", log, "--ledger", ledger)
     assert done.code == 0
     assert "agrees with the log to the unit" in done.out
     (document,) = lines("reconcile", log, "--ledger", ledger)
-    assert (document["agrees"], document["read"]) == (True, len(played))
-    longer = tmp_path / "longer.sqlite"
-    more = play_log(longer, seed=SEED, coups=27, book="au-commission")
-    unbooked = sum(isinstance(event, CoupSettled) for event in more[len(played) :])
+    assert (document["agrees"], document["read"]) == (True, len(facts_of(log)))
+    assert document["judged"]["settlements"] == 5
+    longer = Path(shutil.copy(log, tmp_path / "longer.sqlite"))
+    with judged.signed_table(longer) as table:
+        table.coup()
+        table.coup()
     done = cage("reconcile", longer, "--ledger", ledger)
     assert done.code == 1
-    assert f"{unbooked} settlements are not booked yet" in done.out
-    play_log(tmp_path / "cut.sqlite", seed=SEED, coups=20, book="au-commission")
-    done = cage("reconcile", tmp_path / "cut.sqlite", "--ledger", ledger)
+    assert "2 settlements are not booked yet" in done.out
+    cut = judged.played(tmp_path / "cut.sqlite", coups=3)
+    done = cage("reconcile", cut, "--ledger", ledger)
     assert done.code == 1
     assert "it was cut" in done.out
     done = cage("reconcile", tmp_path / "none.sqlite", "--ledger", ledger)
     assert done.code == 2
+
+
+def test_a_payment_that_does_not_fit_its_cards_is_said_as_log_verify_says_it(
+    tmp_path: Path,
+) -> None:
+    log, ledger = judged.played(tmp_path / "table.sqlite"), tmp_path / "ledger.sqlite"
+    with forging(log) as db:
+        newest = "SELECT position, bytes FROM event WHERE type = 'coup_settled' ORDER BY 1 DESC"
+        position, stored = db.execute(newest).fetchone()
+        told = json.loads(stored)
+        settlement = told["data"]["settlement"]
+        settlement["paid"] += 100
+        settlement["lines"][0]["paid"] += 100
+        settlement["lines"][0]["winnings"] += 100
+        row = (json_bytes(told), position)
+        db.execute("UPDATE event SET bytes = ? WHERE position = ?", row)
+        rehash(db, STREAM)
+        db.execute("DELETE FROM checkpoint")
+    book_log(str(ledger), log)  # a cage books whatever the table publishes
+    bank = tmp_path / "bank.csv"
+    bank.write_text("settlement_id,seat,staked,paid,commission\n", "utf-8")
+    verdict = json.loads(here("log", "verify", "--json", log).out)
+    assert (verdict["first_bad"], "has other" in verdict["reason"]) == (position, True)
+    for book in (("--ledger", ledger), ("--book", bank)):
+        done = cage("reconcile", log, *book)
+        said = f"{STREAM}: NOT ok at position {position}: {verdict['reason']}\n"
+        assert (done.code, done.out) == (1, said)
+        document = json.loads(cage("reconcile", log, *book, "--json").out)
+        assert (document["agrees"], document["sound"]) == (False, False)
+        assert verdict["reason"] in str(document["difference"])
 
 
 @pytest.mark.parametrize(
@@ -237,6 +240,10 @@ def test_what_the_ledger_does_not_have_is_named(
         (b"\xff", "invalid"),
         (b"{}", "missing required field `rulebook`"),
         (b"[" * 200_000, "Expected `object`, got `array`"),
+        (
+            b'{"rulebook":"r","bets":{"tie":{"edge":"1/2"},"tie":{"edge":"1/3"}}}',
+            "the key 'tie' is there twice; write it once",
+        ),
         (b'{"rulebook":"r","bets":{"player":{}}}', "missing required field `edge`"),
         (b'{"rulebook":"r","bets":{},"more":' + b"[" * 200_000, "recursion"),
         *(
@@ -323,7 +330,7 @@ def _cells(line: str) -> list[str]:
 
 
 # Each settlement that is kept costs several kilobytes, so this many are not to be overlooked.
-SHORT, LONG = 400, 2_400
+SHORT, LONG = 5_000, 20_000  # events
 MOST_KB = 4_096
 
 # The command, and then the most memory that it ever had.
@@ -342,13 +349,11 @@ def test_a_reconciliation_takes_no_more_memory_for_a_longer_ledger(
     ledger: str, tmp_path: Path
 ) -> None:
     log = tmp_path / "table.sqlite"
-    events = list(long_log(LONG))
-    write_log(log, STREAM, events)
+    make_log(log, LONG, lambda _: None)
     facts = facts_of(log)
     peaks, asked = [], ["cage", "reconcile", str(log), "--ledger", ledger, "--json"]
-    with closing(LedgerStore.open(parse_ledger_url(ledger), STREAM)) as store:
-        for coups in (SHORT, LONG):
-            end = 3 * coups + coups // REVISED
+    with closing(LedgerStore.open(parse_ledger_url(ledger), facts[0].stream)) as store:
+        for end in (SHORT, len(facts)):
             for first in range(store.position, end, 500):
                 store.book(facts[first : min(first + 500, end)])
             done = subprocess.run(
@@ -362,8 +367,9 @@ def test_a_reconciliation_takes_no_more_memory_for_a_longer_ledger(
             document, peak = done.stdout.splitlines()
             said = json.loads(document)
             assert said["difference"] is None
-            assert said["settlements"] == coups + coups // REVISED
-            assert said["coups"] == coups
+            settled = [each for each in facts[:end] if isinstance(each.data, CoupSettled)]
+            assert said["settlements"] == len(settled)
+            assert said["judged"]["settlements"] > end / 30
             peaks.append(int(peak))
     print(peaks)  # noqa: T201 - the figures
     assert done.returncode == 0

@@ -5,16 +5,27 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
-from events.commands import CorrectHands, OpenBetting, PlaceWager, WagerRequest, WithdrawWager
+from events.commands import (
+    Command,
+    CorrectHands,
+    OpenBetting,
+    PlaceWager,
+    VoidCoup,
+    WagerRequest,
+    WithdrawWager,
+)
 from events.log.segments import Segment, Segments, find_segments, segment_name
 from events.log.store import EventLog
 from events.types import (
+    CoupSettled,
     CoupVoided,
     DeviceResult,
     ErrorRaised,
     Refund,
     ShoeReported,
+    TableEvent,
     WagersPlaced,
 )
 from table_core.fold.dispatch import fold_all
@@ -23,7 +34,8 @@ from table_core.projections.table_document import encode_state_view, project_tab
 from table_core.projections.wager_pages import encode_page, pages_of
 from table_core.shuffle.examination import examine
 from table_core.state.coup import Phase
-from table_core.state.table import KEPT_JOURNALS, MORE_ERRORS, MOST_ERRORS, TableState
+from table_core.state.table import KEPT_JOURNALS, MORE_ERRORS, MOST_ERRORS, Coup, TableState
+from tests.support.cage.books import book
 from tests.support.cage.ledgers import MemoryLedger
 from tests.support.growth import SIZES, steps_of
 from tests.support.log.logs import ORIGIN, grow, made
@@ -38,6 +50,7 @@ from tests.support.table.coups import (
     world_in,
 )
 from tests.support.table.large_coups import place, placed
+from tests.support.table.settled_coups import other, wager
 
 # How much more than in proportion a curve may grow from one size to the next: a tree's logarithm.
 SLACK = 1.3
@@ -258,5 +271,37 @@ def test_the_cage_gives_back_a_void_coup_in_as_many_steps_as_it_has_wagers(sizes
         )
         void = CoupVoided(coup=coup.id, reason="fire", refunds=refunds)
         return steps_of(lambda: ledger.hear([void]))
+
+    grows_in_proportion(measure, sizes)
+
+
+RAISED = WagerRequest(seat=1, bet="tie", stake=200)
+STRICT = book("au-commission", "bets.tie.minimum=1000")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        lambda coup: other(STRICT, coup.id),
+        lambda coup: wager(RAISED, coup.wagers[len(coup.wagers) // 2].id, coup.id),
+        lambda coup: VoidCoup(transaction="v", coup=coup.id, reason="r"),
+    ],
+    ids=["rulebook", "wager", "void"],
+)
+def test_a_correction_looks_at_each_wager_a_few_times(
+    command: Callable[[Coup], Command], sizes: Sizes
+) -> None:
+    # By the right rulebook each wager breaks a limit.
+    def measure(count: int) -> int:
+        world = placed(count)
+        world.context = replace(world.context, library=(STRICT,))
+        world.deal(*NATURAL_NINE)
+        world.say(DeviceResult(winner="player"))
+        coup = world.state.coup
+        assert coup is not None
+        events: list[TableEvent] = []
+        steps = steps_of(lambda: events.extend(world.must(command(coup))))
+        assert any(isinstance(event, CoupSettled) for event in events)
+        return steps
 
     grows_in_proportion(measure, sizes)

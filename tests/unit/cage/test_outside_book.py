@@ -13,6 +13,7 @@ from events.types import Settlement
 from tests.support.cage.consumers import settlements_of
 from tests.support.cage.ledgers import play_log
 from tests.support.machine.commands import complaint, here, said
+from tests.support.table import evidence
 
 HEAD: Final = "settlement_id,seat,staked,paid,commission"
 ONE: Final = "b7/20261127-02/1/2/1"
@@ -157,7 +158,8 @@ def written(path: Path, rows: Sequence[BookRow], form: str) -> Path:
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
-def test_the_command_answers_with_its_exit_code(form: str, log: Path, tmp_path: Path) -> None:
+def test_the_command_answers_with_its_exit_code(form: str, tmp_path: Path) -> None:
+    log = evidence.played(tmp_path / "table.sqlite")
     settlements = settlements_of(log)
     rows = in_force(settlements)
     day = settlements[0].coup[:8]

@@ -31,6 +31,7 @@ from events.free_text import (
     may_hold_forbidden,
     show_text,
     unescape_nul,
+    whole_number,
 )
 from shoe_driver.profiles.catalogue import shipped_texts
 from shoe_driver.profiles.profile import profile_complaints
@@ -244,3 +245,19 @@ def test_no_text_of_any_file_may_hold_any_of_it(tmp_path: Path) -> None:
 )
 def test_a_text_is_shown_on_one_line_and_draws_nothing(text: str, shown: str) -> None:
     assert show_text(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("0", 0),
+        ("007", 7),
+        ("65535", 65_535),
+        ("65536", None),
+        ("0" * 5_000 + "1", 1),
+        ("9" * 5_000, None),
+        *((text, None) for text in ("", " 7", "7\n", "+7", "-7", "1_0", "7.0", "\u0667", "\u00b2")),
+    ],
+)
+def test_a_whole_number_has_ascii_digits_alone(text: str, number: int | None) -> None:
+    assert whole_number(text, 65_535) == number

@@ -3,7 +3,7 @@
 import pytest
 
 from events.errors import InputError, MalformedJson
-from events.json_form import decode_json, repeated_key
+from events.json_form import decode_json, decode_json_once, repeated_key
 
 
 def test_json_of_the_kind_is_decoded() -> None:
@@ -43,6 +43,9 @@ def test_everything_else_is_one_error(data: bytes, reason: str) -> None:
 )
 def test_a_key_that_is_there_twice_is_found(document: bytes | str, key: str | None) -> None:
     assert repeated_key(document) == key
+    if key is not None:
+        with pytest.raises(MalformedJson, match=f"the key '{key}' is there twice; write it once"):
+            decode_json_once(document, dict[str, object])
 
 
 def test_what_is_nested_too_deeply_is_malformed() -> None:

@@ -36,7 +36,6 @@ log restore TEXT new.sqlite -> no SQLite file
 replay -> Missing argument 'LOG'
 replay NONE -> no such file
 replay LOG --coup 99 -> no such coup in this log; there are 13: 20261127-01/1
-replay LOG --coup '' -> --coup '': no such coup in this log; there are 13: 20261127-01/1
 replay LOG --at yesterday -> such as 2026-11-27T21:40:07Z
 replay LOG --at 99999 -> the log ends at position 280
 replay LOG --html page.html -> name it with --coup ID
@@ -87,6 +86,7 @@ shoe decode NONE --profile nope -> there are enq-bcc
 shoe monitor /dev/null -> Missing option '--profile'
 keys new -> Missing argument 'FILE'
 keys new TEXT -> a key is never overwritten
+keys new 'a b' -> 1 to 200 characters that can be seen, no spaces, no plus signs
 pki renew nowhere -> make one with `baccarat pki init`
 pki issue nowhere b7 -> make one with `baccarat pki init`
 pki init x --site harbour --days 0 -> 0 is not in the range
@@ -94,6 +94,7 @@ pki init x --site LONG -> at most 64 bytes of UTF-8; make it shorter by 13
 pki init x --site ACCENTS -> at most 64 bytes of UTF-8; make it shorter by 1
 pki issue PKI LONG -> at most 64 bytes of UTF-8; make it shorter by 6
 user add passwords anna --role dealr -> is not one of 'dealer'
+site add NONE 'B 1' --role cage -> user 'B 1': use lower-case letters, digits, - and _
 user list NONE -> make it with `baccarat user add
 sim world --seeds x -> write A..B, such as 1..100
 sim world --seeds 1 --faults nope -> no fault 'nope'; there are
@@ -109,6 +110,9 @@ sim display-feed --bus b:1883 --patience nan --shown x -> '--patience': it is no
 sim cage-fed -> Did you mean one of: 'cage-feed', 'wagers-feed'?
 schema jsn -> Did you mean 'json'?
 property query TEXT nope -> is not one of 'tables'
+demo --rulebook nope -> known are au-commission
+demo --profile nope -> no wire profile 'nope'; there are enq-bcc
+demo --port 9000 --mqtt-port 9000 -> --mqtt-port: 9000 is --port already
 demo --speed fast -> 'fast' is not a number
 -v -> `baccarat -h` lists
 demo\udcff -> argument 'demo\\xff' is not UTF-8
@@ -117,6 +121,8 @@ pki init x --site \udcc3\udca9\udcff -> argument 'é\\xff' is not UTF-8
 config check \udcff --json -> argument '\\xff' is not UTF-8
 cage statement --coup \udcff -> argument '\\xff' is not UTF-8
 practice --rulebook \udcff -> argument '\\xff' is not UTF-8
+practice --rulebook nope -> known are au-commission
+practice --profile nope -> no wire profile 'nope'; there are enq-bcc
 --verison -> Did you mean '--version'?
 """
 
@@ -170,6 +176,74 @@ def test_a_mistake_gets_one_right_line(
     assert re.fullmatch(r"baccarat: [^\n]+\n", shown.err)
     assert said in shown.err
     assert list(tmp_path.iterdir()) == []
+
+
+# What takes a name, and the option or argument that a mistake in it is said of.
+NAMED = """
+log show LOG --coup NAME
+replay LOG --coup NAME
+evidence LOG --coup NAME -o e
+cage balance --table NAME
+cage statement --shoe NAME
+cage export --coup NAME
+cage report --bet NAME
+keys new key --name NAME
+keys messages NONE NAME
+log adopt NONE --by NAME --reason x
+log adopt NONE --by x --reason NAME
+pki init folder --site NAME
+pki issue PKI NAME
+pki renew PKI NAME
+property reader NONE NAME
+property release NONE s/t --by NAME
+property retire NONE s/t --password-file NONE --by NAME
+property settle NONE s/t --by NAME
+sim cage-feed --bus b:1883 --login NAME
+sim display-feed --bus b:1883 --shown x --user NAME
+site add NONE NAME --role cage
+site password NONE NAME
+site renew NONE NAME
+user add users NAME --role dealer
+user break-glass users NAME --reason x
+user remove NONE NAME
+"""
+WRONG_NAMES = {
+    "": "it is empty",
+    "  ": "it is empty",
+    "a" * 501: "it has 501 characters; use ",
+    "a\nb": "it holds U+000A; use one line of text",
+    "a\x1b[2J": "it holds U+001B; use one line of text",
+    "a\u202eb": "it holds U+202E; use one line of text",
+    "e\u0301": "it is not in Unicode's normal form C",
+}
+
+
+@pytest.mark.parametrize("given", NAMED.strip().splitlines())
+def test_what_is_no_name_gets_one_line_wherever_a_name_is_asked_for(
+    given: str,
+    files: dict[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, said in WRONG_NAMES.items():
+        words = [name if word == "NAME" else files.get(word, word) for word in given.split()]
+        assert main(words) == 2
+        shown = capsys.readouterr()
+        assert shown.out == ""
+        assert re.fullmatch(r"baccarat: Invalid value for '[^\n]+\n", shown.err)
+        assert said in shown.err
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_a_name_has_at_most_as_many_characters_as_a_keys(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    key = str(tmp_path / "key")
+    assert main(["keys", "new", key, "--name", "a" * 300]) == 2
+    assert "'--name': it has 300 characters; use 200 at the most" in capsys.readouterr().err
+    assert main(["keys", "new", key, "--name", "a" * 200]) == 0
 
 
 GROUPS = ["", "cage", "config", "evidence", "keys", "log", "pki", "property", "rulebook", "shoe"]

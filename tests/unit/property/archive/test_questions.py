@@ -62,6 +62,8 @@ def test_a_time_without_a_zone_is_utc() -> None:
         ("coups", {"table": "b7"}, "<site>/<table>"),
         ("coups", {"since": "yesterday"}, "since: 'yesterday': no time; write it as 2026"),
         ("coups", {"most": "0"}, "1 to 10,000"),
+        ("coups", {"most": "00000000199999"}, "1 to 10,000"),
+        ("coups", {"most": "9" * 5_000}, "1 to 10,000"),
         ("coups", {"most": "many"}, "most: 'many': 1 to 10,000"),
         ("win", {"day": "27.11.2026"}, "day: '27.11.2026': no date; write it as 2026"),
         ("win", {"card": "9D"}, "no such option; it has day, table, since, until"),

@@ -248,6 +248,8 @@ def test_the_first_difference_is_named() -> None:
         b"\xff",
         b"[]",
         b'{"seats": {"0": {}}}',
+        b'{"seats": {"3\\n": {}}}',
+        b'{"seats": {"3": {"paid": 1}, "3": {"paid": 2}}}',
         b'{"seats": {"3": {"paid": 1.5}}}',
         b'{"seats": {"3": {"pai": 1}}}',
         b'{"seats": {}, "more": 1}',

@@ -119,7 +119,7 @@ def test_times_are_read_in_any_zone_and_to_the_nanosecond() -> None:
 @pytest.mark.parametrize(
     "text",
     ["0", "-1", "", "1.5", "yesterday", "2026-11-27", "2026-11-27T21:40:07", "2026-13-27T21:40:07Z",
-     "2026-11-27T21:40:07.1234567891Z", "2026-11-27T25:00:00Z", "\u0667"],
+     "2026-11-27T21:40:07.1234567891Z", "2026-11-27T25:00:00Z", "\u0667", "9" * 5_000, "1\n"],
 )  # fmt: skip
 def test_what_is_neither_position_nor_time_is_refused_in_a_line(text: str) -> None:
     with pytest.raises(InputError, match="--at") as refused:
