@@ -113,12 +113,12 @@ from table_core.fold.shoe import (
 )
 from table_core.roads.columns import bead_of
 from table_core.rules.commission_owed import fold_commission, without_refunds
-from table_core.rules.wager_totals import WagerTotals, advance_totals, totals_without
+from table_core.rules.wager_totals import UNSUMMED, WagerTotals, remove_wagers
 from table_core.state.coup import Phase, advance, input_of
 from table_core.state.coup_projection import begun_coup, changed_coup
 from table_core.state.shoe import forget_entries, new_round, set_aside_last_card
 from table_core.state.shoe_of_card import shoe_of_coup, with_shoe
-from table_core.state.table import Alarm, TableState
+from table_core.state.table import Alarm, Coup, TableState
 
 __all__ = ["FOLD_VERSION", "FoldedEvents", "fold", "fold_all", "fold_at"]
 
@@ -211,14 +211,20 @@ def _on_betting_opened(state: TableState, event: BettingOpened, phase: Phase) ->
 def _on_wagers_changed(state: TableState, event: TableEvent, phase: Phase) -> TableState:
     """Fold wagers that came, went or were corrected, and their totals."""
     before = current_coup(state)
-    coup = changed_coup(before, event)
+    summed = before.summed if isinstance(event, WagersPlaced) else WagerTotals()
     if isinstance(event, WagersWithdrawn):
-        gone = frozenset(event.wagers)
-        summed = totals_without(before.summed, before.wagers, gone, coup.wagers)
-    else:
-        known = before.summed if isinstance(event, WagersPlaced) else WagerTotals()
-        summed = advance_totals(known, coup.wagers)
-    return replace(state, coup=replace(coup, phase=phase, summed=summed))
+        summed = _summed_without(before, event.wagers)
+    coup = replace(changed_coup(before, event), phase=phase, summed=summed)
+    if len(coup.wagers) - summed.count >= UNSUMMED:
+        coup = replace(coup, summed=coup.standing)
+    return replace(state, coup=coup)
+
+
+def _summed_without(coup: Coup, names: Iterable[str]) -> WagerTotals:
+    """Return the totals that a coup keeps, without those of these wagers that are in them."""
+    in_them = set(names).difference([wager.id for wager in coup.unsummed])
+    gone = [coup.wagers[name] for name in in_them if name in coup.wagers]
+    return remove_wagers(coup.summed, gone) if gone else coup.summed
 
 
 def _on_limits_set(state: TableState, event: LimitsSet) -> TableState:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from enum import Enum
 from fractions import Fraction
 from functools import cache
-from types import GenericAlias
+from types import GenericAlias, MappingProxyType
 from typing import Any, Final, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -20,10 +20,10 @@ from msgspec import Struct
 
 from events.errors import UnreadableEvent
 from events.json_form import UNDECODABLE
-from events.types import BooksClosed
+from events.types import BooksClosed, Wager
 from table_core.fold.dispatch import FOLD_VERSION
 from table_core.persistent_list import PersistentList
-from table_core.state.table import TableState
+from table_core.state.table import TableState, by_id
 
 __all__ = [
     "decode_state",
@@ -126,6 +126,8 @@ def _plain(value: object) -> object:
     """Encode a value that msgspec cannot encode by itself."""
     if isinstance(value, PersistentList):
         return list(value)
+    if isinstance(value, MappingProxyType):
+        return list(value.values())
     if isinstance(value, Fraction):
         return f"{value.numerator}/{value.denominator}"
     raise NotImplementedError(f"{type(value).__name__} has no form in a snapshot")
@@ -138,6 +140,8 @@ def _restored(kind: Any, value: Any) -> object:
         for each in msgspec.convert(value, GenericAlias(list, item), dec_hook=_restored):
             trail = trail.append(each)
         return trail
+    if get_origin(kind) is MappingProxyType:
+        return by_id(msgspec.convert(value, list[Wager]))
     if kind is Fraction and isinstance(value, str):
         return Fraction(value)
     raise NotImplementedError(f"{kind} has no form in a snapshot")

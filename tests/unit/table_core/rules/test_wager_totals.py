@@ -13,11 +13,10 @@ from table_core.rules.wager_totals import (
     UNSUMMED,
     WagerTotals,
     add_wagers,
-    advance_totals,
     remove_wagers,
 )
 from table_core.state.coup import Phase
-from table_core.state.table import Coup, TableState
+from table_core.state.table import Coup, TableState, by_id
 from tests.support.table.coups import world_in
 
 ONE_BY_ONE = 3000  # wagers in a coup, one a command
@@ -35,18 +34,18 @@ rows = st.lists(lone_wagers, max_size=12).map(
 )
 
 
-def by_hand(wagers: list[Wager]) -> tuple[set[str], dict[str, int], dict[object, int]]:
-    """Ids, stakes by bet, and stakes by whose, bet and seat: counted without the product."""
+def by_hand(wagers: list[Wager]) -> tuple[dict[str, int], dict[object, int]]:
+    """Stakes by bet, and stakes by whose, bet and seat: counted without the product."""
     bets: dict[str, int] = defaultdict(int)
     spots: dict[object, int] = defaultdict(int)
     for wager in wagers:
         whose = f"seat {wager.seat}" if wager.patron is None else f"patron {wager.patron}"
         bets[wager.bet] += wager.stake
         spots[whose, wager.bet, wager.seat] += wager.stake
-    return {wager.id for wager in wagers}, dict(bets), dict(spots)
+    return dict(bets), dict(spots)
 
 
-def summed(standing: WagerTotals) -> tuple[set[str], dict[str, int], dict[object, int]]:
+def summed(standing: WagerTotals) -> tuple[dict[str, int], dict[object, int]]:
     spots: dict[object, int] = {
         (patron, bet, int(seat)): stake
         for bucket in standing.patrons.values()
@@ -54,7 +53,7 @@ def summed(standing: WagerTotals) -> tuple[set[str], dict[str, int], dict[object
         for bet, seats in bets.items()
         for seat, stake in seats.items()
     }
-    return {name for names in standing.buckets.values() for name in names}, standing.by_bet, spots
+    return standing.by_bet, spots
 
 
 @given(rows, st.sets(st.integers(0, 11)), st.integers(0, 12))
@@ -80,7 +79,7 @@ def test_sums_are_stored_and_read_again(row: list[Wager]) -> None:
     standing = add_wagers(WagerTotals(), row)
     state = TableState(coup=Coup(id="", phase=Phase.BETTING, rulebook="", rulebook_hash=""))
     assert state.coup is not None
-    coup = msgspec.structs.replace(state.coup, wagers=tuple(row), summed=standing)
+    coup = msgspec.structs.replace(state.coup, wagers=by_id(row), summed=standing)
     state = msgspec.structs.replace(state, coup=coup)
     assert decode_state(encode_state(state)) == state
 
@@ -94,23 +93,15 @@ def test_however_many_wagers_stand_few_are_left_to_be_summed() -> None:
         world.must(PlaceWager(transaction=f"w-{number}", wagers=(asked,)))
         coup = world.state.coup
         assert coup is not None
-        row.append(coup.wagers[-1])
+        row.append([*coup.wagers.values()][-1])
         assert len(coup.wagers) - coup.summed.count < UNSUMMED
     assert coup is not None
     assert coup.standing == add_wagers(WagerTotals(), row)
 
 
-def test_whole_blocks_are_summed_and_the_rest_is_left() -> None:
-    row = [Wager(id=f"u/t/{n}", seat=1, bet="tie", stake=n + 1) for n in range(2 * UNSUMMED + 5)]
-    first = advance_totals(WagerTotals(), row[: UNSUMMED + 3])
-    assert first == add_wagers(WagerTotals(), row[:UNSUMMED])
-    assert advance_totals(first, row[: 2 * UNSUMMED - 1]) is first
-    assert advance_totals(first, row) == add_wagers(WagerTotals(), row[: 2 * UNSUMMED])
-
-
 def test_where_nothing_stands_every_sum_is_nothing() -> None:
     nothing = WagerTotals()
     assert (nothing.count, nothing.staked, nothing.line_bytes) == (0, 0, 0)
-    assert (nothing.buckets, nothing.patrons, nothing.by_bet) == ({}, {}, {})
+    assert (nothing.patrons, nothing.by_bet) == ({}, {})
     row = [Wager(id="u/t/1", seat=1, bet="tie", stake=5)]
     assert remove_wagers(add_wagers(nothing, row), row) == nothing
