@@ -684,8 +684,7 @@ def _first_four(coup: Coup) -> Hands | None:
 def _lay_anew(draft: DecisionBuilder, now: Rulebook) -> None:
     """Adjust the prepaid commission of unsettled wagers to the right rulebook."""
     coup = draft.coup
-    wagers = coup.wagers.values()
-    open_ = [wager for wager in wagers if now.phase_of(wager.bet) not in coup.settled]
+    open_ = [each for each in coup.wagers.values() if now.phase_of(each.bet) not in coup.settled]
     more, less = amount_changes(draft.state.commission.laid, prepaid_commission(now, open_))
     if more:
         draft.emit(CommissionPrepaid(coup=coup.id, currency=now.currency, amounts=more))

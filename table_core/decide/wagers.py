@@ -159,10 +159,11 @@ def _left_alone(
     }
     if not alone:
         return []  # as nearly always, and without a look at the wagers of others
+    gone = {wager.id for wager in withdrawn}
     return [
         wager
         for wager in coup.wagers.values()
-        if (patron_of(wager), wager.bet, str(wager.seat)) in alone and wager not in withdrawn
+        if wager.id not in gone and (patron_of(wager), wager.bet, str(wager.seat)) in alone
     ]
 
 

@@ -310,7 +310,8 @@ class CoupJudge:
     def _has_all(self, coup: Coup, last: Settlement) -> bool:
         """Return whether the only settlement has every wager, and was judged as the coup is now."""
         whole = len(coup.settlements) == 1 and len(last.lines) == len(coup.wagers)
-        return whole and self._judged == (last, *_basis(coup))
+        basis = last, coup.cards, coup.rulebook_hash, *coup.wagers.values()
+        return whole and self._judged == basis
 
     def result(self) -> JudgedCoup:
         """Return the coup's result.
@@ -346,6 +347,11 @@ class CoupJudge:
         if self._coup is not None:
             raise self._fault(record, "the coup began before")
 
+    def _placed(self, record: EvidenceEvent, event: WagersPlaced) -> None:
+        before = self._known.wagers
+        if len(before | by_id(event.wagers)) < len(before) + len(event.wagers):
+            raise self._fault(record, "places a wager that stands already")
+
     def _withdrawn(self, record: EvidenceEvent, event: WagersWithdrawn) -> None:
         if len(self._known.wagers.keys() & event.wagers) != len(event.wagers):
             raise self._fault(record, "takes back a wager that does not stand")
@@ -358,6 +364,9 @@ class CoupJudge:
     def _wager_corrected(self, record: EvidenceEvent, event: WagerCorrected) -> None:
         if event.was is not None and self._known.wagers.get(event.was.id) != event.was:
             raise self._fault(record, "corrects a wager that does not stand so")
+        name = event.wager.id if event.wager else None
+        if name in self._known.wagers and (event.was is None or event.was.id != name):
+            raise self._fault(record, "adds a wager that stands already")
 
     def _rulebook_corrected(self, record: EvidenceEvent, event: RulebookCorrected) -> None:
         if (event.was, event.was_hash) != (self._known.rulebook, self._known.rulebook_hash):
@@ -529,7 +538,7 @@ class CoupJudge:
             lines, cuts = settle_with_caps(
                 rulebook, outcome, coup.wagers.values(), phase=said.phase, verdicts=verdicts
             )
-            self._judged = said, *_basis(coup)
+            self._judged = said, coup.cards, coup.rulebook_hash, *coup.wagers.values()
         return next_settlement(self._table, coup, said.phase, outcome, lines), cuts
 
     def _differs(self, ours: Settlement, said: Settlement) -> str:
@@ -548,6 +557,7 @@ class CoupJudge:
 
     _CHECKS: ClassVar[Mapping[type[TableEvent], Callable[[Any, EvidenceEvent, Any], None]]] = {
         BettingOpened: _began,
+        WagersPlaced: _placed,
         WagersWithdrawn: _withdrawn,
         WagersVoided: _wagers_voided,
         WagerCorrected: _wager_corrected,
@@ -563,11 +573,6 @@ class CoupJudge:
         AggregateCapped: _capped,
         CoupVoided: _voided,
     }
-
-
-def _basis(coup: Coup) -> tuple[object, ...]:
-    """Return what a settlement follows from."""
-    return coup.cards, tuple(coup.wagers.values()), coup.rulebook_hash
 
 
 def _stakes(wagers: Iterable[Wager]) -> tuple[Refund, ...]:

@@ -123,7 +123,7 @@ from table_core.state.table import Alarm, Coup, TableState
 __all__ = ["FOLD_VERSION", "FoldedEvents", "fold", "fold_all", "fold_at"]
 
 # Increase it whenever the same log would fold to another state; snapshots are keyed by it.
-FOLD_VERSION: Final = 8
+FOLD_VERSION: Final = 9
 
 
 class FoldedEvents(tuple[TableEvent, ...]):  # noqa: SLOT001 - a tuple takes no slots but empty ones

@@ -65,8 +65,8 @@ class _AcceptedWagers:
         placed: Container[str] = (),
     ) -> None:
         self.rulebook = rulebook
-        self._placed = placed
-        self._accepted: set[str] = set()
+        self.placed = placed
+        self.accepted: set[str] = set()  # their ids
         self.tally = WagerTotalsBuilder(standing)
         # What would stand with all that is asked, of everything that a minimum binds.
         self.reached: dict[_Bound, int] = {}
@@ -75,15 +75,6 @@ class _AcceptedWagers:
                 bound = _bound(bet.minimum_per, wager)
                 before = self.reached.get(bound, _held(self.tally, bet.minimum_per, wager))
                 self.reached[bound] = before + wager.stake
-
-    def accept(self, wager: Wager) -> None:
-        """Count a wager from now on."""
-        self.tally.add(wager)
-        self._accepted.add(wager.id)
-
-    def known(self, name: str) -> bool:
-        """Return whether a wager of this id is placed or accepted."""
-        return name in self._accepted or name in self._placed
 
     def has(self, wager: Wager, *bets: str) -> bool:
         """Return whether the patron of `wager` has one of `bets`."""
@@ -249,7 +240,8 @@ def _each(asked: Sequence[Wager], so_far: _AcceptedWagers) -> list[Refusal | Non
     for wager in asked:
         refusal = _first_objection(wager, so_far)
         if refusal is None:
-            so_far.accept(wager)
+            so_far.tally.add(wager)
+            so_far.accepted.add(wager.id)
         refusals.append(refusal)
     return refusals
 
@@ -380,7 +372,7 @@ def _at_odds_with_others(wager: Wager, so_far: _AcceptedWagers) -> Refusal | Non
     """Check for `invalid_seat` `duplicate_wager` `opposite_sides` `too_many_options`."""
     if not MIN_SEAT <= wager.seat <= MAX_SEAT:
         return refuse("invalid_seat", f"seats are {MIN_SEAT} to {MAX_SEAT}")
-    if so_far.known(wager.id):
+    if wager.id in so_far.accepted or wager.id in so_far.placed:
         return refuse("duplicate_wager", f"wager {wager.id!r} stands already")
     options, other = so_far.rulebook.options, SIDES.get(wager.bet)
     if other is not None and not options.allow_opposite and so_far.has(wager, other):

@@ -142,11 +142,6 @@ def _hands_corrected(coup: Coup, event: HandsCorrected) -> Coup:
 # ---- wagers and settlements ----
 
 
-def _placed(coup: Coup, event: WagersPlaced) -> Coup:
-    wagers = coup.wagers | {wager.id: wager for wager in event.wagers}
-    return replace(coup, wagers=MappingProxyType(wagers))
-
-
 def _without(coup: Coup, names: Iterable[str]) -> Coup:
     wagers = coup.wagers.copy()
     for name in names:
@@ -156,12 +151,10 @@ def _without(coup: Coup, names: Iterable[str]) -> Coup:
 
 def _wager_corrected(coup: Coup, event: WagerCorrected) -> Coup:
     """Return the coup with a wager replaced at its place, added at the end, or taken out."""
-    was, wagers = event.was, [*coup.wagers.values()]
-    if was is None:
-        changed = [*wagers, event.wager]
-    else:
-        changed = [event.wager if each.id == was.id else each for each in wagers]
-    return replace(coup, wagers=by_id(filter(None, changed)))
+    was = event.was
+    wagers = [event.wager if was and each.id == was.id else each for each in coup.wagers.values()]
+    wagers += [] if was else [event.wager]
+    return replace(coup, wagers=by_id(filter(None, wagers)))
 
 
 def _settled(coup: Coup, event: CoupSettled) -> Coup:
@@ -175,7 +168,9 @@ def _settled(coup: Coup, event: CoupSettled) -> Coup:
 
 
 _CHANGES: Final[dict[type[TableEvent], Callable[[Coup, Any], Coup]]] = {
-    WagersPlaced: _placed,
+    WagersPlaced: lambda coup, event: replace(
+        coup, wagers=MappingProxyType(coup.wagers | by_id(event.wagers))
+    ),
     WagersWithdrawn: lambda coup, event: _without(coup, event.wagers),
     WagersVoided: lambda coup, event: _without(coup, (each.wager for each in event.refunds)),
     WagerCorrected: _wager_corrected,
