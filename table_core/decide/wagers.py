@@ -1,6 +1,6 @@
 """Commands about wagers: place them, withdraw them, set the table's limits. Pure."""
 
-from collections.abc import Collection, Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -26,11 +26,14 @@ from table_core.rules.wager_totals import (
     bounds_refusal,
     remove_wagers,
 )
-from table_core.rules.wagers import BET_KINDS, patron_of
+from table_core.rules.wagers import BET_KINDS, Patron, patron_of
 from table_core.state.coup import Phase, allows
 from table_core.state.table import Coup, TableState
 
 __all__ = ["HANDLERS", "OFFERS", "place_wager", "set_limits", "withdraw_wager"]
+
+_Spot = tuple[Patron, str, str]
+"""A patron, a bet and a seat, as text: where stakes lie together."""
 
 
 def place_wager(state: TableState, command: PlaceWager, context: DecisionContext) -> Decision:
@@ -107,12 +110,18 @@ def withdraw_wager(state: TableState, command: WithdrawWager, context: DecisionC
             "unknown_wager", f"no such wager stands: {', '.join(unknown) or 'none named'}"
         )
     rulebook, standing = apply_limits(context.rulebook, state.limits), coup.standing
-    withdrawn = [coup.wagers[name] for name in dict.fromkeys(command.wagers)]
+    named = set(command.wagers)
+    withdrawn = [coup.wagers[name] for name in named]
     left = remove_wagers(standing, withdrawn)
-    more = _left_alone(rulebook, coup, withdrawn, standing, left)
-    if more:
-        withdrawn += more
-        left = remove_wagers(left, more)
+    alone = _left_alone(rulebook, withdrawn, standing, left)
+    if alone or len(named) > 1:
+        bets = {bet for _, bet, _ in alone}
+        withdrawn = [  # in the order in which they were placed
+            wager
+            for wager in coup.wagers.values()
+            if wager.id in named or (wager.bet in bets and _spot(wager) in alone)
+        ]
+        left = remove_wagers(standing, withdrawn)
     return (
         _closed_refusal(coup, withdrawn)
         or withdrawal_refusal(rulebook, standing, left, withdrawn)
@@ -130,25 +139,24 @@ def _closed_refusal(coup: Coup, wagers: Sequence[Wager]) -> Refusal | None:
     return refuse("betting_closed", f"{', '.join(sorted(closed))}: closed by the first card")
 
 
+def _spot(wager: Wager) -> _Spot:
+    return patron_of(wager), wager.bet, str(wager.seat)
+
+
 def _left_alone(
-    rulebook: Rulebook,
-    coup: Coup,
-    withdrawn: Collection[Wager],
-    standing: WagerTotals,
-    left: WagerTotals,
-) -> list[Wager]:
-    """Return the side bets that lack the wager they need once these wagers are withdrawn.
+    rulebook: Rulebook, withdrawn: Iterable[Wager], standing: WagerTotals, left: WagerTotals
+) -> set[_Spot]:
+    """Return where side bets would lie without the wager they need, once others are withdrawn.
 
     A side bet that has waited for its main wager before goes on waiting.
 
     Args:
         rulebook: the one in force.
-        coup: with all wagers.
-        withdrawn: some of them.
-        standing: totals of all.
-        left: totals of the others.
+        withdrawn: the others.
+        standing: totals of all wagers.
+        left: totals without those withdrawn.
     """
-    alone = {
+    return {
         (patron, name, seat)
         for patron in {patron_of(wager) for wager in withdrawn if wager.bet in MAIN}
         for name, seats in left.spots(patron).items()
@@ -157,14 +165,6 @@ def _left_alone(
         and lacks_main(rulebook, bet, seat, left.spots(patron))
         and not lacks_main(rulebook, bet, seat, standing.spots(patron))
     }
-    if not alone:
-        return []  # as nearly always, and without a look at the wagers of others
-    gone = {wager.id for wager in withdrawn}
-    return [
-        wager
-        for wager in coup.wagers.values()
-        if wager.id not in gone and (patron_of(wager), wager.bet, str(wager.seat)) in alone
-    ]
 
 
 HANDLERS: Final[Handlers] = {

@@ -26,8 +26,10 @@ from table_core.persistent_list import PersistentList
 from table_core.state.table import TableState, by_id
 
 __all__ = [
+    "as_plain",
     "decode_state",
     "encode_state",
+    "from_plain",
     "is_comparable",
     "snapshot_anchor",
     "state_hash",
@@ -40,7 +42,7 @@ _SHAPE_DIGITS: Final = 16
 def encode_state(state: TableState) -> bytes:
     """Return the state's bytes; equal states have equal bytes."""
     # In two steps: the encoder itself sorts only the keys that are texts.
-    plain = msgspec.to_builtins(state, enc_hook=_plain, order="deterministic", str_keys=True)
+    plain = msgspec.to_builtins(state, enc_hook=as_plain, order="deterministic", str_keys=True)
     return msgspec.json.encode(plain)
 
 
@@ -122,8 +124,8 @@ def _describe(kind: Any, shapes: dict[str, str]) -> None:
         shapes[name] = "list"
 
 
-def _plain(value: object) -> object:
-    """Encode a value that msgspec cannot encode by itself."""
+def as_plain(value: object) -> object:
+    """Return the form of a value of a state that msgspec cannot encode by itself."""
     if isinstance(value, PersistentList):
         return list(value)
     if isinstance(value, MappingProxyType):
@@ -133,11 +135,12 @@ def _plain(value: object) -> object:
     raise NotImplementedError(f"{type(value).__name__} has no form in a snapshot")
 
 
-def _restored(kind: Any, value: Any) -> object:
+def from_plain(kind: Any, value: Any) -> object:
+    """Return the value of a state that `as_plain` gave this form."""
     if get_origin(kind) is PersistentList:
         (item,) = get_args(kind)
         trail: PersistentList[Any] = PersistentList()
-        for each in msgspec.convert(value, GenericAlias(list, item), dec_hook=_restored):
+        for each in msgspec.convert(value, GenericAlias(list, item), dec_hook=from_plain):
             trail = trail.append(each)
         return trail
     if get_origin(kind) is MappingProxyType:
@@ -147,4 +150,4 @@ def _restored(kind: Any, value: Any) -> object:
     raise NotImplementedError(f"{kind} has no form in a snapshot")
 
 
-_decoder: Final = msgspec.json.Decoder(TableState, dec_hook=_restored)
+_decoder: Final = msgspec.json.Decoder(TableState, dec_hook=from_plain)

@@ -1,13 +1,16 @@
 """The sums of what stands: moved on wager by wager they are those of the whole, and as quick."""
 
 from collections import defaultdict
+from random import Random
 
 import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
 from events.commands import OpenBetting, PlaceWager, WagerRequest
-from events.types import Wager
+from events.types import Wager, WagersPlaced, WagersWithdrawn
+from table_core.fold.common import current_coup
+from table_core.fold.dispatch import fold
 from table_core.fold.snapshot import decode_state, encode_state
 from table_core.rules.wager_totals import (
     UNSUMMED,
@@ -17,7 +20,7 @@ from table_core.rules.wager_totals import (
 )
 from table_core.state.coup import Phase
 from table_core.state.table import Coup, TableState, by_id
-from tests.support.table.coups import world_in
+from tests.support.table.coups import COUP, world_in
 
 ONE_BY_ONE = 3000  # wagers in a coup, one a command
 
@@ -79,9 +82,12 @@ def test_sums_are_stored_and_read_again(row: list[Wager]) -> None:
     standing = add_wagers(WagerTotals(), row)
     state = TableState(coup=Coup(id="", phase=Phase.BETTING, rulebook="", rulebook_hash=""))
     assert state.coup is not None
-    coup = msgspec.structs.replace(state.coup, wagers=by_id(row), summed=standing)
+    coup = msgspec.structs.replace(state.coup, wagers=by_id(reversed(row)), summed=standing)
     state = msgspec.structs.replace(state, coup=coup)
-    assert decode_state(encode_state(state)) == state
+    back = decode_state(encode_state(state))
+    assert back == state
+    assert back.coup is not None
+    assert list(back.coup.wagers.values()) == row[::-1]
 
 
 def test_however_many_wagers_stand_few_are_left_to_be_summed() -> None:
@@ -97,6 +103,23 @@ def test_however_many_wagers_stand_few_are_left_to_be_summed() -> None:
         assert len(coup.wagers) - coup.summed.count < UNSUMMED
     assert coup is not None
     assert coup.standing == add_wagers(WagerTotals(), row)
+
+
+@given(st.randoms(use_true_random=False))
+def test_totals_are_those_of_the_wagers_left_whichever_are_withdrawn(rng: Random) -> None:
+    state, left = world_in(Phase.BETTING, wagers=False).state, list[Wager]()
+    for _ in range(20):
+        size = rng.choice((1, 3, UNSUMMED, 2 * UNSUMMED + 5))
+        ids = [f"u/{rng.random()}" for _ in range(size)]
+        came = tuple(Wager(id=name, seat=rng.randint(1, 3), bet="tie", stake=5) for name in ids)
+        state, left = fold(state, WagersPlaced(coup=COUP, wagers=came)), [*left, *came]
+        gone = rng.sample([each.id for each in left], rng.randint(1, min(len(left), 40)))
+        state = fold(state, WagersWithdrawn(coup=COUP, wagers=tuple(gone)))
+        left = [each for each in left if each.id not in gone]
+        coup = current_coup(state)
+        assert list(coup.wagers.values()) == left
+        assert coup.standing == add_wagers(WagerTotals(), left)
+        assert coup.summed.count <= len(left) < coup.summed.count + UNSUMMED
 
 
 def test_where_nothing_stands_every_sum_is_nothing() -> None:
