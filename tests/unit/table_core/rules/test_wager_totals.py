@@ -108,9 +108,9 @@ def test_however_many_wagers_stand_few_are_left_to_be_summed() -> None:
 @given(st.randoms(use_true_random=False))
 def test_totals_are_those_of_the_wagers_left_whichever_are_withdrawn(rng: Random) -> None:
     state, left = world_in(Phase.BETTING, wagers=False).state, list[Wager]()
-    for _ in range(20):
+    for step in range(20):
         size = rng.choice((1, 3, UNSUMMED, 2 * UNSUMMED + 5))
-        ids = [f"u/{rng.random()}" for _ in range(size)]
+        ids = [f"u/{step}/{index}" for index in range(size)]
         came = tuple(Wager(id=name, seat=rng.randint(1, 3), bet="tie", stake=5) for name in ids)
         state, left = fold(state, WagersPlaced(coup=COUP, wagers=came)), [*left, *came]
         gone = rng.sample([each.id for each in left], rng.randint(1, min(len(left), 40)))
