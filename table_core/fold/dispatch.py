@@ -118,7 +118,7 @@ from table_core.state.coup import Phase, advance, input_of
 from table_core.state.coup_projection import begun_coup, changed_coup
 from table_core.state.shoe import forget_entries, new_round, set_aside_last_card
 from table_core.state.shoe_of_card import shoe_of_coup, with_shoe
-from table_core.state.table import Alarm, Coup, TableState
+from table_core.state.table import Alarm, TableState
 
 __all__ = ["FOLD_VERSION", "FoldedEvents", "fold", "fold_all", "fold_at"]
 
@@ -212,19 +212,13 @@ def _on_wagers_changed(state: TableState, event: TableEvent, phase: Phase) -> Ta
     """Fold wagers that came, went or were corrected, and their totals."""
     before = current_coup(state)
     summed = before.summed if isinstance(event, WagersPlaced) else WagerTotals()
-    if isinstance(event, WagersWithdrawn):
-        summed = _summed_without(before, event.wagers)
+    if isinstance(event, WagersWithdrawn) and before.summed.count:
+        gone = [before.wagers[name] for name in set(event.wagers) if name in before.wagers]
+        summed = remove_wagers(before.standing, gone)
     coup = replace(changed_coup(before, event), phase=phase, summed=summed)
     if len(coup.wagers) - summed.count >= UNSUMMED:
         coup = replace(coup, summed=coup.standing)
     return replace(state, coup=coup)
-
-
-def _summed_without(coup: Coup, names: Iterable[str]) -> WagerTotals:
-    """Return the totals that a coup keeps, without those of these wagers that are in them."""
-    in_them = set(names).difference([wager.id for wager in coup.unsummed])
-    gone = [coup.wagers[name] for name in in_them if name in coup.wagers]
-    return remove_wagers(coup.summed, gone) if gone else coup.summed
 
 
 def _on_limits_set(state: TableState, event: LimitsSet) -> TableState:
