@@ -153,7 +153,8 @@ def _wager_corrected(coup: Coup, event: WagerCorrected) -> Coup:
     """Return the coup with a wager replaced at its place, added at the end, or taken out."""
     was = event.was
     wagers = [event.wager if was and each.id == was.id else each for each in coup.wagers.values()]
-    wagers += [] if was else [event.wager]
+    if was is None:
+        wagers.append(event.wager)
     return replace(coup, wagers=by_id(filter(None, wagers)))
 
 

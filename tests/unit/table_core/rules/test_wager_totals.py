@@ -7,7 +7,6 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from events.commands import OpenBetting, PlaceWager, WagerRequest
 from events.types import Wager, WagersPlaced, WagersWithdrawn
 from table_core.fold.common import current_coup
 from table_core.fold.dispatch import fold
@@ -21,8 +20,6 @@ from table_core.rules.wager_totals import (
 from table_core.state.coup import Phase
 from table_core.state.table import Coup, TableState, by_id
 from tests.support.table.coups import COUP, world_in
-
-ONE_BY_ONE = 3000  # wagers in a coup, one a command
 
 lone_wagers = st.builds(
     Wager,
@@ -88,21 +85,6 @@ def test_sums_are_stored_and_read_again(row: list[Wager]) -> None:
     assert back == state
     assert back.coup is not None
     assert list(back.coup.wagers.values()) == row[::-1]
-
-
-def test_however_many_wagers_stand_few_are_left_to_be_summed() -> None:
-    world = world_in(Phase.NONE)
-    world.must(OpenBetting(transaction="o"))
-    row: list[Wager] = []
-    for number in range(ONE_BY_ONE):
-        asked = WagerRequest(seat=number % 99 + 1, bet="tie", stake=100, patron=f"p{number}")
-        world.must(PlaceWager(transaction=f"w-{number}", wagers=(asked,)))
-        coup = world.state.coup
-        assert coup is not None
-        row.append([*coup.wagers.values()][-1])
-        assert len(coup.wagers) - coup.summed.count < UNSUMMED
-    assert coup is not None
-    assert coup.standing == add_wagers(WagerTotals(), row)
 
 
 @given(st.randoms(use_true_random=False))
