@@ -349,6 +349,12 @@ function checkDifference(told, before, event) {
   if (!same(rows, said)) unfit("the difference does not follow from its lines", event);
 }
 
+/** Let wagers stand next to the others: none has the id of another. */
+function placeWagers(coup, wagers, event) {
+  coup.wagers = [...coup.wagers, ...wagers];
+  if (new Set(coup.wagers.map(({ id }) => id)).size < coup.wagers.length) refuse("a wager of this id stands already", event);
+}
+
 /** Wagers that could not stand: their stakes go back. */
 function voidWagers(coup, data, event) {
   const goes = ({ id }) => data.refunds.some((refund) => refund.wager === id);
@@ -369,7 +375,7 @@ function correctWager(coup, data, event) {
   const at = data.was ? coup.wagers.findIndex(({ id }) => id === data.was.id) : -1;
   if (data.was && (at < 0 || !same(coup.wagers[at], data.was))) refuse(`no such wager: ${data.was.id}`, event);
   if (data.was) coup.wagers.splice(at, 1, ...(data.wager ? [data.wager] : []));
-  else if (data.wager) coup.wagers.push(data.wager);
+  placeWagers(coup, data.wager && !data.was ? [data.wager] : [], event);
 }
 
 /** Put the hands on record as they lay. */
@@ -447,7 +453,7 @@ const HANDLERS = {
     if (coup.rulebook) refuse("the coup began before", event);
     coup.pin(data.rulebook, data.rulebook_hash, event);
   },
-  wagers_placed: (coup, data) => coup.wagers.push(...data.wagers),
+  wagers_placed: (coup, data, event) => placeWagers(coup, data.wagers, event),
   wagers_withdrawn: (coup, data, event) => {
     const kept = coup.wagers.filter(({ id }) => !data.wagers.includes(id));
     if (coup.wagers.length - kept.length !== data.wagers.length) refuse("takes back a wager that does not stand", event);

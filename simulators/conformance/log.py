@@ -322,7 +322,7 @@ class _Table:
         """Now and then place a side wager without its main wager: the close of betting voids it."""
         if self._lone and (not self._alone or self._also.random() < _LONE):
             coup = self._state.coup
-            taken = {wager.seat for wager in coup.wagers} if coup else set()
+            taken = {wager.seat for wager in coup.wagers.values()} if coup else set()
             seat = self._also.choice([s for s in range(1, _SEATS + 1) if s not in taken])
             stake = _STEP * self._also.randint(2, 20)
             self._place(WagerRequest(seat=seat, bet=self._also.choice(self._lone), stake=stake))

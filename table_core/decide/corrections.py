@@ -83,7 +83,7 @@ from table_core.state.corrected_coup import (
     void_revision,
 )
 from table_core.state.coup import OVER, Phase, allows
-from table_core.state.coup_projection import coup_after, with_wager
+from table_core.state.coup_projection import coup_after
 from table_core.state.dealing import completion
 from table_core.state.shoe import ShoeState, audit_shoe, times_seen
 from table_core.state.table import Coup, TableState
@@ -616,7 +616,8 @@ def _rulebook_event(coup: Coup, now: Rulebook, reason: str) -> RulebookCorrected
 
 def _record_breaches(draft: DecisionBuilder, coup: Coup, now: Rulebook) -> None:
     """Record in one event every wager that the right rulebook would have refused."""
-    refusals = zip(coup.wagers, check_wagers(now, (), coup.wagers), strict=True)
+    wagers = tuple(coup.wagers.values())
+    refusals = zip(wagers, check_wagers(now, (), wagers), strict=True)
     told = [_told(wager, no.text, now) for wager, no in refusals if no is not None]
     if told:
         more = len(told) - _MOST_TOLD
@@ -660,7 +661,7 @@ def _first_phase_again(
     if hands is None:
         return
     outcome = phase_outcome(INITIAL_PHASE, *hands)
-    lines, cuts = settle_with_caps(now, outcome, coup.wagers, phase=INITIAL_PHASE)
+    lines, cuts = settle_with_caps(now, outcome, coup.wagers.values(), phase=INITIAL_PHASE)
     if (paid or lines) and not is_settled_so(coup, INITIAL_PHASE, outcome, lines):
         settlement = next_settlement(context.table, coup, INITIAL_PHASE, outcome, lines)
         issue_revision(draft, coup, settlement, cuts, was=was, now=now, reason=reason)
@@ -683,7 +684,7 @@ def _first_four(coup: Coup) -> Hands | None:
 def _lay_anew(draft: DecisionBuilder, now: Rulebook) -> None:
     """Adjust the prepaid commission of unsettled wagers to the right rulebook."""
     coup = draft.coup
-    open_ = [wager for wager in coup.wagers if now.phase_of(wager.bet) not in coup.settled]
+    open_ = [each for each in coup.wagers.values() if now.phase_of(each.bet) not in coup.settled]
     more, less = amount_changes(draft.state.commission.laid, prepaid_commission(now, open_))
     if more:
         draft.emit(CommissionPrepaid(coup=coup.id, currency=now.currency, amounts=more))
@@ -731,7 +732,7 @@ def _of_first_phase(case: SettledCase, event: WagerCorrected) -> bool:
     """Return whether a correction is about a wager of the first phase, before it and after it."""
     if event.wager is not None and case.rulebook.phase_of(event.wager.bet) != INITIAL_PHASE:
         return False
-    return event.was is None or event.was in taken_by_first_phase(case.coup).wagers
+    return event.was is None or event.was.id in taken_by_first_phase(case.coup).wagers
 
 
 def _wager_in_progress(
@@ -742,7 +743,8 @@ def _wager_in_progress(
     draft.emit(event)
     _record_late_wager(draft, coup, event)
     _record_breach(draft, coup, apply_limits(rulebook, state.limits), event)
-    more, less = prepaid_changes(rulebook, coup.wagers, draft.coup.wagers)
+    before, after = coup.wagers.values(), draft.coup.wagers.values()
+    more, less = prepaid_changes(rulebook, before, after)
     if more:
         draft.emit(CommissionPrepaid(coup=coup.id, currency=rulebook.currency, amounts=more))
     paid = coup.settlement(INITIAL_PHASE)
@@ -759,7 +761,7 @@ def _wager_event(
     coup: Coup, rulebook: Rulebook, command: CorrectWager, context: DecisionContext
 ) -> WagerCorrected | Refusal:
     """Return the correction, or why there can be none."""
-    was = next((each for each in coup.wagers if each.id == command.wager), None)
+    was = coup.wagers.get(command.wager or "")
     if command.wager is not None and was is None:
         return refuse("unknown_wager", f"no wager {command.wager!r} stands in coup {coup.id}")
     if was is None and command.to is None:
@@ -770,8 +772,7 @@ def _wager_event(
         wager = _wager(name, command.to, was.patron if was else None)
         if wager == was:
             return refuse("changes_nothing", f"wager {name} stands so on record")
-        others = tuple(each for each in coup.wagers if each is not was)
-        refusal = _never_a_wager(rulebook, others, wager)
+        refusal = _never_a_wager(rulebook, _others(coup, was), wager)
         if refusal:
             return refusal
     return WagerCorrected(coup=coup.id, was=was, wager=wager, reason=command.reason)
@@ -786,6 +787,11 @@ def _wager(name: str, asked: WagerRequest, patron: str | None) -> Wager:
         patron=patron if asked.patron is None else asked.patron,
         kind=asked.kind,
     )
+
+
+def _others(coup: Coup, was: Wager | None) -> tuple[Wager, ...]:
+    """Return the wagers of a coup but for the one that is corrected."""
+    return tuple(each for each in coup.wagers.values() if each != was)
 
 
 def _never_a_wager(rulebook: Rulebook, others: Sequence[Wager], wager: Wager) -> Refusal | None:
@@ -807,7 +813,7 @@ def _record_breach(
     draft: DecisionBuilder, coup: Coup, rulebook: Rulebook, event: WagerCorrected
 ) -> None:
     """Record a limit that the correction broke: all is paid or lost in full (house rule 19)."""
-    others = with_wager(coup, event.was, None).wagers if event.was else coup.wagers
+    others = _others(coup, event.was)
     breach, wager = None, event.wager or event.was
     if event.wager is not None:
         (breach,) = check_wagers(rulebook, others, (event.wager,))

@@ -142,7 +142,7 @@ def settle_first_phase(draft: DecisionBuilder, context: DecisionContext) -> None
     if len(coup.cards) < INITIAL_CARDS:
         return
     rulebook = context.rulebook_of(coup)
-    asked = [each for each in coup.wagers if rulebook.phase_of(each.bet) == INITIAL_PHASE]
+    asked = any(rulebook.phase_of(each.bet) == INITIAL_PHASE for each in coup.wagers.values())
     if not asked and coup.settlement(INITIAL_PHASE) is None:
         return
     known = [dealt.card is not None for dealt in coup.cards if dealt.number <= _TWO_CARDS]

@@ -242,7 +242,7 @@ class DecisionBuilder:
         self._void_unsupported(context)
         coup = self.coup
         self.emit(BettingClosed(coup=coup.id, by=by))
-        laid = prepaid_commission(context.rulebook, coup.wagers)
+        laid = prepaid_commission(context.rulebook, coup.wagers.values())
         if laid:
             self.emit(
                 CommissionPrepaid(coup=coup.id, currency=context.rulebook.currency, amounts=laid)
@@ -254,15 +254,16 @@ class DecisionBuilder:
         What that leaves below the minimum of its bet goes back as well.
         """
         coup, rulebook = self.coup, apply_limits(context.rulebook, self.state.limits)
-        if not any_needs_main(rulebook, coup.wagers):
+        wagers = coup.wagers.values()
+        if not any_needs_main(rulebook, wagers):
             return
-        lacks = unsupported_side_bets(rulebook, coup.wagers, coup.standing)
-        lacking = [w for w, lack in zip(coup.wagers, lacks, strict=True) if lack is not None]
+        lacks = unsupported_side_bets(rulebook, wagers, coup.standing)
+        lacking = [wager for wager, lack in zip(wagers, lacks, strict=True) if lack is not None]
         if not lacking:
             return
         self._void_wagers("main_wager_required", lacking)
         coup, bets = self.coup, {wager.bet for wager in lacking}
-        left = [wager for wager in coup.wagers if wager.bet in bets]
+        left = [wager for wager in coup.wagers.values() if wager.bet in bets]
         below = zip(left, below_minimum(rulebook, left, coup.standing), strict=True)
         if too_little := [wager for wager, refusal in below if refusal is not None]:
             self._void_wagers("below_minimum", too_little)
@@ -277,7 +278,7 @@ class DecisionBuilder:
         coup, rulebook = self.coup, context.rulebook_of(self.coup)
         refunds = tuple(
             _refund(wager)
-            for wager in coup.wagers
+            for wager in coup.wagers.values()
             if rulebook.phase_of(wager.bet) not in coup.settled
         )
         self.emit(CoupVoided(coup=coup.id, reason=reason, refunds=refunds))

@@ -1,6 +1,6 @@
 """Commands about wagers: place them, withdraw them, set the table's limits. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -17,22 +17,23 @@ from table_core.rules.wager_checks import (
     MIN_SEAT,
     check_further_wagers,
     differential_refusal,
-    mains_for,
-    unsupported_side_bets,
+    lacks_main,
     withdrawal_refusal,
 )
 from table_core.rules.wager_totals import (
     WagerTotals,
     add_wagers,
     bounds_refusal,
-    places_of,
     remove_wagers,
 )
-from table_core.rules.wagers import BET_KINDS, patron_of
+from table_core.rules.wagers import BET_KINDS, Patron, patron_of
 from table_core.state.coup import Phase, allows
 from table_core.state.table import Coup, TableState
 
 __all__ = ["HANDLERS", "OFFERS", "place_wager", "set_limits", "withdraw_wager"]
+
+_Spot = tuple[Patron, str, str]
+"""A patron, a bet and a seat, as text: where stakes lie together."""
 
 
 def place_wager(state: TableState, command: PlaceWager, context: DecisionContext) -> Decision:
@@ -58,15 +59,14 @@ def place_wager(state: TableState, command: PlaceWager, context: DecisionContext
             for index, wager in enumerate(command.wagers)
         ]
     )
-    rulebook = apply_limits(context.rulebook, state.limits)
-    refusal = _wager_refusal(rulebook, state.coup.standing, asked) or _closed_refusal(
-        state.coup, asked
-    )
-    return refusal or (WagersPlaced(coup=state.coup.id, wagers=asked),)
+    rulebook, coup = apply_limits(context.rulebook, state.limits), state.coup
+    refusal = _wager_refusal(rulebook, coup.standing, coup.wagers, asked)
+    refusal = refusal or _closed_refusal(coup, asked)
+    return refusal or (WagersPlaced(coup=coup.id, wagers=asked),)
 
 
 def _wager_refusal(
-    rulebook: Rulebook, standing: WagerTotals, asked: Sequence[Wager]
+    rulebook: Rulebook, standing: WagerTotals, placed: Container[str], asked: Sequence[Wager]
 ) -> Refusal | None:
     """Return why wagers cannot be placed next to those already placed; else None."""
     for wager in asked:
@@ -76,10 +76,10 @@ def _wager_refusal(
     if len(asked) > 1 and rulebook.limits.differential is not None:
         # It looks at the set: one wager may close the gap that another opens.
         one_by_one = replace(rulebook, limits=replace(rulebook.limits, differential=None))
-        refusal = _wager_refusal(one_by_one, standing, asked)
+        refusal = _wager_refusal(one_by_one, standing, placed, asked)
         return refusal or differential_refusal(rulebook, standing, add_wagers(standing, asked))
-    refusals = [refusal for refusal in check_further_wagers(rulebook, standing, asked) if refusal]
-    return refusals[0] if refusals else bounds_refusal(standing, asked)
+    refusals = check_further_wagers(rulebook, standing, placed, asked)
+    return next(filter(None, refusals), None) or bounds_refusal(standing, asked)
 
 
 def set_limits(state: TableState, command: SetLimits, context: DecisionContext) -> Decision:
@@ -104,22 +104,23 @@ def withdraw_wager(state: TableState, command: WithdrawWager, context: DecisionC
     coup = state.coup
     if coup is None or not allows(state.phase, WagersWithdrawn.TYPE):
         return refuse("betting_closed", f"no wager can be taken back in phase {state.phase.value}")
-    named, standing = set(command.wagers), coup.standing
-    unknown = [wager for wager in command.wagers if not standing.holds(wager)]
-    if unknown or not named:
+    unknown = [name for name in command.wagers if name not in coup.wagers]
+    if unknown or not command.wagers:
         return refuse(
             "unknown_wager", f"no such wager stands: {', '.join(unknown) or 'none named'}"
         )
-    rulebook = apply_limits(context.rulebook, state.limits)
-    withdrawn = [coup.wagers[place] for place in places_of(coup.wagers, named)]
+    rulebook, standing = apply_limits(context.rulebook, state.limits), coup.standing
+    named = set(command.wagers)
+    withdrawn = [coup.wagers[name] for name in named]
     left = remove_wagers(standing, withdrawn)
-    # Withdrawing a main wager withdraws the side bets that need it, but not a side bet that
-    # still waits for its own main wager.
-    theirs = _side_bets_of(rulebook, coup, standing, withdrawn)
-    waiting = _lonely(rulebook, theirs, standing)
-    more = _lonely(rulebook, theirs, left) - waiting - named
-    if more:
-        withdrawn = [coup.wagers[place] for place in places_of(coup.wagers, named | more)]
+    alone = _left_alone(rulebook, withdrawn, standing, left)
+    if alone or len(named) > 1:
+        bets = {bet for _, bet, _ in alone}
+        withdrawn = [  # in the order in which they were placed
+            wager
+            for wager in coup.wagers.values()
+            if wager.id in named or (wager.bet in bets and _spot(wager) in alone)
+        ]
         left = remove_wagers(standing, withdrawn)
     return (
         _closed_refusal(coup, withdrawn)
@@ -138,21 +139,32 @@ def _closed_refusal(coup: Coup, wagers: Sequence[Wager]) -> Refusal | None:
     return refuse("betting_closed", f"{', '.join(sorted(closed))}: closed by the first card")
 
 
-def _side_bets_of(
-    rulebook: Rulebook, coup: Coup, standing: WagerTotals, withdrawn: Sequence[Wager]
-) -> list[Wager]:
-    """Return the side bets of the patrons who withdraw a main wager."""
-    side = {name for name, bet in rulebook.bets.items() if mains_for(rulebook, bet)}
-    patrons = {patron_of(wager) for wager in withdrawn if wager.bet in MAIN}
-    if all(side.isdisjoint(standing.spots(patron)) for patron in patrons):
-        return []  # as nearly always, and without a look at the wagers of others
-    return [wager for wager in coup.wagers if wager.bet in side and patron_of(wager) in patrons]
+def _spot(wager: Wager) -> _Spot:
+    return patron_of(wager), wager.bet, str(wager.seat)
 
 
-def _lonely(rulebook: Rulebook, wagers: Sequence[Wager], standing: WagerTotals) -> set[str]:
-    """Return the ids of those `wagers` that lack the wager they need."""
-    needs = zip(wagers, unsupported_side_bets(rulebook, wagers, standing), strict=True)
-    return {wager.id for wager, lacks in needs if lacks}
+def _left_alone(
+    rulebook: Rulebook, withdrawn: Iterable[Wager], standing: WagerTotals, left: WagerTotals
+) -> set[_Spot]:
+    """Return where side bets would lie without the wager they need, once others are withdrawn.
+
+    A side bet that has waited for its main wager before goes on waiting.
+
+    Args:
+        rulebook: the one in force.
+        withdrawn: the others.
+        standing: totals of all wagers.
+        left: totals without those withdrawn.
+    """
+    return {
+        (patron, name, seat)
+        for patron in {patron_of(wager) for wager in withdrawn if wager.bet in MAIN}
+        for name, seats in left.spots(patron).items()
+        for seat in seats
+        if (bet := rulebook.bets.get(name)) is not None
+        and lacks_main(rulebook, bet, seat, left.spots(patron))
+        and not lacks_main(rulebook, bet, seat, standing.spots(patron))
+    }
 
 
 HANDLERS: Final[Handlers] = {

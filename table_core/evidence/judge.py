@@ -58,7 +58,7 @@ from table_core.state.corrected_coup import (
 from table_core.state.coup import Phase
 from table_core.state.coup_projection import coup_after
 from table_core.state.dealing import completion, due_places
-from table_core.state.table import Coup, DealtCard
+from table_core.state.table import Coup, DealtCard, by_id
 
 __all__ = [
     "CoupJudge",
@@ -310,7 +310,8 @@ class CoupJudge:
     def _has_all(self, coup: Coup, last: Settlement) -> bool:
         """Return whether the only settlement has every wager, and was judged as the coup is now."""
         whole = len(coup.settlements) == 1 and len(last.lines) == len(coup.wagers)
-        return whole and self._judged == (last, coup.cards, coup.wagers, coup.rulebook_hash)
+        basis = last, coup.cards, coup.rulebook_hash, *coup.wagers.values()
+        return whole and self._judged == basis
 
     def result(self) -> JudgedCoup:
         """Return the coup's result.
@@ -346,19 +347,26 @@ class CoupJudge:
         if self._coup is not None:
             raise self._fault(record, "the coup began before")
 
+    def _placed(self, record: EvidenceEvent, event: WagersPlaced) -> None:
+        before = self._known.wagers
+        if len(before | by_id(event.wagers)) < len(before) + len(event.wagers):
+            raise self._fault(record, "places a wager that stands already")
+
     def _withdrawn(self, record: EvidenceEvent, event: WagersWithdrawn) -> None:
-        gone = set(event.wagers)
-        if sum(wager.id in gone for wager in self._known.wagers) != len(event.wagers):
+        if len(self._known.wagers.keys() & event.wagers) != len(event.wagers):
             raise self._fault(record, "takes back a wager that does not stand")
 
     def _wagers_voided(self, record: EvidenceEvent, event: WagersVoided) -> None:
-        gone = {refund.wager for refund in event.refunds}
-        if event.refunds != _stakes(each for each in self._known.wagers if each.id in gone):
+        gone, wagers = {refund.wager for refund in event.refunds}, self._known.wagers.values()
+        if event.refunds != _stakes(each for each in wagers if each.id in gone):
             raise self._fault(record, "gives back other stakes than stand")
 
     def _wager_corrected(self, record: EvidenceEvent, event: WagerCorrected) -> None:
-        if event.was is not None and event.was not in self._known.wagers:
+        if event.was is not None and self._known.wagers.get(event.was.id) != event.was:
             raise self._fault(record, "corrects a wager that does not stand so")
+        name = event.wager.id if event.wager else None
+        if name in self._known.wagers and (event.was is None or event.was.id != name):
+            raise self._fault(record, "adds a wager that stands already")
 
     def _rulebook_corrected(self, record: EvidenceEvent, event: RulebookCorrected) -> None:
         if (event.was, event.was_hash) != (self._known.rulebook, self._known.rulebook_hash):
@@ -414,7 +422,8 @@ class CoupJudge:
         if self._void:
             raise self._fault(record, "the coup is void already")
         settled = {line.wager for each in self._known.settlements for line in each.lines}
-        if event.refunds != _stakes(each for each in self._known.wagers if each.id not in settled):
+        wagers = self._known.wagers.values()
+        if event.refunds != _stakes(each for each in wagers if each.id not in settled):
             raise self._fault(record, "the stakes that go back are not those that are due")
         self._refunds = event.refunds
 
@@ -497,7 +506,7 @@ class CoupJudge:
         last = self._known.settlement(LAST_PHASE)
         gone |= {line.wager for line in last.lines} if last else set()
         coup = self._known if self._void else taken_by_first_phase(self._known)
-        kept = tuple(wager for wager in coup.wagers if wager.id not in gone)
+        kept = by_id(wager for wager in coup.wagers.values() if wager.id not in gone)
         coup = replace(coup, wagers=kept)
         first = None if rulebook is None else first_phase_revision(self._table, coup, rulebook)
         if first is not None and phase == INITIAL_PHASE:
@@ -527,9 +536,9 @@ class CoupJudge:
             if verdicts is None:
                 verdicts = self._verdicts[coup.rulebook_hash] = Verdicts(rulebook)
             lines, cuts = settle_with_caps(
-                rulebook, outcome, coup.wagers, phase=said.phase, verdicts=verdicts
+                rulebook, outcome, coup.wagers.values(), phase=said.phase, verdicts=verdicts
             )
-            self._judged = said, coup.cards, coup.wagers, coup.rulebook_hash
+            self._judged = said, coup.cards, coup.rulebook_hash, *coup.wagers.values()
         return next_settlement(self._table, coup, said.phase, outcome, lines), cuts
 
     def _differs(self, ours: Settlement, said: Settlement) -> str:
@@ -548,6 +557,7 @@ class CoupJudge:
 
     _CHECKS: ClassVar[Mapping[type[TableEvent], Callable[[Any, EvidenceEvent, Any], None]]] = {
         BettingOpened: _began,
+        WagersPlaced: _placed,
         WagersWithdrawn: _withdrawn,
         WagersVoided: _wagers_voided,
         WagerCorrected: _wager_corrected,

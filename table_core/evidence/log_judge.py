@@ -44,6 +44,7 @@ from table_core.evidence.judge import (
     EvidenceFault,
     is_correlated,
 )
+from table_core.fold.snapshot import as_plain, from_plain
 from table_core.replay.commission_in_doubt import CommissionInDoubt
 from table_core.rules.commission_owed import (
     CommissionBook,
@@ -90,7 +91,7 @@ class JudgedCounts(NamedTuple):
         return [line for count, line in rows if count]
 
 
-_unpack: Final = msgspec.msgpack.Decoder(CoupMemory)
+_unpack: Final = msgspec.msgpack.Decoder(CoupMemory, dec_hook=from_plain)
 _OPEN_COUPS: Final = 8
 # Events with which money moves, or must.
 _MONEY: Final = frozenset[type[TableEvent]](
@@ -248,7 +249,7 @@ class LogJudge:
         )
 
     def _pack(self, coup: str) -> None:
-        self._packed[coup] = msgspec.msgpack.encode(self._open.pop(coup).memory)
+        self._packed[coup] = msgspec.msgpack.encode(self._open.pop(coup).memory, enc_hook=as_plain)
 
     def _judge_report(self, record: EvidenceEvent, source: ShoeEvent) -> None:
         if not source.raw or self._raw_says is None:

@@ -30,7 +30,7 @@ from table_core.state.corrected_coup import in_dealing_order
 from table_core.state.coup import OVER, Phase
 from table_core.state.coup_projection import changed_coup, coup_after
 from table_core.state.shoe_of_card import lay_cards
-from table_core.state.table import KEPT_WAGERS, Coup, TableState
+from table_core.state.table import KEPT_WAGERS, Coup, TableState, by_id
 
 __all__ = [
     "PAST_COUP_EVENTS",
@@ -85,7 +85,7 @@ def _within_bounds(past: PersistentList[Coup]) -> PersistentList[Coup]:
 def _slim(coup: Coup) -> Coup:
     """Return a coup without its wagers and the lines of its settlements."""
     settlements = tuple(replace(each, lines=(), difference=()) for each in coup.settlements)
-    return replace(coup, wagers=(), settlements=settlements, paid_by=(), slim=True)
+    return replace(coup, wagers=by_id(()), settlements=settlements, paid_by=(), slim=True)
 
 
 def _listed(coups: Iterable[Coup]) -> PersistentList[Coup]:

@@ -113,7 +113,7 @@ from table_core.fold.shoe import (
 )
 from table_core.roads.columns import bead_of
 from table_core.rules.commission_owed import fold_commission, without_refunds
-from table_core.rules.wager_totals import WagerTotals, advance_totals, totals_without
+from table_core.rules.wager_totals import UNSUMMED, WagerTotals, remove_wagers
 from table_core.state.coup import Phase, advance, input_of
 from table_core.state.coup_projection import begun_coup, changed_coup
 from table_core.state.shoe import forget_entries, new_round, set_aside_last_card
@@ -123,7 +123,7 @@ from table_core.state.table import Alarm, TableState
 __all__ = ["FOLD_VERSION", "FoldedEvents", "fold", "fold_all", "fold_at"]
 
 # Increase it whenever the same log would fold to another state; snapshots are keyed by it.
-FOLD_VERSION: Final = 8
+FOLD_VERSION: Final = 9
 
 
 class FoldedEvents(tuple[TableEvent, ...]):  # noqa: SLOT001 - a tuple takes no slots but empty ones
@@ -211,14 +211,14 @@ def _on_betting_opened(state: TableState, event: BettingOpened, phase: Phase) ->
 def _on_wagers_changed(state: TableState, event: TableEvent, phase: Phase) -> TableState:
     """Fold wagers that came, went or were corrected, and their totals."""
     before = current_coup(state)
-    coup = changed_coup(before, event)
-    if isinstance(event, WagersWithdrawn):
-        gone = frozenset(event.wagers)
-        summed = totals_without(before.summed, before.wagers, gone, coup.wagers)
-    else:
-        known = before.summed if isinstance(event, WagersPlaced) else WagerTotals()
-        summed = advance_totals(known, coup.wagers)
-    return replace(state, coup=replace(coup, phase=phase, summed=summed))
+    summed = before.summed if isinstance(event, WagersPlaced) else WagerTotals()
+    if isinstance(event, WagersWithdrawn) and before.summed.count:
+        gone = [before.wagers[name] for name in set(event.wagers) if name in before.wagers]
+        summed = remove_wagers(before.standing, gone)
+    coup = replace(changed_coup(before, event), phase=phase, summed=summed)
+    if len(coup.wagers) - summed.count >= UNSUMMED:
+        coup = replace(coup, summed=coup.standing)
+    return replace(state, coup=coup)
 
 
 def _on_limits_set(state: TableState, event: LimitsSet) -> TableState:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from enum import Enum
 from fractions import Fraction
 from functools import cache
-from types import GenericAlias
+from types import GenericAlias, MappingProxyType
 from typing import Any, Final, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -20,14 +20,16 @@ from msgspec import Struct
 
 from events.errors import UnreadableEvent
 from events.json_form import UNDECODABLE
-from events.types import BooksClosed
+from events.types import BooksClosed, Wager
 from table_core.fold.dispatch import FOLD_VERSION
 from table_core.persistent_list import PersistentList
-from table_core.state.table import TableState
+from table_core.state.table import TableState, by_id
 
 __all__ = [
+    "as_plain",
     "decode_state",
     "encode_state",
+    "from_plain",
     "is_comparable",
     "snapshot_anchor",
     "state_hash",
@@ -40,7 +42,7 @@ _SHAPE_DIGITS: Final = 16
 def encode_state(state: TableState) -> bytes:
     """Return the state's bytes; equal states have equal bytes."""
     # In two steps: the encoder itself sorts only the keys that are texts.
-    plain = msgspec.to_builtins(state, enc_hook=_plain, order="deterministic", str_keys=True)
+    plain = msgspec.to_builtins(state, enc_hook=as_plain, order="deterministic", str_keys=True)
     return msgspec.json.encode(plain)
 
 
@@ -122,25 +124,30 @@ def _describe(kind: Any, shapes: dict[str, str]) -> None:
         shapes[name] = "list"
 
 
-def _plain(value: object) -> object:
-    """Encode a value that msgspec cannot encode by itself."""
+def as_plain(value: object) -> object:
+    """Return the form of a value of a state that msgspec cannot encode by itself."""
     if isinstance(value, PersistentList):
         return list(value)
+    if isinstance(value, MappingProxyType):
+        return list(value.values())
     if isinstance(value, Fraction):
         return f"{value.numerator}/{value.denominator}"
     raise NotImplementedError(f"{type(value).__name__} has no form in a snapshot")
 
 
-def _restored(kind: Any, value: Any) -> object:
+def from_plain(kind: Any, value: Any) -> object:
+    """Return the value of a state that `as_plain` gave this form."""
     if get_origin(kind) is PersistentList:
         (item,) = get_args(kind)
         trail: PersistentList[Any] = PersistentList()
-        for each in msgspec.convert(value, GenericAlias(list, item), dec_hook=_restored):
+        for each in msgspec.convert(value, GenericAlias(list, item), dec_hook=from_plain):
             trail = trail.append(each)
         return trail
+    if get_origin(kind) is MappingProxyType:
+        return by_id(msgspec.convert(value, list[Wager]))
     if kind is Fraction and isinstance(value, str):
         return Fraction(value)
     raise NotImplementedError(f"{kind} has no form in a snapshot")
 
 
-_decoder: Final = msgspec.json.Decoder(TableState, dec_hook=_restored)
+_decoder: Final = msgspec.json.Decoder(TableState, dec_hook=from_plain)

@@ -70,7 +70,7 @@ def _placed(event: WagersPlaced, _: Moment, currency: Currency) -> EventWords:
 
 def _withdrawn(event: WagersWithdrawn, moment: Moment, currency: Currency) -> EventWords:
     coup = moment.before.coup
-    gone = [w for w in (coup.wagers if coup else ()) if w.id in event.wagers]
+    gone = [coup.wagers[name] for name in event.wagers if name in coup.wagers] if coup else []
     lines = tuple(
         Phrase(_LAID, seat=w.seat, bet=bet_name(w.bet), stake=amount(w.stake, currency))
         for w in gone

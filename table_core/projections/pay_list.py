@@ -120,7 +120,7 @@ def _move(line: SettlementLine, *, held_back: bool) -> Move:
 
 def _void(coup: Coup, told: set[str]) -> Iterator[Move]:
     """Yield the wagers that no settlement took: their stakes go back."""
-    for wager in coup.wagers:
+    for wager in coup.wagers.values():
         if wager.id not in told:
             yield _returned(wager)
 

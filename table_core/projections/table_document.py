@@ -49,6 +49,7 @@ from table_core.state.table import (
     TableFloat,
     TableState,
     TableTotals,
+    by_id,
 )
 from table_core.texts.advice import Advice, advise
 from table_core.texts.calls import calls
@@ -675,7 +676,7 @@ def _coup_in_state(coup: Coup) -> CoupView:
     sums = project_sums(coup)
     if sums is None:
         return project_coup(coup)
-    return replace(project_coup(replace(coup, wagers=())), sums=sums)
+    return replace(project_coup(replace(coup, wagers=by_id(()))), sums=sums)
 
 
 def project_coup(coup: Coup) -> CoupView:
@@ -685,7 +686,7 @@ def project_coup(coup: Coup) -> CoupView:
         id=coup.id,
         phase=coup.phase,
         wagerless=coup.wagerless,
-        wagers=coup.wagers,
+        wagers=tuple(coup.wagers.values()),
         cards=tuple(CardView(c.hand, c.number, c.card, c.rule, c.source) for c in coup.cards),
         player_total=_total(coup, Hand.PLAYER),
         banker_total=_total(coup, Hand.BANKER),

@@ -78,10 +78,9 @@ def project_sums(coup: Coup) -> WagerSums | None:
     if not has_pages(coup):
         return None
     boxes: dict[tuple[int, str], int] = {}
-    summed = coup.summed  # none for a coup that is over
-    for seat, bets in summed.boxes.items():
+    for seat, bets in coup.summed.boxes.items():  # none for a coup that is over
         boxes |= {(int(seat), bet): stake for bet, stake in bets.items()}
-    for wager in coup.wagers[summed.count :]:
+    for wager in coup.unsummed:
         key = wager.seat, wager.bet
         boxes[key] = boxes.get(key, 0) + wager.stake
     return WagerSums(
@@ -96,9 +95,10 @@ def pages_of(coup: Coup | None) -> tuple[WagerPage, ...]:
     """Return the pages of a coup's wagers; none where `state` carries the wagers themselves."""
     if coup is None or not has_pages(coup):
         return ()
+    wagers = tuple(coup.wagers.values())
     return tuple(
-        WagerPage(coup=coup.id, page=number, wagers=coup.wagers[first : first + WAGERS_OF_PAGE])
-        for number, first in enumerate(range(0, len(coup.wagers), WAGERS_OF_PAGE), start=1)
+        WagerPage(coup=coup.id, page=number, wagers=wagers[first : first + WAGERS_OF_PAGE])
+        for number, first in enumerate(range(0, len(wagers), WAGERS_OF_PAGE), start=1)
     )
 
 

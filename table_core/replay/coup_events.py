@@ -38,7 +38,7 @@ from table_core.rules.rulebook import INITIAL_PHASE
 from table_core.state.corrected_coup import TAKEN_BACK
 from table_core.state.coup import OVER, Phase
 from table_core.state.coup_projection import coup_after
-from table_core.state.table import Coup, DealtCard, TableState
+from table_core.state.table import Coup, DealtCard, TableState, by_id
 
 __all__ = [
     "CoupCollector",
@@ -138,7 +138,7 @@ class CoupRecord(Struct, frozen=True, kw_only=True):
         events = (moment.fact.event for moment in self.moments)
         corrected = [each.wager for each in events if isinstance(each, WagerCorrected)]
         last = {wager.id: number for number, wager in enumerate(corrected, start=1) if wager}
-        return tuple(sorted(self.coup.wagers, key=lambda wager: last.get(wager.id, 0)))
+        return tuple(sorted(self.coup.wagers.values(), key=lambda wager: last.get(wager.id, 0)))
 
     @property
     def refunds(self) -> tuple[Refund, ...]:
@@ -379,4 +379,4 @@ def _without_lines(coup: Coup) -> Coup:
     if not coup.wagers and not any(each.lines for each in coup.settlements):
         return coup
     lean = (replace(each, lines=(), difference=()) for each in coup.settlements)
-    return replace(coup, wagers=(), settlements=tuple(lean))
+    return replace(coup, wagers=by_id(()), settlements=tuple(lean))

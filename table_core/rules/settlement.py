@@ -138,7 +138,7 @@ class CapApplied(Struct, frozen=True):
 def settle_with_caps(
     rulebook: Rulebook,
     outcome: Outcome,
-    wagers: Sequence[Wager],
+    wagers: Iterable[Wager],
     *,
     phase: int | None = None,
     verdicts: Verdicts | None = None,
@@ -149,9 +149,7 @@ def settle_with_caps(
     """
     if not outcome.complete and phase != INITIAL_PHASE:
         raise OurBug("settlement of an incomplete deal")
-    asked = wagers
-    if phase is not None:
-        asked = [wager for wager in wagers if rulebook.phase_of(wager.bet) == phase]
+    asked = [each for each in wagers if phase is None or rulebook.phase_of(each.bet) == phase]
     payments, cuts = pay_wagers(rulebook, outcome, asked, verdicts or Verdicts(rulebook))
     lines = [
         SettlementLine(
@@ -224,18 +222,18 @@ class KeptSettlement:
     def __init__(self, rulebook: Rulebook) -> None:
         self.rulebook = rulebook
         self._verdicts = Verdicts(rulebook)
-        self._asked: tuple[Outcome, Sequence[Wager], int] | None = None
+        self._asked: tuple[Outcome, Mapping[str, Wager], int] | None = None
         self._answer: tuple[tuple[SettlementLine, ...], tuple[CapApplied, ...]] = ((), ())
 
     def settle(
-        self, outcome: Outcome, wagers: tuple[Wager, ...], phase: int
+        self, outcome: Outcome, wagers: Mapping[str, Wager], phase: int
     ) -> tuple[tuple[SettlementLine, ...], tuple[CapApplied, ...]]:
         """Settle one phase as `settle_with_caps` does."""
         asked = self._asked
         # A coup's wagers stay one object until they change; to compare them takes as long.
         if asked is None or asked[1] is not wagers or (asked[0], asked[2]) != (outcome, phase):
             self._answer = settle_with_caps(
-                self.rulebook, outcome, wagers, phase=phase, verdicts=self._verdicts
+                self.rulebook, outcome, wagers.values(), phase=phase, verdicts=self._verdicts
             )
             self._asked = outcome, wagers, phase
         return self._answer

@@ -10,7 +10,7 @@ of the wagers. A minimum counts once all wagers of the call are there, so two wa
 it by themselves may reach it together.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from typing import Final
 
 from events.commands import Refusal
@@ -32,6 +32,7 @@ __all__ = [
     "check_further_wagers",
     "check_wagers",
     "differential_refusal",
+    "lacks_main",
     "mains_for",
     "unsupported_side_bets",
     "withdrawal_refusal",
@@ -57,9 +58,15 @@ class _AcceptedWagers:
     """The wagers accepted so far, under one rulebook. It never leaves one call."""
 
     def __init__(
-        self, rulebook: Rulebook, standing: WagerTotals, asked: Iterable[Wager] = ()
+        self,
+        rulebook: Rulebook,
+        standing: WagerTotals,
+        asked: Iterable[Wager] = (),
+        placed: Container[str] = (),
     ) -> None:
         self.rulebook = rulebook
+        self.placed = placed
+        self.accepted: set[str] = set()  # their ids
         self.tally = WagerTotalsBuilder(standing)
         # What would stand with all that is asked, of everything that a minimum binds.
         self.reached: dict[_Bound, int] = {}
@@ -76,7 +83,7 @@ class _AcceptedWagers:
 
 def check_wagers(
     rulebook: Rulebook,
-    standing: Sequence[Wager],
+    standing: Collection[Wager],
     asked: Sequence[Wager],
 ) -> tuple[Refusal | None, ...]:
     """Check the wagers asked for, in that order. None comes after them: side bets need main wagers.
@@ -95,13 +102,14 @@ def check_wagers(
         `below_minimum`, `differential` or `main_wager_required` as well.
     """
     before = add_wagers(WagerTotals(), standing) if standing else _NOTHING
+    placed = {wager.id for wager in standing}
     refusals: list[Refusal | None] = [None] * len(asked)
     needed = True
     # Each round judges those again that stand so far, until none needed one that was refused.
     while needed:
         places = [place for place, refusal in enumerate(refusals) if refusal is None]
         left = [asked[place] for place in places]
-        so_far = _AcceptedWagers(rulebook, before, left)
+        so_far = _AcceptedWagers(rulebook, before, left, placed)
         fails = _each(left, so_far)
         needed = bool(so_far.reached) and any(fails)
         if not needed:
@@ -115,14 +123,20 @@ def check_wagers(
 
 
 def check_further_wagers(
-    rulebook: Rulebook, standing: WagerTotals, asked: Sequence[Wager]
+    rulebook: Rulebook, standing: WagerTotals, placed: Container[str], asked: Sequence[Wager]
 ) -> tuple[Refusal | None, ...]:
     """Check as `check_wagers` does, against known totals, and before more wagers come.
 
     A side bet without its main wager is left to the close of betting, where the rulebook lets it
     come first.
+
+    Args:
+        rulebook: the one in force.
+        standing: totals of all wagers placed.
+        placed: their ids.
+        asked: the new wagers.
     """
-    so_far = _AcceptedWagers(rulebook, standing, asked)
+    so_far = _AcceptedWagers(rulebook, standing, asked, placed)
     refusals = _each(asked, so_far)
     if not rulebook.options.side_bet_first:
         each = zip(asked, refusals, strict=True)
@@ -131,11 +145,11 @@ def check_further_wagers(
 
 
 def unsupported_side_bets(
-    rulebook: Rulebook, wagers: Sequence[Wager], standing: WagerTotals | None = None
+    rulebook: Rulebook, wagers: Collection[Wager], standing: WagerTotals | None = None
 ) -> tuple[Refusal | None, ...]:
     """Return `main_wager_required` for each side bet that lacks the wager it needs.
 
-    `decide` calls it at the close of betting, and when a patron withdraws a main wager.
+    `decide` calls it at the close of betting.
 
     Args:
         rulebook: the one in force.
@@ -180,6 +194,15 @@ def mains_for(rulebook: Rulebook, bet: Bet) -> Collection[str]:
     return MAIN if with_tie else SIDES
 
 
+def lacks_main(
+    rulebook: Rulebook, bet: Bet, seat: str, spots: Mapping[str, Mapping[str, int]]
+) -> bool:
+    """Return whether a bet at a seat lacks the wager it needs among these stakes of its patron."""
+    any_box, mains = bet.requirement is Requirement.ANY_MAIN, mains_for(rulebook, bet)
+    theirs = [spots[main] for main in mains if main in spots]
+    return bool(mains) and not any(any_box or seat in seats for seats in theirs)
+
+
 def withdrawal_refusal(
     rulebook: Rulebook, before: WagerTotals, after: WagerTotals, withdrawn: Sequence[Wager]
 ) -> Refusal | None:
@@ -218,6 +241,7 @@ def _each(asked: Sequence[Wager], so_far: _AcceptedWagers) -> list[Refusal | Non
         refusal = _first_objection(wager, so_far)
         if refusal is None:
             so_far.tally.add(wager)
+            so_far.accepted.add(wager.id)
         refusals.append(refusal)
     return refusals
 
@@ -348,7 +372,7 @@ def _at_odds_with_others(wager: Wager, so_far: _AcceptedWagers) -> Refusal | Non
     """Check for `invalid_seat` `duplicate_wager` `opposite_sides` `too_many_options`."""
     if not MIN_SEAT <= wager.seat <= MAX_SEAT:
         return refuse("invalid_seat", f"seats are {MIN_SEAT} to {MAX_SEAT}")
-    if so_far.tally.known(wager.id):
+    if wager.id in so_far.accepted or wager.id in so_far.placed:
         return refuse("duplicate_wager", f"wager {wager.id!r} stands already")
     options, other = so_far.rulebook.options, SIDES.get(wager.bet)
     if other is not None and not options.allow_opposite and so_far.has(wager, other):
@@ -368,14 +392,11 @@ def _too_many_options(wager: Wager, so_far: _AcceptedWagers, most: int) -> bool:
 
 def _main_wager_required(wager: Wager, so_far: _AcceptedWagers) -> Refusal | None:
     bet = so_far.rulebook.bets.get(wager.bet)
-    if bet is None or bet.requirement is Requirement.NONE:
-        return None
-    any_box = bet.requirement is Requirement.ANY_MAIN
-    mains = mains_for(so_far.rulebook, bet)
     spots = so_far.tally.spots(patron_of(wager))
-    if any((any_box or str(wager.seat) in spots[main]) for main in mains if main in spots):
+    if bet is None or not lacks_main(so_far.rulebook, bet, str(wager.seat), spots):
         return None
+    mains = mains_for(so_far.rulebook, bet)
     names = "Player, Banker or tie" if len(mains) > len(SIDES) else "Player or Banker"
-    where = "beside it" if any_box else "in its box"
+    where = "beside it" if bet.requirement is Requirement.ANY_MAIN else "in its box"
     text = f"{wager.bet} needs {names} of the same patron {where}"
     return Refusal(code="main_wager_required", text=text)

@@ -2,9 +2,9 @@
 
 A coup may take thousands of wagers, a few a command. If each command went through all wagers, a
 coup would cost the square of their number; so the state keeps totals. The fold updates them after
-each block of `UNSUMMED` wagers. Most coups have fewer, so replaying a log seldom sums anything, and
-a coup of thousands is never summed again as a whole. An update copies only what it changes and
-shares the rest: ids and patrons lie in buckets, so that it copies a few of them.
+every `UNSUMMED` wagers. Most coups have fewer, so replaying a log seldom sums anything, and a coup
+of thousands is never summed again as a whole. An update copies only what it changes and shares the
+rest: patrons lie in buckets, so that it copies a few of them.
 
 Bounds on one coup, so that its settlement always fits one stored event. A settlement is one event,
 and an event has a maximum size. A coup with more wagers than fit could never be settled, so the
@@ -31,11 +31,8 @@ __all__ = [
     "WagerTotals",
     "WagerTotalsBuilder",
     "add_wagers",
-    "advance_totals",
     "bounds_refusal",
-    "places_of",
     "remove_wagers",
-    "totals_without",
 ]
 
 UNSUMMED: Final = 32
@@ -50,7 +47,6 @@ _Spots = dict[str, dict[str, int]]
 _NONE: Final[_Spots] = {}
 _EMPTY: Final[dict[str, int]] = {}
 _NOBODY: Final[dict[Patron, _Spots]] = {}
-_NO_IDS: Final[frozenset[str]] = frozenset()
 
 
 def _bucket(key: str) -> int:
@@ -62,7 +58,6 @@ class WagerTotals(Struct, frozen=True, gc=False, kw_only=True):
 
     Args:
         count: the number of wagers.
-        buckets: ids of the wagers, by their bucket.
         patrons: patron, bet and seat to the stake there, by the patron's bucket.
         boxes: seat and bet to all stakes there, whoever laid them.
         by_bet: bet to all stakes on it.
@@ -71,16 +66,11 @@ class WagerTotals(Struct, frozen=True, gc=False, kw_only=True):
     """
 
     count: int = 0
-    buckets: dict[int, frozenset[str]] = msgspec.field(default_factory=dict)
     patrons: dict[int, dict[Patron, _Spots]] = msgspec.field(default_factory=dict)
     boxes: dict[str, dict[str, int]] = msgspec.field(default_factory=dict)
     by_bet: dict[str, int] = msgspec.field(default_factory=dict)
     staked: int = 0
     line_bytes: int = 0
-
-    def holds(self, name: str) -> bool:
-        """Return whether a wager of this id is placed."""
-        return name in self.buckets.get(_bucket(name), _NO_IDS)
 
     def spots(self, patron: Patron) -> _Spots:
         """Return the stakes of a patron: bet and seat (as text) to stake."""
@@ -96,8 +86,6 @@ class WagerTotalsBuilder:
         "_before",
         "_boxes",
         "_came",
-        "_gone",
-        "_new",
         "_own",
         "_own_boxes",
         "_went",
@@ -113,8 +101,6 @@ class WagerTotalsBuilder:
         self._before = before
         self._came: list[Wager] = []
         self._went: list[Wager] = []
-        self._new: set[str] = set()
-        self._gone: set[str] = set()
         self._own: dict[Patron, _Spots] = {}  # patrons whose bets are copied; seats are shared
         self._boxes = dict(before.boxes)
         self._own_boxes: set[str] = set()
@@ -133,7 +119,6 @@ class WagerTotalsBuilder:
             box[bet] = box.get(bet, 0) + stake
             by_bet[bet] = by_bet.get(bet, 0) + stake
             self.staked += stake
-            self._new.add(wager.id)
         self.count += len(wagers)
         self._came += wagers
 
@@ -152,17 +137,12 @@ class WagerTotalsBuilder:
             self.staked -= stake
         self.count -= len(wagers)
         self._went += wagers
-        self._gone.update([wager.id for wager in wagers])
 
     @property
     def line_bytes(self) -> int:
         """The maximum size of all lines in a settlement, bytes; computed on demand."""
         moved = _line_bytes(self._came) - _line_bytes(self._went)
         return self._before.line_bytes + moved
-
-    def known(self, name: str) -> bool:
-        """Return whether a wager of this id is placed."""
-        return name in self._new or (self._before.count > 0 and self._before.holds(name))
 
     def spots(self, patron: Patron) -> Mapping[str, Mapping[str, int]]:
         """Return the stakes of a patron: bet and seat (as text) to stake."""
@@ -175,10 +155,7 @@ class WagerTotalsBuilder:
 
     def standing(self) -> WagerTotals:
         """Return the totals as they are now; the tally may not be used any more."""
-        buckets, by_bet, boxes = dict(self._before.buckets), self.by_bet, self._boxes
-        for name in self._new:
-            number = _bucket(name)
-            buckets[number] = buckets.get(number, _NO_IDS) | {name}
+        by_bet, boxes = self.by_bet, self._boxes
         patrons = dict(self._before.patrons)
         for patron, bets in self._own.items():
             number = _bucket(patron)
@@ -188,12 +165,7 @@ class WagerTotalsBuilder:
                 del those[patron]
             if not those:
                 del patrons[number]
-        if self._gone:
-            for name in self._gone:
-                number = _bucket(name)
-                names = buckets.pop(number, _NO_IDS) - {name}
-                if names:
-                    buckets[number] = names
+        if self._went:
             by_bet = {bet: stake for bet, stake in by_bet.items() if stake}
             for seat in self._own_boxes:
                 box = {bet: stake for bet, stake in boxes.pop(seat).items() if stake}
@@ -201,7 +173,6 @@ class WagerTotalsBuilder:
                     boxes[seat] = box
         return WagerTotals(
             count=self.count,
-            buckets=buckets,
             patrons=patrons,
             boxes=boxes,
             by_bet=by_bet,
@@ -229,52 +200,6 @@ def add_wagers(standing: WagerTotals, wagers: Iterable[Wager]) -> WagerTotals:
     tally = WagerTotalsBuilder(standing)
     tally.add(*wagers)
     return tally.standing()
-
-
-def advance_totals(summed: WagerTotals, wagers: Sequence[Wager]) -> WagerTotals:
-    """Return the totals of the whole blocks of `UNSUMMED` wagers; the last few are left out.
-
-    Args:
-        summed: the totals of the first of them; empty where some were taken out.
-        wagers: all that are placed.
-    """
-    whole = len(wagers) - len(wagers) % UNSUMMED
-    return add_wagers(summed, wagers[summed.count : whole]) if whole > summed.count else summed
-
-
-def totals_without(
-    summed: WagerTotals, before: Sequence[Wager], gone: frozenset[str], left: Sequence[Wager]
-) -> WagerTotals:
-    """Return the totals of the whole blocks of those left, from the totals before.
-
-    Args:
-        summed: totals of the first of `before`.
-        before: all that were placed.
-        gone: the ids of those taken out.
-        left: the others, in their order.
-    """
-    out = [before[place] for place in places_of(before, gone) if place < summed.count]
-    whole = len(left) - len(left) % UNSUMMED
-    out += left[whole : summed.count - len(out)]
-    return advance_totals(remove_wagers(summed, out), left)
-
-
-def places_of(wagers: Sequence[Wager], names: set[str] | frozenset[str]) -> list[int]:
-    """Return the places of the wagers with these ids, in their order.
-
-    The search goes from both ends to the middle, since people take back what they have just laid,
-    and whoever takes back all of a coup begins at the oldest or the newest.
-    """
-    places: list[int] = []
-    last = len(wagers) - 1
-    for front, (old, new) in enumerate(zip(wagers, reversed(wagers), strict=True)):
-        if len(places) == len(names) or front * 2 > last:
-            break
-        if new.id in names:
-            places.append(last - front)
-        if old.id in names and front * 2 < last:
-            places.append(front)
-    return sorted(places)
 
 
 def remove_wagers(standing: WagerTotals, wagers: Iterable[Wager]) -> WagerTotals:

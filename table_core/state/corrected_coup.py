@@ -21,7 +21,7 @@ from events.types import (
 from table_core.rules.draw import DealError, Outcome, hand_due, judge_hands
 from table_core.rules.rulebook import INITIAL_PHASE, LAST_PHASE, Rulebook
 from table_core.rules.settlement import CapApplied, Result, settle_with_caps
-from table_core.state.table import Coup
+from table_core.state.table import Coup, by_id
 
 __all__ = [
     "TAKEN_BACK",
@@ -161,13 +161,14 @@ def revised_settlements(
     player, banker = known_faces(coup, Hand.PLAYER), known_faces(coup, Hand.BANKER)
     last = coup.settlement(LAST_PHASE)
     moved = {line.wager for line in last.lines} if last else set()
-    first = [wager for wager in coup.wagers if rulebook.phase_of(wager.bet) == INITIAL_PHASE]
+    wagers = coup.wagers.values()
+    first = [wager for wager in wagers if rulebook.phase_of(wager.bet) == INITIAL_PHASE]
     to_first = any(wager.id in moved for wager in first)
     for phase in (LAST_PHASE, INITIAL_PHASE) if to_first else (INITIAL_PHASE, LAST_PHASE):
         if phase == INITIAL_PHASE and not first and coup.settlement(phase) is None:
             continue
         outcome = phase_outcome(phase, player, banker)
-        lines, cuts = settle_with_caps(rulebook, outcome, coup.wagers, phase=phase)
+        lines, cuts = settle_with_caps(rulebook, outcome, wagers, phase=phase)
         if not is_settled_so(coup, phase, outcome, lines):
             yield next_settlement(table, coup, phase, outcome, lines), cuts
 
@@ -189,7 +190,8 @@ def taken_by_first_phase(coup: Coup) -> Coup:
     """
     first = coup.settlement(INITIAL_PHASE)
     taken = {line.wager for line in first.lines} if first else set()
-    return replace(coup, wagers=tuple(wager for wager in coup.wagers if wager.id in taken))
+    wagers = by_id(wager for wager in coup.wagers.values() if wager.id in taken)
+    return replace(coup, wagers=wagers)
 
 
 def first_phase_revision(
@@ -220,9 +222,10 @@ def first_phase_revision(
     keeps = rulebook.procedure.void_after_phase_one == "keep"
     dealt = keeps and min(map(len, hands)) == _TWO_CARDS
     outcome = phase_outcome(INITIAL_PHASE, *(hands if dealt else (before.player, before.banker)))
-    settled, cuts = settle_with_caps(rulebook, outcome, coup.wagers, phase=INITIAL_PHASE)
+    wagers = coup.wagers.values()
+    settled, cuts = settle_with_caps(rulebook, outcome, wagers, phase=INITIAL_PHASE)
     by_wager = {line.wager: line for line in settled} if dealt else {}
-    lines = tuple(by_wager.get(each.id) or _void_line(_line_of(each)) for each in coup.wagers)
+    lines = tuple(by_wager.get(each.id) or _void_line(_line_of(each)) for each in wagers)
     if is_settled_so(coup, INITIAL_PHASE, outcome, lines):
         return None
     settlement = next_settlement(table, coup, INITIAL_PHASE, outcome, lines)

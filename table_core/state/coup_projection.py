@@ -4,7 +4,8 @@ Whatever tells a coup uses it: replay, list, narrative, evidence, and the fold o
 over. The running table folds the coup in progress together with its shoe and comes to the same.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -28,18 +29,16 @@ from events.types import (
     ResultDisputed,
     RulebookCorrected,
     TableEvent,
-    Wager,
     WagerCorrected,
     WagersPlaced,
     WagersVoided,
     WagersWithdrawn,
 )
-from table_core.rules.wager_totals import places_of
 from table_core.state.coup import OVER, Phase, advance
 from table_core.state.dealing import due_places
-from table_core.state.table import Coup, DealtCard
+from table_core.state.table import Coup, DealtCard, by_id
 
-__all__ = ["begun_coup", "changed_coup", "coup_after", "with_wager"]
+__all__ = ["begun_coup", "changed_coup", "coup_after"]
 
 
 def begun_coup(event: BettingOpened) -> Coup:
@@ -143,21 +142,20 @@ def _hands_corrected(coup: Coup, event: HandsCorrected) -> Coup:
 # ---- wagers and settlements ----
 
 
-def with_wager(coup: Coup, was: Wager | None, wager: Wager | None) -> Coup:
-    """Return the coup with a wager replaced, added at the end, or taken out."""
+def _without(coup: Coup, names: Iterable[str]) -> Coup:
+    wagers = coup.wagers.copy()
+    for name in names:
+        wagers.pop(name, None)
+    return replace(coup, wagers=MappingProxyType(wagers))
+
+
+def _wager_corrected(coup: Coup, event: WagerCorrected) -> Coup:
+    """Return the coup with a wager replaced at its place, added at the end, or taken out."""
+    was = event.was
+    wagers = [event.wager if was and each.id == was.id else each for each in coup.wagers.values()]
     if was is None:
-        return replace(coup, wagers=(*coup.wagers, *((wager,) if wager else ())))
-    wagers = (wager if each.id == was.id else each for each in coup.wagers)
-    return replace(coup, wagers=tuple(each for each in wagers if each is not None))
-
-
-def _without(coup: Coup, gone: set[str]) -> Coup:
-    wagers, places = coup.wagers, places_of(coup.wagers, gone)
-    if not places:
-        return coup
-    first, end = places[0], places[-1] + 1
-    between = tuple([each for each in wagers[first:end] if each.id not in gone])
-    return replace(coup, wagers=wagers[:first] + between + wagers[end:])
+        wagers.append(event.wager)
+    return replace(coup, wagers=by_id(filter(None, wagers)))
 
 
 def _settled(coup: Coup, event: CoupSettled) -> Coup:
@@ -171,10 +169,12 @@ def _settled(coup: Coup, event: CoupSettled) -> Coup:
 
 
 _CHANGES: Final[dict[type[TableEvent], Callable[[Coup, Any], Coup]]] = {
-    WagersPlaced: lambda coup, event: replace(coup, wagers=coup.wagers + event.wagers),
-    WagersWithdrawn: lambda coup, event: _without(coup, set(event.wagers)),
-    WagersVoided: lambda coup, event: _without(coup, {each.wager for each in event.refunds}),
-    WagerCorrected: lambda coup, event: with_wager(coup, event.was, event.wager),
+    WagersPlaced: lambda coup, event: replace(
+        coup, wagers=MappingProxyType(coup.wagers | by_id(event.wagers))
+    ),
+    WagersWithdrawn: lambda coup, event: _without(coup, event.wagers),
+    WagersVoided: lambda coup, event: _without(coup, (each.wager for each in event.refunds)),
+    WagerCorrected: _wager_corrected,
     RulebookCorrected: lambda coup, event: replace(
         coup, rulebook=event.rulebook, rulebook_hash=event.rulebook_hash
     ),

@@ -1,5 +1,8 @@
 """The state of a table: frozen types, nothing else."""
 
+from collections.abc import Iterable
+from itertools import islice
+from types import MappingProxyType
 from typing import Final
 
 from msgspec import Struct
@@ -43,6 +46,8 @@ __all__ = [
     "TableFloat",
     "TableState",
     "TableTotals",
+    "Wagers",
+    "by_id",
 ]
 
 KEPT_CORRECTIONS: Final = 50
@@ -130,6 +135,15 @@ class DealtCard(Struct, frozen=True, gc=False):
     source: str
 
 
+Wagers = MappingProxyType[str, Wager]
+"""The wagers of a coup by their ids, in the order in which they were placed."""
+
+
+def by_id(wagers: Iterable[Wager]) -> Wagers:
+    """Return wagers, in the order in which they were placed, by their ids."""
+    return MappingProxyType({wager.id: wager for wager in wagers})
+
+
 class Coup(Struct, frozen=True, gc=False, kw_only=True):
     """The coup in progress, or the last one.
 
@@ -139,7 +153,7 @@ class Coup(Struct, frozen=True, gc=False, kw_only=True):
         rulebook: id of the rulebook it is played by.
         rulebook_hash: SHA-256 of that rulebook's file.
         wagerless: its first card came without open betting.
-        wagers: those placed, in the order they were placed.
+        wagers: those placed, by id and in the order they were placed.
         summed: totals of the first of them; the rest are few (see
             `table_core.rules.wager_totals`).
         cards: in the order they were dealt.
@@ -160,7 +174,7 @@ class Coup(Struct, frozen=True, gc=False, kw_only=True):
     rulebook: str
     rulebook_hash: str
     wagerless: bool = False
-    wagers: tuple[Wager, ...] = ()
+    wagers: Wagers = by_id(())
     summed: WagerTotals = WagerTotals()
     cards: tuple[DealtCard, ...] = ()
     completed: DealCompleted | None = None
@@ -180,8 +194,14 @@ class Coup(Struct, frozen=True, gc=False, kw_only=True):
     @property
     def standing(self) -> WagerTotals:
         """Totals of all wagers placed."""
-        more = self.wagers[self.summed.count :]
+        more = self.unsummed
         return add_wagers(self.summed, more) if more else self.summed
+
+    @property
+    def unsummed(self) -> list[Wager]:
+        """The newest wagers, which are not in `summed`, the newest first."""
+        count = len(self.wagers) - self.summed.count
+        return [self.wagers[name] for name in islice(reversed(self.wagers), count)]
 
     def settlement(self, phase: int) -> Settlement | None:
         """Return the settlement in force of a phase."""

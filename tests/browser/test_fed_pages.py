@@ -182,7 +182,7 @@ def test_a_large_coup_is_shown_in_sums_until_its_wagers_are_there(screen: FedPag
     assert coup is not None
     assert world.state.coup is not None
     screen.open("/dealer")
-    for wagers in ((), world.state.coup.wagers):
+    for wagers in ((), tuple(world.state.coup.wagers.values())):
         screen.show(replace(state, coup=replace(coup, wagers=wagers)))
         # Seats in turn, 100 each: of 501 wagers 6 are at seat 6, and 5 at seat 7.
         for seat, text in (("6", "6"), ("7", "5")):

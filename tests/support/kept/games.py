@@ -270,7 +270,7 @@ def _control_characters(folder: Path) -> None:
             game.by("wagers", PlaceWager(transaction="", wagers=asked))
             game.perform(_PLAYER_WINS)
         assert game.state.coup is not None
-        coup, wager = game.state.coup.id, game.state.coup.wagers[0].id
+        coup, wager = game.state.coup.id, next(iter(game.state.coup.wagers))
         game.by("supervisor", CorrectWager(transaction="", coup=coup, wager=wager, reason=odd))
         game.perform(_BEGUN)
         game.by("supervisor", VoidCoup(transaction="", reason=odd))

@@ -172,8 +172,8 @@ class Comparison:
         state = self.steps.table.state
         if state.coup is not None and state.coup.id == name:
             wagers = {
-                each.id: (each.seat, each.bet, each.stake, each.patron, each.kind)
-                for each in state.coup.wagers
+                key: (each.seat, each.bet, each.stake, each.patron, each.kind)
+                for key, each in state.coup.wagers.items()
             }
             own = {
                 key: (each.seat, each.bet, each.stake, each.patron, each.kind)

@@ -78,7 +78,7 @@ def _wager(world: World, rng: random.Random, coup: Coup) -> Command:
     return CorrectWager(
         transaction=world.transaction(),
         coup=coup.id,
-        wager=wager.id if wager else None,
+        wager=wager,
         to=rng.choice((to, to, None)),
         reason="r",
     )

@@ -49,6 +49,7 @@ from table_core.rulebooks.shipped import load_rulebook
 from table_core.rules.rulebook import Rulebook
 from table_core.state.coup import Phase
 from table_core.state.shoe import ShoeState
+from table_core.state.table import Coup
 from tests.support.cage.books import book
 from tests.support.table.chip_games import chip_command
 from tests.support.table.coups import (
@@ -250,7 +251,7 @@ def _value(world: World, key: str, value: str) -> Any:
     if value.startswith("@"):
         coup = world.state.coup
         assert coup is not None
-        value = coup.wagers[int(value[1:]) - 1].id if value[1:] else coup.id
+        value = [*coup.wagers][int(value[1:]) - 1] if value[1:] else coup.id
     if key in {"coup", "shoe"} and re.match(r"\d\d(/|$)", value):
         return _DAY + value
     if key == "wagers":
@@ -312,6 +313,8 @@ def _attribute(of: Any, part: str) -> Any:
         return {_text(key): value for key, value in of.items()}[part]
     if isinstance(of, PersistentList):
         of = list(of)
+    if isinstance(of, Coup) and part == "wagers":
+        return list(of.wagers.values())
     if isinstance(of, Sequence) and not isinstance(of, str):
         return of[int(part)] if part.lstrip("-").isdigit() else [_attribute(e, part) for e in of]
     return getattr(of, part)

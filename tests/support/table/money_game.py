@@ -144,9 +144,9 @@ class Game:
         for asked in coup.asked:
             self.ask(PlaceWager(transaction=self.t(), wagers=(self._wager(asked),)))
         for number in coup.withdrawn:
-            standing = self.world.state.coup.wagers if self.world.state.coup else ()
+            standing = [*self.world.state.coup.wagers] if self.world.state.coup else []
             if number < len(standing):
-                self.ask(WithdrawWager(transaction=self.t(), wagers=(standing[number].id,)))
+                self.ask(WithdrawWager(transaction=self.t(), wagers=(standing[number],)))
         if coup.end == "void early":
             self.world.must(VoidCoup(transaction=self.t(), reason="void early"))
         else:

@@ -112,7 +112,7 @@ def _betting(limits: ModelRulebook) -> Model:
 def _otherwise(world: World, model: Model) -> Iterator[str]:
     """Yield a line where something else lies on the layout than the model says."""
     assert world.state.coup is not None
-    stands = {each.id for each in world.state.coup.wagers}
+    stands = world.state.coup.wagers.keys()
     if stands != model.wagers.keys():
         yield f"{stands} stand instead of {model.wagers}"
 

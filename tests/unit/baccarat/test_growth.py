@@ -1,6 +1,6 @@
 """No curve bends: what a table does grows no faster than its input. Counted, not timed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from random import Random
 
@@ -115,35 +115,57 @@ def test_placing_a_wager_looks_at_no_other(sizes: Sizes) -> None:
     stays(measure, sizes)
 
 
-def withdrawing(mine: slice) -> Callable[[int], int]:
-    """The steps of a command that withdraws these of so many wagers."""
+def withdrawing(pick: Callable[[list[str]], Iterable[str]]) -> Callable[[int], int]:
+    """The steps of a command that withdraws those of so many wagers that are picked."""
 
     def measure(count: int) -> int:
         world = placed(count)
         assert world.state.coup is not None
-        names = tuple(each.id for each in world.state.coup.wagers[mine])
+        names = tuple(pick(list(world.state.coup.wagers)))
         return steps_of(lambda: world.must(WithdrawWager(transaction="x", wagers=names)))
 
     return measure
 
 
-@pytest.mark.parametrize("mine", [slice(-1, None), slice(1)], ids=["newest", "oldest"])
-def test_withdrawing_a_wager_at_an_end_looks_at_no_other(mine: slice, sizes: Sizes) -> None:
-    # Where it closes a block of wagers, and where it begins one.
+@pytest.mark.parametrize(
+    "pick",
+    [
+        lambda names: names[-1:],
+        lambda names: names[:1],
+        lambda names: [names[len(names) // 2]],
+        lambda names: [Random(len(names)).choice(names)],
+    ],
+    ids=["newest", "oldest", "middle", "random"],
+)
+def test_withdrawing_a_wager_looks_at_no_other(
+    pick: Callable[[list[str]], list[str]], sizes: Sizes
+) -> None:
+    # Where the totals have every wager, and where one is not in them yet.
     for beyond in (0, 1):
-        stays(withdrawing(mine), tuple(max(size // 32, 1) * 32 + beyond for size in sizes))
+        stays(withdrawing(pick), tuple(max(size // 32, 1) * 32 + beyond for size in sizes))
 
 
 def test_withdrawing_wagers_looks_at_each_a_few_times(sizes: Sizes) -> None:
     # Every second in one command: a wager withdrawn costs a constant then.
-    grows_in_proportion(withdrawing(slice(None, None, 2)), sizes)
+    grows_in_proportion(withdrawing(lambda names: names[::2]), sizes)
 
 
-def test_withdrawing_one_in_the_middle_takes_few_steps_for_each_other(sizes: Sizes) -> None:
-    # It is the dearest of all: three searches look at every wager, four lines for each two.
-    less, more = sizes[-2:]
-    few, many = (withdrawing(slice(size // 2, size // 2 + 1))(size) for size in (less, more))
-    assert many - few <= 6 * (more - less) * SLACK
+def test_withdrawing_all_in_random_order_takes_a_constant_for_each(sizes: Sizes) -> None:
+    def measure(count: int) -> int:
+        world = placed(count)
+        assert world.state.coup is not None
+        names = list(world.state.coup.wagers)
+        Random(count).shuffle(names)
+
+        def withdraw() -> None:
+            for number, name in enumerate(names):
+                world.must(WithdrawWager(transaction=f"x-{number}", wagers=(name,)))
+
+        steps = steps_of(withdraw)
+        assert not world.state.coup.wagers
+        return steps
+
+    grows_in_proportion(measure, sizes)
 
 
 @pytest.mark.parametrize(
@@ -237,7 +259,7 @@ def whole_coup(count: int) -> int:
             world.must(PlaceWager(transaction=f"w-{first}", wagers=wagers))
         coup = world.state.coup
         assert coup is not None
-        world.must(WithdrawWager(transaction="x", wagers=(coup.wagers[count // 2].id,)))
+        world.must(WithdrawWager(transaction="x", wagers=([*coup.wagers][count // 2],)))
         world.say(*(drawn(*at, face) for at, face in zip(ORDER, NATURAL_NINE, strict=True)))
         world.say(DeviceResult(winner="player"))
         world.must(

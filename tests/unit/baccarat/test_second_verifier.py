@@ -42,6 +42,7 @@ from tests.support.verifier.second import (
     node,
     random_coup,
     rulebook_texts,
+    signed_anew,
     unpacked_log,
 )
 
@@ -75,6 +76,27 @@ def test_evidence_that_a_forger_signs_has_one_verdict(tmp_path: Path) -> None:
     parts = {answer["part"] for answer in answered}
     assert {None, "settlement"} < parts
     assert not parts & {"form", "checkpoint", "origin", "seal"}
+
+
+def test_evidence_in_which_two_wagers_have_one_id_is_refused(tmp_path: Path) -> None:
+    made = (json.loads(kept.data) for kept in kept_evidence())
+    file = next(
+        file for file in made if any("wagers_placed" in e["stored"] for e in file["events"])
+    )
+    proved = next(each for each in file["events"] if "wagers_placed" in each["stored"])
+    event = json.loads(proved["stored"])
+    event["data"]["wagers"] *= 2
+    proved["stored"] = json_bytes(event).decode()
+    data, key = signed_anew(file)
+    (answer,) = answers([evidence_question(data, key)], tmp_path)
+    verdict = verify_evidence(data, {read_verifier_key(key)})
+    assert (
+        (answer["code"], answer["part"])
+        == (1, verdict.part)
+        == (1, f"event at {event['position']}")
+    )
+    assert "stands already" in (verdict.reason or "")
+    assert "stands already" in answer["reason"]
 
 
 KEPT = CORPUS / "0.1.0" / "kept"

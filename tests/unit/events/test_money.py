@@ -58,8 +58,8 @@ def test_every_wager_is_settled_in_exactly_one_of_the_two_phases(name: str) -> N
             if isinstance(event, CoupSettled)
             for line in event.settlement.lines
         ]
-        assert sorted(wager for wager, _ in taken) == sorted(wager.id for wager in coup.wagers)
-        bets = {wager.id: wager.bet for wager in coup.wagers}
+        assert sorted(wager for wager, _ in taken) == sorted(coup.wagers)
+        bets = {name: wager.bet for name, wager in coup.wagers.items()}
         assert all(game.rulebook.phase_of(bets[wager]) == phase for wager, phase in taken)
         phases |= {phase for _, phase in taken}
     assert phases == {1, 2}
@@ -75,9 +75,9 @@ def test_withdrawing_leaves_a_side_bet_alone_that_still_waits_for_its_main_wager
     world.bet((1, "perfect_pairs", 500))
     world.bet((2, "player", 500), (2, "perfect_pairs", 100))
     assert world.state.coup is not None
-    waiting, main, side = (wager.id for wager in world.state.coup.wagers)
+    waiting, main, side = world.state.coup.wagers
     (withdrawn,) = world.must(WithdrawWager(transaction="w", wagers=(main,)))
     assert isinstance(withdrawn, WagersWithdrawn)
     assert withdrawn.wagers == (main, side)
     world.bet((1, "banker", 500))
-    assert world.state.coup.wagers[0].id == waiting
+    assert next(iter(world.state.coup.wagers)) == waiting

@@ -105,10 +105,10 @@ def test_two_users_may_choose_the_same_transaction_and_each_wager_has_its_own_id
     for user, seat in (("wagers", 1), ("dealer", 2)):
         assert ask(table, user, wager("t-1", seat=seat)).result == "accepted"
     assert table.state.coup is not None
-    assert [w.id for w in table.state.coup.wagers] == ["wagers/t-1/0", "dealer/t-1/0"]
+    assert list(table.state.coup.wagers) == ["wagers/t-1/0", "dealer/t-1/0"]
     back = WithdrawWager(transaction="b", wagers=("wagers/t-1/0",))
     assert ask(table, "wagers", back).result == "accepted"
-    assert [w.seat for w in table.state.coup.wagers] == [2]
+    assert [w.seat for w in table.state.coup.wagers.values()] == [2]
 
 
 def test_wagers_of_a_log_from_before_users_stood_in_their_ids_go_on(table: Table) -> None:

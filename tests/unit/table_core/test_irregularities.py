@@ -164,7 +164,7 @@ def test_money_is_conserved_and_nothing_is_settled_twice_under_every_irregularit
             paid_on += [refund.wager for refund in event.refunds]
             assert all(placed[r.wager] == r.stake for r in event.refunds)
     open_wagers = state.coup.wagers if state.coup and state.in_progress else ()
-    assert sorted([*paid_on, *(wager.id for wager in open_wagers)]) == sorted(placed)
+    assert sorted([*paid_on, *open_wagers]) == sorted(placed)
     assert state.totals.staked - state.totals.paid == state.totals.house
     assert state.commission.reconciles
 

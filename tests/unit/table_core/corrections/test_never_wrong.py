@@ -78,8 +78,8 @@ def test_a_corrected_table_stands_as_one_that_was_never_wrong(
     steps: list[CorrectHands | CorrectWager] = [
         replace(right_hands[wrong - 1], transaction="h", coup=coup.id),
         *(
-            CorrectWager(transaction="w", coup=coup.id, wager=wager.id, to=to, reason="r")
-            for wager, to in zip(coup.wagers, mistaken, strict=True)
+            CorrectWager(transaction="w", coup=coup.id, wager=name, to=to, reason="r")
+            for name, to in zip(coup.wagers, mistaken, strict=True)
         ),
     ]
     rng.shuffle(steps)

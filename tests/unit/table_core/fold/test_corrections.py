@@ -24,7 +24,7 @@ from table_core.rules.rulebook import INITIAL_PHASE, LAST_PHASE
 from table_core.rules.wager_totals import UNSUMMED, WagerTotals, add_wagers
 from table_core.state.coup import Phase
 from table_core.state.shoe import ShoeState
-from table_core.state.table import TableState
+from table_core.state.table import TableState, by_id
 from tests.support.table.coups import COUP, SHOE, cards, settled, world_in
 from tests.support.table.deals import wager
 
@@ -91,13 +91,14 @@ def test_corrected_hands_open_what_was_concluded_and_are_counted_once() -> None:
 def test_a_corrected_wager_is_in_what_stands() -> None:
     state = world_in(Phase.CLOSED).state
     many = tuple(wager(f"w{number}") for number in range(UNSUMMED))
-    coup = replace(current_coup(state), wagers=many, summed=add_wagers(WagerTotals(), many))
+    coup = replace(current_coup(state), wagers=by_id(many))
+    coup = replace(coup, summed=coup.standing)
     dearer = replace(many[0], stake=700)
     event = WagerCorrected(coup=COUP, was=many[0], wager=dearer, reason="the slip")
     after = current_coup(fold(replace(state, coup=coup), event))
     assert after.phase is Phase.CLOSED
-    assert after.wagers == (dearer, *many[1:])
-    assert after.standing == add_wagers(WagerTotals(), after.wagers)
+    assert tuple(after.wagers.values()) == (dearer, *many[1:])
+    assert after.standing == add_wagers(WagerTotals(), (dearer, *many[1:]))
 
 
 def test_a_corrected_rulebook_is_the_coups_and_not_the_tables() -> None:
@@ -249,7 +250,7 @@ def test_the_past_keeps_no_sums_of_wagers_however_many_there_were() -> None:
     placed = fold(world_in(Phase.BETTING, wagers=False).state, WagersPlaced(coup=COUP, wagers=many))
     assert current_coup(placed).summed != WagerTotals()
     (over,) = fold(placed, VOID).past
-    assert (over.wagers, over.summed) == (many, WagerTotals())
+    assert (tuple(over.wagers.values()), over.summed) == (many, WagerTotals())
 
 
 # ---- a shoe's order ----

@@ -48,11 +48,11 @@ def test_beyond_it_the_sums_are_those_of_the_pages(world: World) -> None:
     coup = world.state.coup
     assert coup is not None
     pages, sums = pages_of(coup), project_sums(coup)
-    assert tuple(wager for page in pages for wager in page.wagers) == coup.wagers
+    assert tuple(wager for page in pages for wager in page.wagers) == tuple(coup.wagers.values())
     assert [page.page for page in pages] == [1, 2, 3]
     assert sums is not None
     boxes: Counter[tuple[int, str]] = Counter()
-    for wager in coup.wagers:
+    for wager in coup.wagers.values():
         boxes[wager.seat, wager.bet] += wager.stake
     assert {(each.seat, each.bet): each.stake for each in sums.boxes} == boxes
     assert (sums.wagers, sums.staked, sums.pages) == (MANY, sum(boxes.values()), 3)
@@ -70,7 +70,7 @@ def test_a_console_shows_the_wagers_once_every_page_is_there(world: World) -> No
         assert kept.filled(state) == state
     assert kept.take(encode_page(one))
     shown = msgspec.json.decode(kept.filled(state))
-    assert shown["coup"].pop("wagers") == msgspec.to_builtins([*world.state.coup.wagers])
+    assert shown["coup"].pop("wagers") == msgspec.to_builtins([*world.state.coup.wagers.values()])
     as_it_came = msgspec.json.decode(state)
     del as_it_came["coup"]["wagers"]
     assert shown == as_it_came
@@ -97,7 +97,7 @@ def test_only_pages_that_have_changed_are_sent(world: World) -> None:
     place(world, range(MANY, MANY + 1))
     assert sent(steps, steps.answer(result=True)) == ["3"]
     assert world.state.coup is not None
-    gone = world.state.coup.wagers[WAGERS_OF_PAGE].id
+    gone = [*world.state.coup.wagers][WAGERS_OF_PAGE]
     world.must(WithdrawWager(transaction="x", wagers=(gone,)))
     assert sent(steps, steps.answer(result=True)) == ["2", "3"]
     publisher.kick(again=True)  # the broker may have lost them

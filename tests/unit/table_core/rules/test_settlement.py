@@ -23,6 +23,7 @@ from table_core.rules.settlement import (
     settle,
     settle_with_caps,
 )
+from table_core.state.table import by_id
 from tests.support.cage.books import book
 from tests.support.table.deals import cards, coups, outcome, wager, wagers
 
@@ -256,10 +257,10 @@ def test_the_phases_together_are_the_whole(
     payments, _ = pay_wagers(rulebook, judged, asked, KEPT[rulebook.id])
     assert [paid for *_, paid in payments] == [line.paid for line in whole]
     assert [result.category for result, *_ in payments] == [line.category for line in whole]
-    kept, one = NEWEST[rulebook.id], tuple(asked)
-    for some, phase in ((one, 1), (one, 1), (one, 2), (one[1:], 2), (one, 2)):
+    kept, one, less = NEWEST[rulebook.id], by_id(asked), by_id(asked[1:])
+    for some, phase in ((one, 1), (one, 1), (one, 2), (less, 2), (one, 2)):
         assert kept.settle(judged, some, phase) == settle_with_caps(
-            rulebook, judged, some, phase=phase
+            rulebook, judged, some.values(), phase=phase
         )
 
 

@@ -195,11 +195,11 @@ def test_a_side_bet_may_come_before_its_main_wager_while_more_may_follow() -> No
     rulebook = load_rulebook("mini-lucky8")
     strict, nothing = book("mini-lucky8", "options.side_bet_first=false"), WagerTotals()
     side, main = wager("w0", bet="lucky8_player"), wager("w1", bet="player")
-    assert codes(check_further_wagers(rulebook, add_wagers(WagerTotals(), ()), [side])) == ["-"]
-    assert codes(check_further_wagers(rulebook, add_wagers(WagerTotals(), [side]), [main])) == ["-"]
-    assert codes(check_further_wagers(strict, nothing, [side])) == ["main_wager_required"]
-    assert codes(check_further_wagers(strict, nothing, [side, main])) == ["-", "-"]
-    assert codes(check_further_wagers(strict, add_wagers(nothing, [main]), [side])) == ["-"]
+    assert codes(check_further_wagers(rulebook, nothing, (), [side])) == ["-"]
+    assert codes(check_further_wagers(rulebook, add_wagers(nothing, [side]), (), [main])) == ["-"]
+    assert codes(check_further_wagers(strict, nothing, (), [side])) == ["main_wager_required"]
+    assert codes(check_further_wagers(strict, nothing, (), [side, main])) == ["-", "-"]
+    assert codes(check_further_wagers(strict, add_wagers(nothing, [main]), (), [side])) == ["-"]
     assert codes(unsupported_side_bets(rulebook, [side])) == ["main_wager_required"]
     assert codes(unsupported_side_bets(rulebook, [side, main])) == ["-", "-"]
 
@@ -258,8 +258,9 @@ def test_what_stands_obeys_every_rule(rulebook: Rulebook, asked: list[Wager]) ->
 def test_asking_in_two_goes_is_the_same_as_asking_at_once(
     rulebook: Rulebook, asked: list[Wager], cut: int
 ) -> None:
-    at_once = codes(check_further_wagers(rulebook, add_wagers(WagerTotals(), ()), asked))
-    first = check_further_wagers(rulebook, add_wagers(WagerTotals(), ()), asked[:cut])
+    at_once = codes(check_further_wagers(rulebook, WagerTotals(), (), asked))
+    first = check_further_wagers(rulebook, WagerTotals(), (), asked[:cut])
     standing = [w for w, refusal in zip(asked, first, strict=False) if refusal is None]
-    then = check_further_wagers(rulebook, add_wagers(WagerTotals(), standing), asked[cut:])
+    totals, ids = add_wagers(WagerTotals(), standing), {wager.id for wager in standing}
+    then = check_further_wagers(rulebook, totals, ids, asked[cut:])
     assert codes([*first, *then]) == at_once

@@ -1,26 +1,25 @@
 """The sums of what stands: moved on wager by wager they are those of the whole, and as quick."""
 
 from collections import defaultdict
+from random import Random
 
 import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from events.commands import OpenBetting, PlaceWager, WagerRequest
-from events.types import Wager
+from events.types import Wager, WagersPlaced, WagersWithdrawn
+from table_core.fold.common import current_coup
+from table_core.fold.dispatch import fold
 from table_core.fold.snapshot import decode_state, encode_state
 from table_core.rules.wager_totals import (
     UNSUMMED,
     WagerTotals,
     add_wagers,
-    advance_totals,
     remove_wagers,
 )
 from table_core.state.coup import Phase
-from table_core.state.table import Coup, TableState
-from tests.support.table.coups import world_in
-
-ONE_BY_ONE = 3000  # wagers in a coup, one a command
+from table_core.state.table import Coup, TableState, by_id
+from tests.support.table.coups import COUP, world_in
 
 lone_wagers = st.builds(
     Wager,
@@ -35,18 +34,18 @@ rows = st.lists(lone_wagers, max_size=12).map(
 )
 
 
-def by_hand(wagers: list[Wager]) -> tuple[set[str], dict[str, int], dict[object, int]]:
-    """Ids, stakes by bet, and stakes by whose, bet and seat: counted without the product."""
+def by_hand(wagers: list[Wager]) -> tuple[dict[str, int], dict[object, int]]:
+    """Stakes by bet, and stakes by whose, bet and seat: counted without the product."""
     bets: dict[str, int] = defaultdict(int)
     spots: dict[object, int] = defaultdict(int)
     for wager in wagers:
         whose = f"seat {wager.seat}" if wager.patron is None else f"patron {wager.patron}"
         bets[wager.bet] += wager.stake
         spots[whose, wager.bet, wager.seat] += wager.stake
-    return {wager.id for wager in wagers}, dict(bets), dict(spots)
+    return dict(bets), dict(spots)
 
 
-def summed(standing: WagerTotals) -> tuple[set[str], dict[str, int], dict[object, int]]:
+def summed(standing: WagerTotals) -> tuple[dict[str, int], dict[object, int]]:
     spots: dict[object, int] = {
         (patron, bet, int(seat)): stake
         for bucket in standing.patrons.values()
@@ -54,7 +53,7 @@ def summed(standing: WagerTotals) -> tuple[set[str], dict[str, int], dict[object
         for bet, seats in bets.items()
         for seat, stake in seats.items()
     }
-    return {name for names in standing.buckets.values() for name in names}, standing.by_bet, spots
+    return standing.by_bet, spots
 
 
 @given(rows, st.sets(st.integers(0, 11)), st.integers(0, 12))
@@ -80,37 +79,34 @@ def test_sums_are_stored_and_read_again(row: list[Wager]) -> None:
     standing = add_wagers(WagerTotals(), row)
     state = TableState(coup=Coup(id="", phase=Phase.BETTING, rulebook="", rulebook_hash=""))
     assert state.coup is not None
-    coup = msgspec.structs.replace(state.coup, wagers=tuple(row), summed=standing)
+    coup = msgspec.structs.replace(state.coup, wagers=by_id(reversed(row)), summed=standing)
     state = msgspec.structs.replace(state, coup=coup)
-    assert decode_state(encode_state(state)) == state
+    back = decode_state(encode_state(state))
+    assert back == state
+    assert back.coup is not None
+    assert list(back.coup.wagers.values()) == row[::-1]
 
 
-def test_however_many_wagers_stand_few_are_left_to_be_summed() -> None:
-    world = world_in(Phase.NONE)
-    world.must(OpenBetting(transaction="o"))
-    row: list[Wager] = []
-    for number in range(ONE_BY_ONE):
-        asked = WagerRequest(seat=number % 99 + 1, bet="tie", stake=100, patron=f"p{number}")
-        world.must(PlaceWager(transaction=f"w-{number}", wagers=(asked,)))
-        coup = world.state.coup
-        assert coup is not None
-        row.append(coup.wagers[-1])
-        assert len(coup.wagers) - coup.summed.count < UNSUMMED
-    assert coup is not None
-    assert coup.standing == add_wagers(WagerTotals(), row)
-
-
-def test_whole_blocks_are_summed_and_the_rest_is_left() -> None:
-    row = [Wager(id=f"u/t/{n}", seat=1, bet="tie", stake=n + 1) for n in range(2 * UNSUMMED + 5)]
-    first = advance_totals(WagerTotals(), row[: UNSUMMED + 3])
-    assert first == add_wagers(WagerTotals(), row[:UNSUMMED])
-    assert advance_totals(first, row[: 2 * UNSUMMED - 1]) is first
-    assert advance_totals(first, row) == add_wagers(WagerTotals(), row[: 2 * UNSUMMED])
+@given(st.randoms(use_true_random=False))
+def test_totals_are_those_of_the_wagers_left_whichever_are_withdrawn(rng: Random) -> None:
+    state, left = world_in(Phase.BETTING, wagers=False).state, list[Wager]()
+    for step in range(20):
+        size = rng.choice((1, 3, UNSUMMED, 2 * UNSUMMED + 5))
+        ids = [f"u/{step}/{index}" for index in range(size)]
+        came = tuple(Wager(id=name, seat=rng.randint(1, 3), bet="tie", stake=5) for name in ids)
+        state, left = fold(state, WagersPlaced(coup=COUP, wagers=came)), [*left, *came]
+        gone = rng.sample([each.id for each in left], rng.randint(1, min(len(left), 40)))
+        state = fold(state, WagersWithdrawn(coup=COUP, wagers=tuple(gone)))
+        left = [each for each in left if each.id not in gone]
+        coup = current_coup(state)
+        assert list(coup.wagers.values()) == left
+        assert coup.standing == add_wagers(WagerTotals(), left)
+        assert coup.summed.count <= len(left) < coup.summed.count + UNSUMMED
 
 
 def test_where_nothing_stands_every_sum_is_nothing() -> None:
     nothing = WagerTotals()
     assert (nothing.count, nothing.staked, nothing.line_bytes) == (0, 0, 0)
-    assert (nothing.buckets, nothing.patrons, nothing.by_bet) == ({}, {}, {})
+    assert (nothing.patrons, nothing.by_bet) == ({}, {})
     row = [Wager(id="u/t/1", seat=1, bet="tie", stake=5)]
     assert remove_wagers(add_wagers(nothing, row), row) == nothing
