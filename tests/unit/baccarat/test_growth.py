@@ -287,10 +287,9 @@ def test_the_cage_gives_back_a_void_coup_in_as_many_steps_as_it_has_wagers(sizes
         coup = placed(count).state.coup
         assert coup is not None
         ledger = MemoryLedger()
-        ledger.hear([WagersPlaced(coup=coup.id, wagers=coup.wagers)])
-        refunds = tuple(
-            Refund(wager=wager.id, seat=wager.seat, stake=wager.stake) for wager in coup.wagers
-        )
+        wagers = tuple(coup.wagers.values())
+        ledger.hear([WagersPlaced(coup=coup.id, wagers=wagers)])
+        refunds = tuple(Refund(wager=each.id, seat=each.seat, stake=each.stake) for each in wagers)
         void = CoupVoided(coup=coup.id, reason="fire", refunds=refunds)
         return steps_of(lambda: ledger.hear([void]))
 
@@ -305,7 +304,7 @@ STRICT = book("au-commission", "bets.tie.minimum=1000")
     "command",
     [
         lambda coup: other(STRICT, coup.id),
-        lambda coup: wager(RAISED, coup.wagers[len(coup.wagers) // 2].id, coup.id),
+        lambda coup: wager(RAISED, list(coup.wagers)[len(coup.wagers) // 2], coup.id),
         lambda coup: VoidCoup(transaction="v", coup=coup.id, reason="r"),
     ],
     ids=["rulebook", "wager", "void"],
