@@ -137,7 +137,7 @@ class CageProcess:
         self._presence = PresencePublisher(topics.status(_SERVICE), session, utc_ns)
         self._requests = RequestClient(topics, self._keys)
         self._replayed = 0  # the newest position received in this replay
-        self._reread_due, self._ack_due = Signal(), Signal()
+        self._reread_due, self._ack_due, self._fell_behind = Signal(), Signal(), Signal()
         # Set at every change; each has one waiting step.
         self._ready_changed, self._inflow_changed, self._ack_came = Signal(), Signal(), Signal()
         self.will = self._presence.will
@@ -180,6 +180,8 @@ class CageProcess:
             self.inflow.extend_to(decode_json(message.payload, _StatePosition).position)
         except MalformedJson:
             self.counts.junk += 1
+        if self.inflow.behind:
+            self._fell_behind.set()
 
     def _on_event(self, message: Message) -> Steps[None]:
         payload = message.payload
@@ -214,6 +216,8 @@ class CageProcess:
         if not waited or len(ready) >= _BATCH or any(each.data is not None for each in news):
             self._ready_changed.set()
         self._inflow_changed.set()
+        if self.inflow.behind:
+            self._fell_behind.set()
 
     def _reread(self) -> Steps[None]:
         while True:
@@ -269,12 +273,15 @@ class CageProcess:
 
     def _watch_for_silence(self) -> Steps[None]:
         """Request a replay if the table has moved on and no event arrives."""
-        read = -1
         while True:
-            if self.inflow.behind and self.inflow.taken == read:
-                self._reread_due.set()
-            read = self.inflow.taken
-            yield from Wait(_STALLED_S)
+            yield from Wait(FOREVER_S, self._fell_behind)
+            read = -1
+            while self.inflow.behind:
+                if self.inflow.taken == read:
+                    self._reread_due.set()
+                read = self.inflow.taken
+                yield from Wait(_STALLED_S)
+            self._fell_behind.clear()
 
     # ---- into the ledger ----
 

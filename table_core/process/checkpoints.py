@@ -31,7 +31,8 @@ __all__ = ["CheckpointKeys", "Checkpoints"]
 
 # Seconds: events in quick succession share a checkpoint, and the settlement is sent first.
 _GATHER_S: Final = 0.01
-_LOOK_EVERY_S: Final = 1.0
+# Between two attempts, where the disk or the broker did not take a checkpoint.
+_AGAIN_S: Final = 1.0
 _MICROSECONDS: Final = 1_000_000
 
 
@@ -152,10 +153,15 @@ class Checkpoints:
             LogUnwritable: the log must be opened again.
         """
         while True:
-            yield from Wait(_LOOK_EVERY_S, self._kick, _GATHER_S)
+            yield from Wait(self._rest_s(), self._kick, _GATHER_S)
             self._kick.clear()
             yield from self._try()
             yield from self._offer()
+
+    def _rest_s(self) -> float:
+        """Return after how many seconds to look again, where nothing kicks: money always does."""
+        owing = self._refused or self.newest is not self._published
+        return _AGAIN_S if owing else self._keys.every_s
 
     def _try(self) -> Steps[None]:
         try:

@@ -42,16 +42,19 @@ class Scripted:
             self._waits.remove(woken[0])
             self._go_on(woken[0][0], True)
 
-    def passes(self, seconds: float) -> None:
-        """Let time pass, and end the waits that are over meanwhile, each in its time."""
+    def passes(self, seconds: float) -> int:
+        """Let time pass, and end the waits that are over meanwhile; return how many were."""
+        ended = 0
         end_us = self.now_us + round(seconds * _US)
         while due := [wait for wait in self._waits if wait[1] is not None and wait[1] <= end_us]:
             first = min(due, key=lambda wait: wait[1] or 0)
             self._waits.remove(first)
+            ended += 1
             self.now_us = max(self.now_us, first[1] or 0)
             self._go_on(first[0], False)
             self.run()
         self.now_us = end_us
+        return ended
 
     def _go_on(self, steps: Steps[None], result: object) -> None:
         error: Exception | None = None

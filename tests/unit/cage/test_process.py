@@ -184,6 +184,14 @@ def test_an_event_that_only_the_state_reveals_is_requested(cage: Cage) -> None:
     assert cage.asked[-1] == ("replay", {"transaction": "replay-7-2", "from": 1})
 
 
+def test_a_cage_that_lacks_nothing_is_woken_by_its_heartbeat_alone(cage: Cage) -> None:
+    cage.event(1)
+    cage.answer()
+    cage.hears(TOPICS.state, b'{"position":1}')
+    cage.shell.passes(5)
+    assert cage.shell.passes(60) == 60
+
+
 def test_a_state_that_promises_too_much_is_asked_about_once(cage: Cage) -> None:
     cage.hears(TOPICS.state, b'{"position":1000000}')
     cage.shell.passes(2.1)

@@ -11,7 +11,7 @@ from events.errors import InputError, LogRefused, LogUnwritable, OurBug
 from events.log.schema import SCHEMA, SCHEMAS
 from events.log.store import EventLog
 from events.log.verify import verify
-from events.mqtt.process import Publish
+from events.mqtt.process import Publish, Wait
 from events.proof.checkpoint import Checkpoint, parse_checkpoint, signed_checkpoint
 from events.proof.note import signed_note
 from events.types import DeviceResult
@@ -58,6 +58,26 @@ def test_each_settlement_has_a_checkpoint_that_openssl_and_rfc_6962_confirm(
         assert key_id == KEY.verifier.key_id
         assert openssl_says(tmp_path, KEY.verifier.public, text, signature)
     assert verify(path).checkpoints == 4
+
+
+def test_a_table_rests_until_a_checkpoint_is_due_and_tries_again_soon_where_one_is_owed(
+    tmp_path: Path,
+) -> None:
+    with signed_table(tmp_path / "table.sqlite") as table:
+        steps = StepsByHand(table.checkpoints.run(), table.table.performers)
+
+        def offers(*, after_s: int, taken: bool) -> None:
+            assert isinstance(steps.waiting, Wait)
+            assert steps.waiting.seconds == after_s
+            assert isinstance(steps.answer(result=True), Publish)
+            steps.answer(taken)
+
+        offers(after_s=1, taken=True)
+        table.coup_without_checkpoint()
+        offers(after_s=300, taken=False)
+        offers(after_s=1, taken=True)
+        assert isinstance(steps.waiting, Wait)
+        assert steps.waiting.seconds == 300
 
 
 def test_nothing_new_makes_no_checkpoint_and_other_events_wait_for_the_clock(
