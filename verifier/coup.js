@@ -351,8 +351,10 @@ function checkDifference(told, before, event) {
 
 /** Let wagers stand next to the others: none has the id of another. */
 function placeWagers(coup, wagers, event) {
-  coup.wagers = [...coup.wagers, ...wagers];
-  if (new Set(coup.wagers.map(({ id }) => id)).size < coup.wagers.length) refuse("a wager of this id stands already", event);
+  for (const wager of wagers) {
+    if (coup.wagers.some(({ id }) => id === wager.id)) refuse("a wager of this id stands already", event);
+    coup.wagers.push(wager);
+  }
 }
 
 /** Wagers that could not stand: their stakes go back. */
@@ -374,8 +376,10 @@ function voidCoup(coup, data, event) {
 function correctWager(coup, data, event) {
   const at = data.was ? coup.wagers.findIndex(({ id }) => id === data.was.id) : -1;
   if (data.was && (at < 0 || !same(coup.wagers[at], data.was))) refuse(`no such wager: ${data.was.id}`, event);
+  const taken = ({ id }, place) => place !== at && id === data.wager?.id;
+  if (coup.wagers.some(taken)) refuse("a wager of this id stands already", event);
   if (data.was) coup.wagers.splice(at, 1, ...(data.wager ? [data.wager] : []));
-  placeWagers(coup, data.wager && !data.was ? [data.wager] : [], event);
+  else if (data.wager) coup.wagers.push(data.wager);
 }
 
 /** Put the hands on record as they lay. */

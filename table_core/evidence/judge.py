@@ -348,8 +348,8 @@ class CoupJudge:
             raise self._fault(record, "the coup began before")
 
     def _placed(self, record: EvidenceEvent, event: WagersPlaced) -> None:
-        before = self._known.wagers
-        if len(before | by_id(event.wagers)) < len(before) + len(event.wagers):
+        names = {wager.id for wager in event.wagers}
+        if len(names) < len(event.wagers) or not self._known.wagers.keys().isdisjoint(names):
             raise self._fault(record, "places a wager that stands already")
 
     def _withdrawn(self, record: EvidenceEvent, event: WagersWithdrawn) -> None:

@@ -78,23 +78,25 @@ def test_evidence_that_a_forger_signs_has_one_verdict(tmp_path: Path) -> None:
     assert not parts & {"form", "checkpoint", "origin", "seal"}
 
 
-def test_evidence_in_which_two_wagers_have_one_id_is_refused(tmp_path: Path) -> None:
-    made = (json.loads(kept.data) for kept in kept_evidence())
-    file = next(
-        file for file in made if any("wagers_placed" in e["stored"] for e in file["events"])
-    )
-    proved = next(each for each in file["events"] if "wagers_placed" in each["stored"])
-    event = json.loads(proved["stored"])
-    event["data"]["wagers"] *= 2
-    proved["stored"] = json_bytes(event).decode()
+@pytest.mark.parametrize("name", ["wagers_placed", "wager_corrected"])
+def test_evidence_in_which_two_wagers_have_one_id_is_refused(name: str, tmp_path: Path) -> None:
+    for kept in kept_evidence():
+        file = json.loads(kept.data)
+        events = [json.loads(each["stored"]) for each in file["events"]]
+        made = [each for each in events if each["type"] == name and not each["data"].get("was")]
+        settled = [each for each in events if each["type"] == "coup_settled"]
+        if made and settled:
+            break
+    forged = made[-1]
+    if name == "wagers_placed":
+        forged["data"]["wagers"] *= 2
+    else:
+        forged["data"]["wager"]["id"] = settled[0]["data"]["settlement"]["lines"][0]["wager"]
+    file["events"][events.index(forged)]["stored"] = json_bytes(forged).decode()
     data, key = signed_anew(file)
     (answer,) = answers([evidence_question(data, key)], tmp_path)
     verdict = verify_evidence(data, {read_verifier_key(key)})
-    assert (
-        (answer["code"], answer["part"])
-        == (1, verdict.part)
-        == (1, f"event at {event['position']}")
-    )
+    assert theirs(answer) == ours(data, key) == (1, f"event at {forged['position']}")
     assert "stands already" in (verdict.reason or "")
     assert "stands already" in answer["reason"]
 
