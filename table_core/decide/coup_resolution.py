@@ -42,15 +42,16 @@ _BANKER_SIX: Final = 6
 
 def judge_cards(draft: DecisionBuilder, context: DecisionContext) -> None:
     """Judge the coup after a card or a correction: check it, complete it, conclude it."""
-    coup, judged = draft.coup, None
+    coup = draft.coup
     if coup.phase is not Phase.DEALING:
         return
-    if len(coup.cards) >= INITIAL_CARDS:
-        judged = judge_deal(coup)
-        if isinstance(judged, str):
-            misalign(draft, "position_contradicts_draw_table", judged)
-            return
-        settle_first_phase(draft, context)
+    if len(coup.cards) < INITIAL_CARDS and not coup.excess_open:
+        return
+    judged = judge_deal(coup)
+    if isinstance(judged, str):
+        misalign(draft, "position_contradicts_draw_table", judged)
+        return
+    settle_first_phase(draft, context)
     if judged is None:
         if coup.excess_open:
             _misalign_if_the_excess_was_due(draft)

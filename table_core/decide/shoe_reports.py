@@ -63,7 +63,7 @@ from table_core.state.shoe_of_card import (
     shoe_of_excess,
     shoe_of_report,
 )
-from table_core.state.table import TableState
+from table_core.state.table import Coup, TableState
 
 __all__ = ["decide_on_report"]
 
@@ -182,7 +182,7 @@ def _take_card(
         detail = f"a card was drawn outside the game, and behind it one to {place}"
         misalign(draft, "excess_card_was_due", detail)
         return
-    fitting = _fitting(draft, place)
+    fitting = _fitting(draft, coup, place)
     if fitting is None:
         _card_not_due(draft, place, context)
         return
@@ -198,12 +198,11 @@ def _take_card(
     judge_cards(draft, context)
 
 
-def _fitting(draft: DecisionBuilder, place: CardPlace | None) -> CardPlace | None:
+def _fitting(draft: DecisionBuilder, coup: Coup, place: CardPlace | None) -> CardPlace | None:
     """Return the due place that a card belongs to; None where it belongs nowhere.
 
     A card that the shoe gives to Player's third place while Banker's is due is Banker's third.
     """
-    coup = draft.coup
     if not allows(coup.phase, CardDealt.TYPE):
         return None
     places = due_places(coup)
@@ -262,10 +261,11 @@ def _card_revealed(draft: DecisionBuilder, report: CardRevealed, context: Decisi
 
 def _device_result(draft: DecisionBuilder, report: DeviceResult, context: DecisionContext) -> None:
     """Compare the shoe's result, which the fold stored, with the cards; it may come too early."""
-    if draft.state.phase in _EXPECT_CARDS and not draft.coup.unread:
+    phase = draft.state.phase
+    if phase in _EXPECT_CARDS and not draft.coup.unread:
         detail = f"the shoe says {report.winner} before the deal is complete"
         misalign(draft, "result_too_early", detail)
-    elif draft.state.phase is Phase.COMPLETE:
+    elif phase is Phase.COMPLETE:
         settle_or_hold(draft, context)
 
 
@@ -280,7 +280,7 @@ def _card_unreadable(
         return
     if not _begin(draft, context, first=first, what=what):
         return
-    fitting = _fitting(draft, place)
+    fitting = _fitting(draft, draft.coup, place)
     if fitting is None:
         misalign(draft, "unreadable_card", f"a card that could not be read came to {place}")
         return
