@@ -40,6 +40,7 @@ from events.types import (
     CorrectionSigned,
     CoupSettled,
     CoupVoided,
+    DealCompleted,
     HandsCorrected,
     IrregularityRecorded,
     RulebookCorrected,
@@ -84,7 +85,7 @@ from table_core.state.corrected_coup import (
 )
 from table_core.state.coup import OVER, Phase, allows
 from table_core.state.coup_projection import coup_after
-from table_core.state.dealing import completion
+from table_core.state.dealing import judge_deal
 from table_core.state.shoe import ShoeState, audit_shoe, times_seen
 from table_core.state.table import Coup, TableState
 
@@ -402,8 +403,8 @@ def _hands(
     draft = DecisionBuilder(state)
     draft.emit(event)
     coup = coup_after(coup, event) if again else _corrected(coup, event)
-    completed = None if void else completion(coup)
-    if completed is not None:
+    completed = None if void else judge_deal(coup)
+    if isinstance(completed, DealCompleted):
         draft.emit(completed)
         coup = coup_after(coup, completed)
     settle_again(draft, context, coup, was=case.rulebook, now=case.rulebook, reason=command.reason)

@@ -19,7 +19,7 @@ from events.types import (
 from table_core.decide.decision import DecisionBuilder, DecisionContext
 from table_core.rules.rulebook import INITIAL_PHASE, LAST_PHASE
 from table_core.state.coup import Phase, allows
-from table_core.state.dealing import INITIAL_CARDS, completion, contradiction, due_places
+from table_core.state.dealing import INITIAL_CARDS, due_places, judge_deal
 from table_core.state.table import TableState
 
 __all__ = [
@@ -42,21 +42,21 @@ _BANKER_SIX: Final = 6
 
 def judge_cards(draft: DecisionBuilder, context: DecisionContext) -> None:
     """Judge the coup after a card or a correction: check it, complete it, conclude it."""
-    coup, completed = draft.coup, None
+    coup = draft.coup
     if coup.phase is not Phase.DEALING:
         return
-    if len(coup.cards) >= INITIAL_CARDS:
-        wrong = contradiction(coup)
-        if wrong:
-            misalign(draft, "position_contradicts_draw_table", wrong)
-            return
-        settle_first_phase(draft, context)
-        completed = completion(coup)
-    if completed is None:
+    if len(coup.cards) < INITIAL_CARDS and not coup.excess_open:
+        return
+    judged = judge_deal(coup)
+    if isinstance(judged, str):
+        misalign(draft, "position_contradicts_draw_table", judged)
+        return
+    settle_first_phase(draft, context)
+    if judged is None:
         if coup.excess_open:
             _misalign_if_the_excess_was_due(draft)
         return
-    draft.emit(completed)
+    draft.emit(judged)
     if coup.excess_open:
         hold_for_excess(draft)
         return

@@ -63,7 +63,7 @@ from table_core.state.shoe_of_card import (
     shoe_of_excess,
     shoe_of_report,
 )
-from table_core.state.table import TableState
+from table_core.state.table import Coup, TableState
 
 __all__ = ["decide_on_report"]
 
@@ -82,18 +82,18 @@ def decide_on_report(
     state: TableState, event: ShoeEvent, context: DecisionContext
 ) -> tuple[TableEvent, ...]:
     """Decide on one shoe event; the first of the returned events records it whole."""
-    draft = DecisionBuilder(state)
+    draft, report = DecisionBuilder(state), event.report
     draft.emit(ShoeReported(source=event))
     if state.link.carried and not draft.state.link.carried:
         _awaited_card_taken_out(draft)
-    too_many = _too_many_copies(draft, event.report)
+    too_many = _too_many_copies(draft, report)
     if too_many:
         _hold_for_copies(draft, context, too_many)
-    entered = confirmed_entry(state, event.report)
+    entered = confirmed_entry(state, report)
     if entered is not None:
-        _on_entry_confirmed(draft, entered, getattr(event.report, "face", None))
+        _on_entry_confirmed(draft, entered, getattr(report, "face", None))
     else:
-        _REPORT_HANDLERS.get(type(event.report), _nothing)(draft, event.report, context)
+        _REPORT_HANDLERS.get(type(report), _nothing)(draft, report, context)
     if too_many:
         misalign(draft, "too_many_copies", too_many)  # the card itself may have begun the coup
     return draft.done
@@ -151,8 +151,6 @@ def _nothing(_: DecisionBuilder, __: Report, ___: DecisionContext) -> None:
 
 
 def _card_drawn(draft: DecisionBuilder, report: CardDrawn, context: DecisionContext) -> None:
-    if draft.state.phase is Phase.MISALIGNED:
-        return
     place = CardPlace(report.hand, report.number) if report.hand and report.number else None
     if _carried_card_due(draft):
         _carried_card_missing(draft, context, f"card drawn to {place}")
@@ -184,7 +182,7 @@ def _take_card(
         detail = f"a card was drawn outside the game, and behind it one to {place}"
         misalign(draft, "excess_card_was_due", detail)
         return
-    fitting = _fitting(draft, place)
+    fitting = _fitting(draft, coup, place)
     if fitting is None:
         _card_not_due(draft, place, context)
         return
@@ -200,12 +198,11 @@ def _take_card(
     judge_cards(draft, context)
 
 
-def _fitting(draft: DecisionBuilder, place: CardPlace | None) -> CardPlace | None:
+def _fitting(draft: DecisionBuilder, coup: Coup, place: CardPlace | None) -> CardPlace | None:
     """Return the due place that a card belongs to; None where it belongs nowhere.
 
     A card that the shoe gives to Player's third place while Banker's is due is Banker's third.
     """
-    coup = draft.coup
     if not allows(coup.phase, CardDealt.TYPE):
         return None
     places = due_places(coup)
@@ -235,15 +232,13 @@ def _card_not_due(
     if allows(phase, ExcessCardDrawn.TYPE) and place is not None and place.number > 1:
         hold_for_excess(draft)
         return
-    due = due_places(draft.coup) if phase in {Phase.CLOSED, Phase.DEALING} else ()
+    due = due_places(draft.coup) if phase in _EXPECT_CARDS else ()
     where = " or ".join(str(p) for p in due) or "no card"
     reason = "position_contradicts_draw_table" if due else "excess_card"
     misalign(draft, reason, f"the shoe drew {place or 'a card'} where {where} was due")
 
 
 def _card_revealed(draft: DecisionBuilder, report: CardRevealed, context: DecisionContext) -> None:
-    if draft.state.phase is Phase.MISALIGNED:
-        return
     place = CardPlace(report.hand, report.number)
     if not _begin(draft, context, first=False, what=f"{place} disclosed"):
         return
@@ -266,10 +261,11 @@ def _card_revealed(draft: DecisionBuilder, report: CardRevealed, context: Decisi
 
 def _device_result(draft: DecisionBuilder, report: DeviceResult, context: DecisionContext) -> None:
     """Compare the shoe's result, which the fold stored, with the cards; it may come too early."""
-    if draft.state.phase in {Phase.CLOSED, Phase.DEALING} and not draft.coup.unread:
+    phase = draft.state.phase
+    if phase in _EXPECT_CARDS and not draft.coup.unread:
         detail = f"the shoe says {report.winner} before the deal is complete"
         misalign(draft, "result_too_early", detail)
-    elif draft.state.phase is Phase.COMPLETE:
+    elif phase is Phase.COMPLETE:
         settle_or_hold(draft, context)
 
 
@@ -277,8 +273,6 @@ def _card_unreadable(
     draft: DecisionBuilder, report: CardUnreadable, context: DecisionContext
 ) -> None:
     """Place an unread card; the coup goes on by positions until a person enters the face."""
-    if draft.state.phase is Phase.MISALIGNED:
-        return
     place = CardPlace(report.hand, report.number) if report.hand and report.number else None
     first, what = place is None or _same(place, FIRST_PLACE), "a card that could not be read"
     if _carried_card_due(draft):
@@ -286,7 +280,7 @@ def _card_unreadable(
         return
     if not _begin(draft, context, first=first, what=what):
         return
-    fitting = _fitting(draft, place)
+    fitting = _fitting(draft, draft.coup, place)
     if fitting is None:
         misalign(draft, "unreadable_card", f"a card that could not be read came to {place}")
         return

@@ -57,7 +57,7 @@ from table_core.state.corrected_coup import (
 )
 from table_core.state.coup import Phase
 from table_core.state.coup_projection import coup_after
-from table_core.state.dealing import completion, due_places
+from table_core.state.dealing import due_places, judge_deal
 from table_core.state.table import Coup, DealtCard, by_id
 
 __all__ = [
@@ -405,7 +405,7 @@ class CoupJudge:
             raise self._fault(record, "the hands did not lie so before")
 
     def _completed(self, record: EvidenceEvent, event: DealCompleted) -> None:
-        if completion(self._known) != event:
+        if judge_deal(self._known) != event:
             raise self._fault(record, "the cards do not come to that")
 
     def _settled(self, record: EvidenceEvent, event: CoupSettled) -> None:

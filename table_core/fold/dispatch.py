@@ -244,9 +244,10 @@ def _on_dealer_assigned(state: TableState, event: DealerAssigned) -> TableState:
 def _on_coup_settled(state: TableState, event: CoupSettled, phase: Phase) -> TableState:
     settlement, totals, coup = event.settlement, state.totals, current_coup(state)
     before = coup.settlement(settlement.phase)
+    over = phase is Phase.SETTLED
     totals = replace(
         totals,
-        coups=totals.coups + (phase is Phase.SETTLED),
+        coups=totals.coups + over,
         staked=totals.staked + settlement.staked - (before.staked if before else 0),
         paid=totals.paid + settlement.paid - (before.paid if before else 0),
         commission=totals.commission + settlement.commission - (before.commission if before else 0),
@@ -254,7 +255,7 @@ def _on_coup_settled(state: TableState, event: CoupSettled, phase: Phase) -> Tab
     completed = coup.completed
     coup = replace(changed_coup(coup, event), phase=phase)
     state = replace(state, coup=coup, totals=totals)
-    if phase is not Phase.SETTLED:
+    if not over:
         return state
     if state.shoe and completed:
         shoe = shoe_of_coup(state)

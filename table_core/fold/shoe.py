@@ -140,7 +140,7 @@ def on_shoe_reported(state: TableState, event: ShoeReported) -> TableState:
     state = replace(state, link=link, coup=coup)
     if state.shoe is None or kind not in CARD_REPORTS:
         return state
-    between = not link.residue and not state.in_progress
+    between = not link.residue and (coup is None or coup.phase in OVER)
     state = fold_report_into_shoes(state, report, between=between)
     if before.carried and not link.carried:
         shoe = shoe_of_excess(state)

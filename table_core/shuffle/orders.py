@@ -18,7 +18,7 @@ _CARDS: Final = {letter: card for card, letter in _LETTERS.items()}
 
 def order_of(cards: Iterable[Card]) -> str:
     """Return cards as an order."""
-    return "".join([_LETTERS[card] for card in cards])
+    return "".join(map(_LETTERS.__getitem__, cards))
 
 
 def cards_of(order: str) -> tuple[Card, ...]:

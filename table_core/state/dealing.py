@@ -18,9 +18,8 @@ __all__ = [
     "FIRST_PLACE",
     "INITIAL_CARDS",
     "CardPlace",
-    "completion",
-    "contradiction",
     "due_places",
+    "judge_deal",
     "outcome_of",
 ]
 
@@ -71,14 +70,21 @@ def due_places(coup: Coup) -> tuple[CardPlace, ...]:
     return (CardPlace(hand, number, rules[-1].rule),)
 
 
-def completion(coup: Coup) -> DealCompleted | None:
-    """Return our own outcome, once every card due has come and is known; else None."""
-    if len(coup.cards) < INITIAL_CARDS:
-        return None
-    faces = _faces(coup)
+def judge_deal(coup: Coup) -> DealCompleted | str | None:
+    """Return our own outcome, once every card due has come and is known; else None.
+
+    Where a card contradicts the draw table, return what is wrong, for a person. This happens only
+    where faces came late: with open faces, a card that is not due is never placed.
+    """
+    faces = _faces(coup) if len(coup.cards) >= INITIAL_CARDS else None
     if faces is None:
         return None
     hand, rules = due = hand_due(*faces)
+    if len(coup.cards) > INITIAL_CARDS:  # only a third card can be wrong
+        came = zip(("player", "banker"), faces, cards_due(due), strict=True)
+        wrong = [name for name, cards, most in came if len(cards) > most]
+        if wrong:
+            return f"{' and '.join(wrong)} drew a third card that was not due ({rules[-1].rule})"
     if hand is not None:
         return None
     outcome = judge_hands(*faces, due)
@@ -95,7 +101,7 @@ def completion(coup: Coup) -> DealCompleted | None:
 
 
 def outcome_of(completed: DealCompleted) -> Outcome:
-    """Return the outcome that `completion` gave as an event."""
+    """Return the outcome that `judge_deal` gave as an event."""
     return Outcome(
         player=completed.player,
         banker=completed.banker,
@@ -105,26 +111,6 @@ def outcome_of(completed: DealCompleted) -> Outcome:
         natural=completed.natural,
         complete=True,
     )
-
-
-def contradiction(coup: Coup) -> str | None:
-    """Return what in the cards contradicts the draw table, for a person; else None.
-
-    This happens only where faces came late: with open faces, a card that is not due is never
-    placed.
-    """
-    if len(coup.cards) <= INITIAL_CARDS:
-        return None  # only a third card can be wrong
-    faces = _faces(coup)
-    if faces is None:
-        return None
-    _, rules = due = hand_due(*faces)
-    player, banker = cards_due(due)
-    too_many = {Hand.PLAYER: len(faces[0]) > player, Hand.BANKER: len(faces[1]) > banker}
-    wrong = [hand.value for hand, wrong in too_many.items() if wrong]
-    if not wrong:
-        return None
-    return f"{' and '.join(wrong)} drew a third card that was not due ({rules[-1].rule})"
 
 
 def _faces(coup: Coup) -> tuple[tuple[Card, ...], tuple[Card, ...]] | None:

@@ -21,9 +21,7 @@ def dealt_cards(state: TableState, shoe: str) -> Iterator[tuple[Card, str]]:
 
 def dealt_faces(state: TableState, shoe: str) -> list[Card]:
     """Return the cards that `dealt_cards` yields."""
-    return [
-        dealt.card for coup in _coups(state, shoe) for dealt in coup.cards if dealt.card is not None
-    ]
+    return list(filter(None, [dealt.card for coup in _coups(state, shoe) for dealt in coup.cards]))
 
 
 def _coups(state: TableState, shoe: str) -> list[Coup]:

@@ -197,8 +197,12 @@ def entered_card(shoe: ShoeState, hand: Hand | None, number: int | None) -> Repo
 
     Its reports come in dealing order: behind one of a later place, none of this card comes.
     """
-    known = _placed(shoe, hand, number) if hand else None
-    if hand is None or known is None or not known.by_hand or shoe.restarted:
+    if hand is None or shoe.restarted:
+        return None
+    for known in shoe.told:
+        if known.by_hand and known.hand is hand and known.number == number:
+            break
+    else:
         return None
     place = _dealing_order(hand, number)
     told = (each for each in shoe.told if each.hand and not each.by_hand)
@@ -267,7 +271,7 @@ def move_last_card(shoe: ShoeState, hand: Hand, number: int) -> ShoeState:
     """Move the last reported card to this place, whatever the shoe reported."""
     last = shoe.told[-1] if shoe.told else ReportedCard()
     begins = hand is _PLAYER and number == 1
-    if not begins and _placed(shoe, hand, number) is last:
+    if last.hand is hand and last.number == number and not begins:
         return shoe  # as in nearly all cases
     return _at_place(shoe, ReportedCard(hand, number, last.face), shoe.told[:-1])
 

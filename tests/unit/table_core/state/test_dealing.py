@@ -3,8 +3,9 @@
 import pytest
 
 from events.cards import Hand, parse_card
+from events.types import DealCompleted
 from table_core.state.coup import Phase
-from table_core.state.dealing import FIRST_PLACE, completion, contradiction, due_places
+from table_core.state.dealing import FIRST_PLACE, due_places, judge_deal
 from table_core.state.table import Coup, DealtCard
 
 P, B = Hand.PLAYER, Hand.BANKER
@@ -88,7 +89,8 @@ WRONG = """
 @pytest.mark.parametrize("line", WRONG.strip().splitlines())
 def test_a_third_card_that_was_not_due_is_told_of(line: str) -> None:
     dealt, _, expected = line.partition("->")
-    assert (contradiction(coup_of(dealt)) or "nothing") == expected.strip()
+    judged = judge_deal(coup_of(dealt))
+    assert (judged if isinstance(judged, str) else "nothing") == expected.strip()
 
 
 # cards -> totals, winner, whether a natural
@@ -107,10 +109,11 @@ COMPLETE = """
 def test_a_deal_is_complete_when_every_card_that_was_due_is_known(line: str) -> None:
     dealt, _, expected = line.partition("->")
     coup = coup_of(dealt)
-    done = completion(coup)
+    done = judge_deal(coup)
     if done is None:
         assert expected.strip() == "nothing"
         return
+    assert isinstance(done, DealCompleted)
     words = [str(done.player_total), str(done.banker_total), done.winner.value]
     assert words + ["natural"] * done.natural == expected.split()
     assert done.coup == coup.id
