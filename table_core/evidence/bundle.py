@@ -36,8 +36,8 @@ from table_core.evidence.judge import (
     EvidenceEvent,
     EvidenceFault,
     JudgedCoup,
-    is_correlated,
     judge_again,
+    naming_fault,
 )
 from table_core.rules.rulebook import LAST_PHASE, Rulebook
 from table_core.rules.rulebook_file import parse_rulebook
@@ -288,8 +288,9 @@ def _proved(evidence: Evidence, checkpoint: Checkpoint) -> Iterator[EvidenceEven
         if (envelope.stream, envelope.position) != (evidence.origin, item.position):
             raise EvidenceFault(part, f"says that it is {envelope.stream} {envelope.position}")
         record = EvidenceEvent(item.position, envelope, event)
-        if not is_correlated(record):
-            raise EvidenceFault(part, f"{envelope.type}: it is correlated with another coup")
+        fault = naming_fault(record)
+        if fault is not None:
+            raise EvidenceFault(part, f"{envelope.type}: {fault}")
         yield record
 
 

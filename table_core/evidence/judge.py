@@ -56,7 +56,7 @@ from table_core.state.corrected_coup import (
     void_revision,
 )
 from table_core.state.coup import Phase
-from table_core.state.coup_projection import coup_after
+from table_core.state.coup_projection import coup_after, may_follow
 from table_core.state.dealing import completion, due_places
 from table_core.state.table import Coup, DealtCard
 
@@ -66,16 +66,16 @@ __all__ = [
     "EvidenceEvent",
     "EvidenceFault",
     "JudgedCoup",
-    "is_correlated",
     "judge_again",
+    "naming_fault",
 ]
 
 _Settled = tuple[Settlement, tuple[CapApplied, ...]]
 # Events without a check of their own that change a coup.
-_OF_A_COUP: Final = (WagersPlaced, CardUnread, CommissionEvent)
+_OF_A_COUP: Final = (CardUnread, CommissionEvent)
 _WITH_A_RULEBOOK: Final = frozenset[type]({BettingOpened, RulebookCorrected})
 _INITIAL_CARDS: Final = 2
-_BY_HAND: Final = "manual"
+_BY_THE_SHOE: Final = "shoe"
 # The shoe gives Player a card that is due to Banker: the one place that the table corrects itself.
 _DRAWN_IN_ERROR: Final = ((Hand.PLAYER, 3), (Hand.BANKER, 3))
 
@@ -134,10 +134,22 @@ class JudgedCoup(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     commission: int
 
 
-def is_correlated(record: EvidenceEvent) -> bool:
-    """Return whether an event that names a coup is correlated with that one."""
-    coup = getattr(record.event, "coup", None)
-    return coup is None or coup == record.envelope.correlation
+def naming_fault(record: EvidenceEvent) -> str | None:
+    """Return what is wrong with the coup that an event names, in its envelope and within itself."""
+    event, coup = record.event, getattr(record.event, "coup", None)
+    if coup is None:
+        return None
+    if coup != record.envelope.correlation:
+        return "it is correlated with another coup"
+    if not coup and (not isinstance(event, CommissionEvent) or event.currency):
+        return "it names no coup"
+    if isinstance(event, CoupSettled) and event.settlement.coup != coup:
+        return "its settlement is of another coup"
+    named = getattr(event, "settlements", None) or (getattr(event, "settlement_id", None),)
+    own = f"{record.envelope.stream.rpartition('/')[2]}/{coup}/"
+    if any(each is not None and not each.startswith(own) for each in named):
+        return "it is about the settlement of another coup"
+    return None
 
 
 def judge_again(
@@ -256,6 +268,8 @@ class CoupJudge:
             if check is None and not isinstance(event, _OF_A_COUP):
                 return
             raise self._fault(record, "comes before the coup began")
+        if self._coup is not None and not may_follow(self._coup, event):
+            raise self._fault(record, f"does not come while a coup is {self._coup.phase.value}")
         if check is not None:
             check(self, record, event)
         if isinstance(event, CommissionEvent):
@@ -346,6 +360,15 @@ class CoupJudge:
         if self._coup is not None:
             raise self._fault(record, "the coup began before")
 
+    def _placed(self, record: EvidenceEvent, event: WagersPlaced) -> None:
+        cause = record.envelope.cause
+        names = {cause, cause.partition("/")[2]}  # without the user in logs of old
+        if any(
+            wager.id not in {f"{name}/{index}" for name in names}
+            for index, wager in enumerate(event.wagers)
+        ):
+            raise self._fault(record, "a wager has not the name of its request")
+
     def _withdrawn(self, record: EvidenceEvent, event: WagersWithdrawn) -> None:
         gone = set(event.wagers)
         if sum(wager.id in gone for wager in self._known.wagers) != len(event.wagers):
@@ -373,8 +396,9 @@ class CoupJudge:
                 told = next(iter(rules), None) or "no rule"
                 raise self._fault(record, f"{told} deals a card here")
         self._in_order(record, event)
-        if event.source != _BY_HAND:
-            self._as_the_shoe_said(record, event.card, (event.hand, event.number))
+        if event.source != _BY_THE_SHOE:
+            raise self._fault(record, f"no card is dealt by {event.source}")
+        self._as_the_shoe_said(record, event.card, (event.hand, event.number))
 
     def _in_order(self, record: EvidenceEvent, event: CardDealt | CardEntered) -> None:
         if not 1 <= event.number <= len(self._known.hand(event.hand)) + 1:
@@ -548,6 +572,7 @@ class CoupJudge:
 
     _CHECKS: ClassVar[Mapping[type[TableEvent], Callable[[Any, EvidenceEvent, Any], None]]] = {
         BettingOpened: _began,
+        WagersPlaced: _placed,
         WagersWithdrawn: _withdrawn,
         WagersVoided: _wagers_voided,
         WagerCorrected: _wager_corrected,

@@ -12,12 +12,13 @@ by what the parts have packed.
 
 from collections.abc import Callable, Mapping, MutableMapping
 from itertools import takewhile
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from events.errors import OurBug
 from events.types import (
+    IN_A_FRAME,
     BettingOpened,
     CardCorrected,
     CardMarkedUnreadable,
@@ -30,6 +31,7 @@ from events.types import (
     Envelope,
     HandsCorrected,
     Pieces,
+    RulebookAdopted,
     RulebookCorrected,
     ShoeEvent,
     ShoeReported,
@@ -42,7 +44,7 @@ from table_core.evidence.judge import (
     CoupMemory,
     EvidenceEvent,
     EvidenceFault,
-    is_correlated,
+    naming_fault,
 )
 from table_core.replay.commission_in_doubt import CommissionInDoubt
 from table_core.rules.commission_owed import (
@@ -81,6 +83,8 @@ class JudgedCounts(NamedTuple):
 
 _unpack: Final = msgspec.msgpack.Decoder(CoupMemory)
 _OPEN_COUPS: Final = 8
+_CITING: Final = frozenset[type]({RulebookAdopted, BettingOpened, RulebookCorrected})
+_OF_OLD: Final = "a build that names no currency wrote it, in the log of a newer one"
 # Events with which money moves, or must.
 _MONEY: Final = frozenset[type[TableEvent]](
     {
@@ -103,6 +107,7 @@ class LogJudge:
 
     Attributes:
         deferred: the events that wait for the judge of the other parts, and their positions.
+        cited: the id of each rulebook that an event cites, by its hash.
     """
 
     def __init__(
@@ -116,6 +121,7 @@ class LogJudge:
         part: bool = False,
     ) -> None:
         self.deferred: list[EvidenceEvent] = []
+        self.cited: dict[str, str] = {}
         self._part, self._elsewhere = part, set[str]()
         self._table = origin.rpartition("/")[2]
         self._rulebooks = rulebooks
@@ -128,6 +134,7 @@ class LogJudge:
         # In a log of 0.1.0 commission is balances of seats, over all coups.
         self._balances: CommissionBook | None = None
         self._begun_before = False  # balances whose beginning was not taken
+        self._currency_named = False  # a build since 0.2.0 names it in every event about money
         self._doubt = CommissionInDoubt()
         self._settlements = self._commissions = 0
         self._decoded = self._not_decoded = self._not_judged = 0
@@ -154,8 +161,28 @@ class LogJudge:
         if self._commit and self._commit[-1].envelope.cause != envelope.cause:
             self.finish()
         self._commit.append(record := EvidenceEvent(position, envelope, event))
-        if not is_correlated(record):
-            raise _fault(record, "it is correlated with another coup")
+        fault = naming_fault(record)
+        if fault is not None:
+            raise _fault(record, fault)
+        if type(event) in _CITING:
+            self._cite(record, event)
+
+    def _cite(self, record: EvidenceEvent, event: Any) -> None:
+        """Note the rulebook that an event cites; an adopted one is in its own currency."""
+        self.cited[event.rulebook_hash] = event.rulebook
+        if not isinstance(event, RulebookAdopted):
+            return
+        if event.currency:
+            self._currency_named = True
+        elif self._currency_named or (self._part and record.position > 1):
+            raise _fault(record, _OF_OLD)
+        rulebook = self._rulebooks.get(event.rulebook_hash)
+        if rulebook is None:
+            return
+        if event.rulebook != rulebook.id:
+            raise _fault(record, f"SHA-256 {event.rulebook_hash} is {rulebook.id}")
+        if event.currency not in ("", rulebook.currency):
+            raise _fault(record, f"{rulebook.id} is in {rulebook.currency}, not {event.currency}")
 
     def finish(self) -> None:
         """Judge the commit whose events were taken; also call it after the last event.
@@ -240,7 +267,7 @@ class LogJudge:
         self._packed[coup] = msgspec.msgpack.encode(self._open.pop(coup).memory)
 
     def _judge_report(self, record: EvidenceEvent, source: ShoeEvent) -> None:
-        if not source.raw or self._raw_says is None:
+        if self._raw_says is None or (not source.raw and not isinstance(source.report, IN_A_FRAME)):
             return
         says = self._raw_says(source)
         if says is None:
@@ -249,7 +276,8 @@ class LogJudge:
         self._decoded += 1
         if not says:
             said = type(source.report).__struct_config__.tag
-            raise _fault(record, f"the shoe's raw bytes {source.raw[:40]} say no such {said}")
+            told = source.raw[:40] or "are missing, and"
+            raise _fault(record, f"the shoe's raw bytes {told} say no such {said}")
 
     def _judge_coup(self, judge: CoupJudge, record: EvidenceEvent) -> None:
         if isinstance(record.event, CoupSettled):
@@ -269,6 +297,10 @@ class LogJudge:
         found: CoupJudge | None,
     ) -> None:
         self._commissions += 1
+        if event.currency:
+            self._currency_named = True
+        elif self._currency_named or record.envelope.v > 1:
+            raise _fault(record, _OF_OLD)
         if not self._whole and not event.currency:
             self._begun_before = True
             return

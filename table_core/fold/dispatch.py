@@ -30,6 +30,7 @@ from events.types import (
     ChipsFilled,
     CommissionAccrued,
     CommissionCollected,
+    CommissionEvent,
     CommissionPrepaid,
     CommissionRecovered,
     CommissionRefunded,
@@ -183,6 +184,9 @@ def fold_at(state: TableState, event: TableEvent, position: int) -> TableState:
 
 
 def _on_rulebook_adopted(state: TableState, event: RulebookAdopted) -> TableState:
+    again = state.rulebook_hash == event.rulebook_hash
+    if state.currency and (not event.currency or (again and event.currency != state.currency)):
+        raise OurBug(f"rulebook {event.rulebook} in {event.currency or 'no currency'}")
     totals = state.totals
     unnamed = not state.currency and state.rulebook_hash in {"", event.rulebook_hash}
     totals = (
@@ -288,7 +292,9 @@ def _on_alarm_cleared(state: TableState, event: AlarmCleared) -> TableState:
     return replace(state, alarms=tuple(a for a in state.alarms if a.name != event.alarm))
 
 
-def _on_commission(state: TableState, event: TableEvent) -> TableState:
+def _on_commission(state: TableState, event: CommissionEvent) -> TableState:
+    if state.currency and not event.currency:
+        raise OurBug(f"{event.TYPE} of an old build in a log of a newer one")
     return replace(state, commission=fold_commission(state.commission, event))
 
 
