@@ -268,10 +268,10 @@ class CoupJudge:
             if check is None and not isinstance(event, _OF_A_COUP):
                 return
             raise self._fault(record, "comes before the coup began")
-        if self._coup is not None and not may_follow(self._coup, event):
-            raise self._fault(record, f"does not come while a coup is {self._coup.phase.value}")
         if check is not None:
             check(self, record, event)
+        if self._coup is not None and not may_follow(self._coup, event):
+            raise self._fault(record, f"does not come while a coup is {self._coup.phase.value}")
         if isinstance(event, CommissionEvent):
             self._require_currency(record, event)
             self._told = told_after(self._told, event)

@@ -84,7 +84,6 @@ class JudgedCounts(NamedTuple):
 _unpack: Final = msgspec.msgpack.Decoder(CoupMemory)
 _OPEN_COUPS: Final = 8
 _CITING: Final = frozenset[type]({RulebookAdopted, BettingOpened, RulebookCorrected})
-_OF_OLD: Final = "a build that names no currency wrote it, in the log of a newer one"
 # Events with which money moves, or must.
 _MONEY: Final = frozenset[type[TableEvent]](
     {
@@ -172,10 +171,9 @@ class LogJudge:
         self.cited[event.rulebook_hash] = event.rulebook
         if not isinstance(event, RulebookAdopted):
             return
-        if event.currency:
-            self._currency_named = True
-        elif self._currency_named or (self._part and record.position > 1):
-            raise _fault(record, _OF_OLD)
+        if self._part and not event.currency and record.position > 1:
+            raise _fault(record, "an adoption without currency cannot be judged in parts")
+        self._require_named_currency(record, event)
         rulebook = self._rulebooks.get(event.rulebook_hash)
         if rulebook is None:
             return
@@ -207,6 +205,7 @@ class LogJudge:
             coup = getattr(event, "coup", None)
             found = (touched.get(coup) or self._find(coup, record)) if coup else None
             if isinstance(event, CommissionEvent):
+                self._require_named_currency(record, event)
                 self._judge_commission(record, event, commit, found)
             if found is None:
                 continue
@@ -297,10 +296,6 @@ class LogJudge:
         found: CoupJudge | None,
     ) -> None:
         self._commissions += 1
-        if event.currency:
-            self._currency_named = True
-        elif self._currency_named or record.envelope.v > 1:
-            raise _fault(record, _OF_OLD)
         if not self._whole and not event.currency:
             self._begun_before = True
             return
@@ -322,6 +317,15 @@ class LogJudge:
             self._balances = book
         elif found is not None:
             found.book = book
+
+    def _require_named_currency(
+        self, record: EvidenceEvent, event: CommissionEvent | RulebookAdopted
+    ) -> None:
+        """Refuse what names no currency where a build that names it in every event wrote before."""
+        if event.currency:
+            self._currency_named = True
+        elif self._currency_named or record.envelope.v > 1:
+            raise _fault(record, "it names no currency, in the log of a build that does")
 
     def _require_owed(
         self,

@@ -69,8 +69,9 @@ def coup_after(coup: Coup | None, event: TableEvent) -> Coup:
 
 
 def may_follow(coup: Coup, event: TableEvent) -> bool:
-    """Return whether one of a coup's own events may be its next: by the table of transitions, or
-    as a correction of a coup that is over.
+    """Return whether one of a coup's own events may be its next.
+
+    The table of transitions says so, and of a coup that is over, `corrects`.
     """
     if coup.phase in OVER:
         return corrects(coup, event) or event.TYPE not in COUP_EVENTS

@@ -54,9 +54,10 @@ _LISTED = ("replay table.sqlite:", "replay table.sqlite --json:")
 _COUPS = tuple(f"replay table.sqlite --coup 20261127-{coup} " for coup in ("01/2", "02/4"))
 # Verifying says since what it could not judge, in lines of their own. Replay says of a corrected
 # stake what was staked, and takes it off what the seat is owed. A count that no shoe waits for is
-# refused by a code of its own.
+# refused by a code of its own. Reports without bytes are counted where they say a card or a result.
 _SAYS_MORE = re.compile(
-    r"log verify table\.sqlite( --key [^:]*)?: 4 lines, now [56]"
+    r"log verify table\.sqlite( --key [^:]*)?: 4 lines, now \d"
+    r"|log verify [^:]*: line 1\.judged\.not_decoded: 0, now 82"
     r"|replay table\.sqlite --coup [^:]*: line \d+: '  seat .*, now '  seat +\d+  staked "
     r"|replay table\.sqlite --at [^:]*: line 1\.refusals\.count_shoe\.code: 'no_shoe', "
     r"now 'no_ended_shoe'"
