@@ -212,9 +212,8 @@ def decode_entry(stored: bytes) -> Entry:
         UnreadableEvent: as `decode_envelope` and `decode_data`.
     """
     try:
-        entry = _entries.decode(stored)
         _require_stored_form(stored)
-        return entry
+        return _entries.decode(stored)
     except UNDECODABLE:
         envelope = decode_envelope(stored)
     return Entry(

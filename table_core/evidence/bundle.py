@@ -44,6 +44,7 @@ from table_core.rules.rulebook_file import parse_rulebook
 
 __all__ = [
     "FORM",
+    "CitedRulebook",
     "Evidence",
     "EvidenceVerdict",
     "ProvedEvent",
@@ -101,6 +102,13 @@ class Evidence(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     seal: str = ""
 
 
+class CitedRulebook(NamedTuple):
+    """A rulebook by its id and the SHA-256 of its file."""
+
+    id: str
+    hash: str
+
+
 class EvidenceVerdict(NamedTuple):
     """The result of verifying an evidence file.
 
@@ -114,6 +122,7 @@ class EvidenceVerdict(NamedTuple):
         key: the public key that signed it.
         events: the number of events that are proved.
         expected: the coup's result; None unless ok.
+        rulebooks: id and hash of each that it was judged by; empty unless ok.
     """
 
     ok: bool
@@ -125,6 +134,7 @@ class EvidenceVerdict(NamedTuple):
     key: str | None = None
     events: int = 0
     expected: JudgedCoup | None = None
+    rulebooks: tuple[CitedRulebook, ...] = ()
 
 
 def encode_evidence(evidence: Evidence) -> bytes:
@@ -164,6 +174,10 @@ def verify_evidence(data: bytes, keys: Collection[VerifierKey]) -> EvidenceVerdi
         key=str(key),
         events=len(records),
         expected=evidence.expected,
+        rulebooks=tuple(
+            CitedRulebook(book.id, digest)
+            for digest, book in parse_rulebooks(evidence.rulebooks).items()
+        ),
     )
 
 

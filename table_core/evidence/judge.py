@@ -382,6 +382,9 @@ class CoupJudge:
     def _wager_corrected(self, record: EvidenceEvent, event: WagerCorrected) -> None:
         if event.was is not None and event.was not in self._known.wagers:
             raise self._fault(record, "corrects a wager that does not stand so")
+        kept = [each.id for each in self._known.wagers if each != event.was]
+        if event.wager is not None and event.wager.id in kept:
+            raise self._fault(record, "adds a wager that stands already")
 
     def _rulebook_corrected(self, record: EvidenceEvent, event: RulebookCorrected) -> None:
         if (event.was, event.was_hash) != (self._known.rulebook, self._known.rulebook_hash):

@@ -71,6 +71,7 @@ class JudgedCounts(NamedTuple):
         not_decoded: those whose wire profile is nowhere kept.
         not_judged: settlements whose rulebook is nowhere kept.
         known_faults: coups whose commission an old build told wrong, by the fault's name.
+        cited: the id of each rulebook that an event cites, by its hash.
     """
 
     settlements: int = 0
@@ -79,6 +80,7 @@ class JudgedCounts(NamedTuple):
     not_decoded: int = 0
     not_judged: int = 0
     known_faults: Mapping[str, int] = {}
+    cited: Mapping[str, str] = {}
 
 
 _unpack: Final = msgspec.msgpack.Decoder(CoupMemory)
@@ -106,7 +108,6 @@ class LogJudge:
 
     Attributes:
         deferred: the events that wait for the judge of the other parts, and their positions.
-        cited: the id of each rulebook that an event cites, by its hash.
     """
 
     def __init__(
@@ -120,7 +121,7 @@ class LogJudge:
         part: bool = False,
     ) -> None:
         self.deferred: list[EvidenceEvent] = []
-        self.cited: dict[str, str] = {}
+        self._cited: dict[str, str] = {}
         self._part, self._elsewhere = part, set[str]()
         self._table = origin.rpartition("/")[2]
         self._rulebooks = rulebooks
@@ -149,6 +150,7 @@ class LogJudge:
             not_decoded=self._not_decoded,
             not_judged=self._not_judged,
             known_faults={"commission_in_doubt": doubts} if doubts else {},
+            cited=self._cited,
         )
 
     def take(self, position: int, envelope: Envelope | Entry, event: TableEvent) -> None:
@@ -168,7 +170,7 @@ class LogJudge:
 
     def _cite(self, record: EvidenceEvent, event: Any) -> None:
         """Note the rulebook that an event cites; an adopted one is in its own currency."""
-        self.cited[event.rulebook_hash] = event.rulebook
+        self._cited[event.rulebook_hash] = event.rulebook
         if not isinstance(event, RulebookAdopted):
             return
         if self._part and not event.currency and record.position > 1:
@@ -324,7 +326,7 @@ class LogJudge:
         """Refuse what names no currency where a build that names it in every event wrote before."""
         if event.currency:
             self._currency_named = True
-        elif self._currency_named or record.envelope.v > 1:
+        elif self._currency_named or record.envelope.v == event.VERSION:
             raise _fault(record, "it names no currency, in the log of a build that does")
 
     def _require_owed(
