@@ -102,7 +102,10 @@ def _verify(file: Path, keys: tuple[str, ...], as_json: bool) -> int:
         raise InputError(f"{file}: {error}") from error
     known = known_rulebooks()
     if as_json:
-        books = [book._asdict() | {"known": known.get(book.hash)} for book in verdict.rulebooks]
+        books = [
+            msgspec.structs.asdict(book) | {"known": known.get(book.hash)}
+            for book in verdict.rulebooks
+        ]
         click.echo(msgspec.json.encode(verdict._asdict() | {"rulebooks": books}))
     else:
         click.echo(_as_text(file, verdict, known))

@@ -102,7 +102,7 @@ class Evidence(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     seal: str = ""
 
 
-class CitedRulebook(NamedTuple):
+class CitedRulebook(Struct, frozen=True):
     """A rulebook by its id and the SHA-256 of its file."""
 
     id: str

@@ -184,9 +184,7 @@ def fold_at(state: TableState, event: TableEvent, position: int) -> TableState:
 
 
 def _on_rulebook_adopted(state: TableState, event: RulebookAdopted) -> TableState:
-    again = state.rulebook_hash == event.rulebook_hash
-    if state.currency and (not event.currency or (again and event.currency != state.currency)):
-        raise OurBug(f"rulebook {event.rulebook} in {event.currency or 'no currency'}")
+    _require_named_currency(state, event)
     totals = state.totals
     unnamed = not state.currency and state.rulebook_hash in {"", event.rulebook_hash}
     totals = (
@@ -292,9 +290,14 @@ def _on_alarm_cleared(state: TableState, event: AlarmCleared) -> TableState:
     return replace(state, alarms=tuple(a for a in state.alarms if a.name != event.alarm))
 
 
-def _on_commission(state: TableState, event: CommissionEvent) -> TableState:
+def _require_named_currency(state: TableState, event: CommissionEvent | RulebookAdopted) -> None:
+    """Refuse an event of a build that named no currency, after one of a build that did."""
     if state.currency and not event.currency:
-        raise OurBug(f"{event.TYPE} of an old build in a log of a newer one")
+        raise OurBug(f"{event.TYPE} names no currency, and the log is in {state.currency}")
+
+
+def _on_commission(state: TableState, event: CommissionEvent) -> TableState:
+    _require_named_currency(state, event)
     return replace(state, commission=fold_commission(state.commission, event))
 
 

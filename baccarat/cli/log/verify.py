@@ -148,8 +148,8 @@ def _as_text(
             signed if verdict.checkpoints else "no checkpoint: it may have been cut or rewritten"
         )
         whole = [f"{log}: ok, {verdict.events:,} events", f"root {verdict.root}", signed]
-        whole += _left_open(verdict, judged)
         whole += (rulebook_line(name, digest, known) for digest, name in judged.cited.items())
+        whole += _left_open(verdict, judged)
         if verdict.base == 1:
             return show_lines(whole)
         told = "alone, from its own word for what is before; the closed files were not looked at"
