@@ -103,7 +103,7 @@ def _verify(file: Path, keys: tuple[str, ...], as_json: bool) -> int:
     known = known_rulebooks()
     if as_json:
         books = [
-            msgspec.structs.asdict(book) | {"known": known.get(book.hash)}
+            {"id": book.id, "hash": book.hash, "known": known.get(book.hash)}
             for book in verdict.rulebooks
         ]
         click.echo(msgspec.json.encode(verdict._asdict() | {"rulebooks": books}))

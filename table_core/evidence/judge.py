@@ -20,7 +20,11 @@ from events.types import (
     CardEntered,
     CardMarkedUnreadable,
     CardUnread,
+    CommissionAccrued,
     CommissionEvent,
+    CommissionRefunded,
+    CommissionReversed,
+    CorrectionAcknowledged,
     CoupSettled,
     CoupVoided,
     DealCompleted,
@@ -75,6 +79,10 @@ _Settled = tuple[Settlement, tuple[CapApplied, ...]]
 _OF_A_COUP: Final = (CardUnread, CommissionEvent)
 _WITH_A_RULEBOOK: Final = frozenset[type]({BettingOpened, RulebookCorrected})
 _INITIAL_CARDS: Final = 2
+_NAMING_A_SETTLEMENT: Final = (
+    *(CommissionAccrued, CommissionReversed, CommissionRefunded),
+    AggregateCapped,
+)
 _BY_THE_SHOE: Final = "shoe"
 # The shoe gives Player a card that is due to Banker: the one place that the table corrects itself.
 _DRAWN_IN_ERROR: Final = ((Hand.PLAYER, 3), (Hand.BANKER, 3))
@@ -143,13 +151,16 @@ def naming_fault(record: EvidenceEvent) -> str | None:
         return "it is correlated with another coup"
     if not coup and (not isinstance(event, CommissionEvent) or event.currency):
         return "it names no coup"
-    if isinstance(event, CoupSettled) and event.settlement.coup != coup:
-        return "its settlement is of another coup"
-    named = getattr(event, "settlements", None) or (getattr(event, "settlement_id", None),)
+    if isinstance(event, CoupSettled):
+        return None if event.settlement.coup == coup else "its settlement is of another coup"
+    named: tuple[str, ...] = ()
+    if isinstance(event, CorrectionAcknowledged):
+        named = event.settlements
+    elif isinstance(event, _NAMING_A_SETTLEMENT):
+        named = (event.settlement_id,)
     own = f"{record.envelope.stream.rpartition('/')[2]}/{coup}/"
-    if any(each is not None and not each.startswith(own) for each in named):
-        return "it is about the settlement of another coup"
-    return None
+    fits = all(each.startswith(own) for each in named)
+    return None if fits else "it is about the settlement of another coup"
 
 
 def judge_again(

@@ -93,8 +93,8 @@ def key_of(story: str) -> str:
 def verified(log: Path, *words: str) -> dict[str, Any]:
     """What `log verify` says, without who vouches for a rulebook, which the other cannot know."""
     said: dict[str, Any] = json.loads(here("log", "verify", log, *words, "--json").out)
-    for book in said.get("rulebooks", ()):
-        del book["known"]
+    for cited in said["rulebooks"]:
+        del cited["known"]
     return said
 
 

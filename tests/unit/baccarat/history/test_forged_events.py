@@ -149,7 +149,7 @@ def placed(log: Path, name: str) -> Forged:
 def by_hand(log: Path) -> Forged:
     data = {"coup": dealing(log), "hand": "banker", "number": 1, "card": "2D", "rule": "initial",
             "source": "manual"}  # fmt: skip
-    return Forged("card_dealt", 1, data, data["coup"])
+    return Forged("card_dealt", 1, data, dealing(log))
 
 
 def corrected(coup: str, stake: int = 1) -> Forged:
