@@ -6,13 +6,15 @@ by what rules it was judged, and not that the house has approved them.
 
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
+from typing import Final
 
 from baccarat.rulebooks.library import source_of
 from table_core.rulebooks.shipped import shipped_sources
 
 __all__ = ["known_rulebooks", "rulebook_line"]
 
-SHIPPED, GIVEN = "shipped", "given"
+_SHIPPED: Final = "shipped"
+_GIVEN: Final = "given"
 
 
 def known_rulebooks(names: Iterable[str] = ()) -> Mapping[str, str]:
@@ -24,8 +26,8 @@ def known_rulebooks(names: Iterable[str] = ()) -> Mapping[str, str]:
     Raises:
         InputError: one cannot be read.
     """
-    given = {sha256(source_of(name)).hexdigest(): GIVEN for name in names}
-    return given | {sha256(source).hexdigest(): SHIPPED for source in shipped_sources()}
+    given = {sha256(source_of(name)).hexdigest(): _GIVEN for name in names}
+    return given | {sha256(source).hexdigest(): _SHIPPED for source in shipped_sources()}
 
 
 def rulebook_line(name: str, digest: str, known: Mapping[str, str]) -> str:
@@ -33,5 +35,5 @@ def rulebook_line(name: str, digest: str, known: Mapping[str, str]) -> str:
     who = known.get(digest)
     told = "not known here: compare it with the rulebook that the house approved"
     if who is not None:
-        told = "shipped with this build" if who == SHIPPED else "as given"
+        told = "shipped with this build" if who == _SHIPPED else "as given"
     return f"rulebook {name}, SHA-256 {digest}: {told}"
