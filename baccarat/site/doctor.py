@@ -741,13 +741,19 @@ def _verified(
     path = config.log_path
     if not path.exists():
         return None, {}
-    judge = Judging(path, config.origin)
+    judges: list[Judging] = []
+
+    def judging(origin: str) -> Judging:
+        judges.append(Judging(path, origin))
+        return judges[0]
+
     head = config.beside(config.checkpoints.head) or head_of(path)
     try:
         held = parse_kept_checkpoints(str(head), head.read_bytes()) if head.is_file() else ()
-        return verify(path, held=held, judging=lambda _: judge), judge.counts.cited
+        verdict = verify(path, held=held, judging=judging)
     except (TableError, sqlite3.Error, OSError) as error:
         return str(error), {}
+    return verdict, judges[0].counts.cited if judges else {}
 
 
 def _of_log(config: TableConfig, verdict: VerificationResult | str | None) -> DoctorFinding:
