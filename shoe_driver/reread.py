@@ -12,44 +12,20 @@ from functools import lru_cache
 from typing import Final
 
 from events.types import (
+    IN_A_FRAME,
     AnyReport,
-    BurnCard,
-    CardCarriedOver,
-    CardDrawn,
-    CardOutOfGame,
-    CardRevealed,
-    CardUnreadable,
     CopyConflict,
-    CutCardReported,
-    DeviceResult,
     ErrorCleared,
-    FirstCard,
     FrameRejected,
     ModeChanged,
     ReportLost,
-    RoundForcedEnd,
     ShoeBooted,
     ShoeEvent,
 )
 from shoe_driver.decode import STALE, Decoder
 from shoe_driver.profiles.profile import Profile
 
-__all__ = ["IN_A_FRAME", "RawReader"]
-
-IN_A_FRAME: Final = (
-    BurnCard,
-    CardCarriedOver,
-    CardDrawn,
-    CardOutOfGame,
-    CardRevealed,
-    CardUnreadable,
-    CutCardReported,
-    DeviceResult,
-    FirstCard,
-    RoundForcedEnd,
-)
-"""The reports that decide about cards and results, each of which is in one frame. All others can
-stop a coup, and never settle one."""
+__all__ = ["RawReader"]
 
 # Findings about a device's reports, restarts and ends of errors: no single frame shows them.
 _OF_SEVERAL: Final = (ReportLost, CopyConflict, ErrorCleared, ShoeBooted)

@@ -97,6 +97,7 @@ function told(file, verdict) {
     }
     lines.push(`${verdict.judged.settlements} settlements judged, ${verdict.judged.not_judged} without their rulebook`);
   }
+  for (const { id, hash } of verdict.rulebooks ?? []) lines.push(`rulebook ${id}, SHA-256 ${hash}: compare it with the one that you trust`);
   if (verdict.expected) {
     const { player, banker, winner, staked, paid, commission } = verdict.expected;
     lines.push(`Player ${player.join(" ")}`, `Banker ${banker.join(" ")}`, `Result ${winner ?? "void"}`);

@@ -67,6 +67,33 @@ function bankerRule(theirs, playerDraws, player) {
   return { draws, rule: BANKER_RULES[theirs][draws ? 0 : 1] };
 }
 
+/** What may come in each state of a coup, and the state after it where that is another (docs/reference/coup-states.md). */
+const STATES = Object.fromEntries(
+  Object.entries({
+    betting: "wagers_placed wagers_withdrawn wagers_voided card_dealt betting_closed>closed coup_voided>voided",
+    closed: "card_dealt>dealing card_disclosed>dealing card_unread>dealing wager_corrected rulebook_corrected coup_misaligned>misaligned coup_voided>voided",
+    dealing: "card_dealt card_unread card_disclosed card_entered card_corrected card_marked_unreadable hands_corrected wager_corrected rulebook_corrected coup_settled/1 coup_settled_again/1 deal_completed>complete coup_misaligned>misaligned coup_voided>voided",
+    complete: "coup_settled/1 coup_settled_again/1 wager_corrected rulebook_corrected hands_corrected>dealing card_corrected>dealing card_marked_unreadable>dealing result_confirmed>confirmed result_disputed>disputed excess_card_drawn>held coup_misaligned>misaligned coup_voided>voided",
+    disputed: "coup_settled/1 coup_settled_again/1 wager_corrected rulebook_corrected hands_corrected>dealing card_corrected>dealing card_marked_unreadable>dealing result_confirmed>confirmed coup_misaligned>misaligned coup_voided>voided",
+    confirmed: "coup_settled/2>settled",
+    held: "coup_settled/1 coup_settled_again/1 wager_corrected rulebook_corrected hands_corrected>dealing excess_card_resolved>complete coup_misaligned>misaligned coup_voided>voided",
+    misaligned: "card_entered card_corrected hands_corrected coup_settled_again/1 coup_realigned>dealing coup_voided>voided",
+  }).map(([state, row]) => [state, new Map(row.split(" ").map((one) => [one.split(">")[0], one.split(">")[1] ?? state]))]),
+);
+const INPUTS = new Set(Object.values(STATES).flatMap((row) => [...row.keys()]));
+
+/** What may come to a coup that is over: corrections. */
+const CORRECTIONS = {
+  "coup_settled/1": () => true,
+  "coup_settled_again/1": () => true,
+  "coup_settled_again/2": () => true,
+  coup_voided: () => true,
+  wager_corrected: (coup) => !coup.isVoid || coup.phases[1].revision > 0,
+  rulebook_corrected: (coup) => !coup.isVoid || coup.phases[1].revision > 0,
+  deal_completed: (coup) => coup.phases[2].revision > 0,
+  hands_corrected: (coup) => coup.phases[1].revision + coup.phases[2].revision > 0,
+};
+
 /** What is in force of a phase that was never settled. */
 const UNSETTLED = { revision: 0, settlement_id: null, lines: [] };
 
@@ -90,6 +117,7 @@ export class Coup {
     this.phases = { 1: UNSETTLED, 2: UNSETTLED };
     this.refunds = [];
     this.isVoid = false;
+    this.state = "betting";
     this.report = null;
     this.capped = [];
     /** Commission accrued, and reversed below nothing; the first versions of the events name seats alone. */
@@ -110,9 +138,21 @@ export class Coup {
     const handler = HANDLERS[event.type];
     if (handler && !this.rulebook && event.type !== "betting_opened") refuse("comes before the coup began", event);
     if (event.type.startsWith("commission_")) moveDebts(this, event);
+    const wasOver = this.isOver;
     handler?.(this, event.data, event);
+    if (this.rulebook) this.advance(event, wasOver);
     if (MONEY.includes(event.type)) this.moved = event;
     else if (this.moved?.cause === event.cause) this.moved = event;
+  }
+
+  /** Refuse an event that cannot come in the coup's state, and go to the next. */
+  advance(event, wasOver) {
+    const { settlement: { phase, revision } = {} } = event.data;
+    const input = phase ? `coup_settled${revision > 1 ? "_again" : ""}/${phase}` : event.type;
+    if (!INPUTS.has(input) && !(input in CORRECTIONS)) return;
+    const after = wasOver ? CORRECTIONS[input]?.(this) : STATES[this.state].get(input);
+    if (!after) refuse(`does not come while a coup is ${wasOver ? "over" : this.state}`, event);
+    if (!wasOver) this.state = after;
   }
 
   /** Compare commission when a transaction that moved it is over. @param {string|null} cause of the next event */
@@ -242,14 +282,13 @@ function dueRule({ player, banker }, hand) {
 
 /** Lay a card that the shoe reported: its face must be the report's. */
 function putReported(coup, data, event) {
-  if (data.source !== "manual") {
-    const { journal, seq, report } = coup.report?.data.source ?? {};
-    if (`${journal}/${seq}` !== event.cause) refuse("the shoe's report that it comes of is missing", event);
-    if (!same(report.face, data.card)) refuse(`the shoe reported ${report.face ?? "no face"}`, event);
-    const overdrawn = report.hand === "player" && report.number === 3 && data.hand === "banker" && data.number === 3;
-    const elsewhere = ["hand", "number"].some((key) => report[key] != null && report[key] !== data[key]);
-    if (elsewhere && !overdrawn) refuse("the shoe reported it to another place", event);
-  }
+  if ((data.source ?? "shoe") !== "shoe") refuse(`no card is dealt by ${data.source}`, event);
+  const { journal, seq, report } = coup.report?.data.source ?? {};
+  if (`${journal}/${seq}` !== event.cause) refuse("the shoe's report that it comes of is missing", event);
+  if (!same(report.face, data.card)) refuse(`the shoe reported ${report.face ?? "no face"}`, event);
+  const overdrawn = report.hand === "player" && report.number === 3 && data.hand === "banker" && data.number === 3;
+  const elsewhere = ["hand", "number"].some((key) => report[key] != null && report[key] !== data[key]);
+  if (elsewhere && !overdrawn) refuse("the shoe reported it to another place", event);
   put(coup, data, data.card ?? null, event);
 }
 
@@ -457,7 +496,11 @@ const HANDLERS = {
     if (coup.rulebook) refuse("the coup began before", event);
     coup.pin(data.rulebook, data.rulebook_hash, event);
   },
-  wagers_placed: (coup, data, event) => placeWagers(coup, data.wagers, event),
+  wagers_placed: (coup, data, event) => {
+    const names = [event.cause, event.cause.slice(event.cause.indexOf("/") + 1)]; // old logs leave the user out
+    if (!data.wagers.every(({ id }, i) => names.some((name) => id === `${name}/${i}`))) refuse("a wager has not the name of its request", event);
+    placeWagers(coup, data.wagers, event);
+  },
   wagers_withdrawn: (coup, data, event) => {
     const kept = coup.wagers.filter(({ id }) => !data.wagers.includes(id));
     if (coup.wagers.length - kept.length !== data.wagers.length) refuse("takes back a wager that does not stand", event);

@@ -94,18 +94,29 @@ export function readEvent(stored, { stream, position }) {
   } catch {
     throw new Error("no JSON");
   }
+  if (JSON.stringify(event) !== stored) throw new Error("a key stands twice, or it is in another form than stored events are");
   const wrong = isTable(event) ? fault(event, ENVELOPE) : "no envelope";
   if (wrong) throw new Error(wrong);
   const type = TYPES[`${event.type}/${event.v}`];
   if (!type) throw new Error(`unknown event type ${event.type}, version ${event.v}`);
   const within = isTable(event.data) ? fault(event.data, PARTS[type]) : "no fields";
   if (within) throw new Error(`${event.type}: ${within}`);
-  // Old commission may name no coup, and then has none.
-  const { coup = event.type.startsWith("commission_") ? "" : null } = event.data;
-  if (coup !== null && coup !== event.correlation) throw new Error(`${event.type}: it is correlated with another coup`);
+  checkCoup(event, `${stream.split("/")[1]}/`);
   if (event.stream !== stream) throw new Error(`of another log: ${event.stream}`);
   if (event.position !== position) throw new Error(`says that it stands at ${event.position}`);
   return event;
+}
+
+/** The coup that an event names is the same everywhere in it. */
+function checkCoup({ type, correlation, data }, table) {
+  // Old commission may name no coup, and then has none.
+  const old = type.startsWith("commission_") && !data.currency;
+  const { coup = old ? "" : null, settlements = [], settlement_id: id } = data;
+  if (coup === null) return;
+  if (coup !== correlation) throw new Error(`${type}: it is correlated with another coup`);
+  if (!coup && !old) throw new Error(`${type}: it names no coup`);
+  const named = id === undefined ? settlements : [id];
+  if (!named.every((one) => one.startsWith(`${table}${coup}/`))) throw new Error(`${type}: it is about the settlement of another coup`);
 }
 
 /** @param {string} cause @param {number} index among the events of that cause @returns {string} */

@@ -217,7 +217,7 @@ export async function verifyEvidence(data, keys) {
  * @returns {Promise<{verdict: object, position: number|null, file: object|null, coup: Coup|null}>}
  */
 export async function inspectEvidence(data, keys) {
-  const verdict = { ok: false, part: null, reason: null, coup: null, origin: null, size: null, key: null, events: 0, expected: null };
+  const verdict = { ok: false, part: null, reason: null, coup: null, origin: null, size: null, key: null, events: 0, expected: null, rulebooks: [] };
   const found = { verdict, position: null, file: null, coup: null };
   try {
     const file = readForm(data);
@@ -228,7 +228,8 @@ export async function inspectEvidence(data, keys) {
     if (!same(found.coup.expected(), file.expected)) throw new Fault("expected", "the coup comes to another result");
     if (sealOf(file) !== file.seal) throw new Fault("seal", "the file is not as it was sealed, though all that is signed is");
     const { origin, size, signer } = checkpoint;
-    Object.assign(verdict, { ok: true, origin, size, key: signer.text, events: file.events.length, expected: file.expected });
+    const rulebooks = file.rulebooks.map((text) => ({ id: parseRulebook(text).id, hash: hex(sha256(utf8(text))) }));
+    Object.assign(verdict, { ok: true, rulebooks, origin, size, key: signer.text, events: file.events.length, expected: file.expected });
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     Object.assign(verdict, { part: error.part, reason: error.message });

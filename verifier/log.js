@@ -14,7 +14,9 @@ import { contradiction, parseProfile } from "./wire.js";
 export const FORMAT = "baccarat-log/1";
 const UNSIGNED_MS = 5 * 60 * 1000;
 const CHIPS = /^(chips|float|drop)_/;
-const MONEY = /^(coup_(settled|voided)$|commission_|(chips|float|drop)_)/;
+const MONEY = /^(coup_(settled|voided)$|wager_corrected$|commission_|(chips|float|drop)_)/;
+/** Reports that decide about cards and results: each is in the shoe's bytes. */
+const OF_A_FRAME = /^(burn_card|card_(carried_over|drawn|out_of_game|revealed|unreadable)|cut_card|device_result|first_card|round_forced_end)$/;
 const CHAIN = utf8("bac/event/1");
 /** First key of a line to the method that takes it, and the fields that this reads. */
 const LINES = {
@@ -58,6 +60,10 @@ export class LogVerifier {
     this.announced = [];
     this.editions = { rulebook: new Map(), profile: new Map() };
     this.coups = new Map();
+    /** The id of each rulebook that an event cites, by its hash. */
+    this.cited = new Map();
+    /** Whether an event named a currency: since then every event about money does. */
+    this.isNamed = false;
     this.cause = { text: null, index: 0 };
     this.report = null;
     /** Position, time, cause and type of each event by which money or chips move. */
@@ -150,6 +156,8 @@ export class LogVerifier {
     if (CHIPS.test(type)) checkChips(data, position);
     if (CHIPS.test(type) || type === "coup_settled" || type === "coup_voided") this.checkOne(type, data, position);
     if (type === "checkpoint_key_changed") this.announced.push({ position, key: parseKey(data.key) });
+    if (data.rulebook_hash) this.cited.set(data.rulebook_hash, data.rulebook);
+    if (type === "rulebook_adopted" || type.startsWith("commission_")) this.checkCurrency(event);
     if (type === "shoe_reported") {
       this.report = event;
       this.decode(data.source, position);
@@ -162,6 +170,16 @@ export class LogVerifier {
     coup.take(event);
     this.onCoup?.(id, event, this.report);
     if (type === "coup_settled") this.counts[coup.rules ? "settlements" : "not_judged"] += 1;
+  }
+
+  /** Only an old build names no currency; and a rulebook is in its own. */
+  checkCurrency({ type, data, position }) {
+    if (!data.currency && (this.isNamed || "currency" in data)) wrong(`${type}: it names no currency, in the log of a build that does`, position);
+    this.isNamed ||= Boolean(data.currency);
+    const rules = type === "rulebook_adopted" && this.editions.rulebook.get(data.rulebook_hash);
+    if (rules && (rules.id !== data.rulebook || (data.currency ?? rules.currency) !== rules.currency)) {
+      wrong(`${type}: it is ${rules.id} in ${rules.currency}`, position);
+    }
   }
 
   /** One transaction pays or voids one coup, or moves chips once. */
@@ -179,7 +197,7 @@ export class LogVerifier {
 
   /** Read the shoe's bytes again by their profile. */
   decode(source, position) {
-    if (!source.raw) return;
+    if (!source.raw && !OF_A_FRAME.test(source.report.kind)) return;
     const profile = this.editions.profile.get(source.profile_hash);
     if (!profile) {
       this.counts.not_decoded += 1;
@@ -243,6 +261,7 @@ export class LogVerifier {
 
   /** Verify the signatures. @returns {Promise<{signedTo: number, keys: string[]}>} */
   async signatures() {
+    if (this.keys.length && !this.checkpoints.length) wrong("it has no checkpoint, so that the key that was given proves nothing");
     const known = new Map([...this.keys, ...this.announced.map(({ key }) => key)].map((key) => [key.text, key]));
     const rows = [];
     for (const row of this.checkpoints) rows.push({ ...row, signers: await this.signersOf(row, known) });
@@ -312,6 +331,7 @@ export class LogVerifier {
       ok: true, events: this.tree.size, root: hex(this.tree.root()), first_bad: null, reason: null,
       signed_to: signedTo, keys, unsigned_settlements: unsigned.filter(({ type }) => type === "coup_settled").length,
       judged: this.counts, hand_overs: this.handOvers(),
+      rulebooks: [...this.cited].map(([hash, id]) => ({ id, hash })),
     };
   }
 

@@ -300,7 +300,7 @@ function agrees(report, meaning) {
  */
 export function contradiction(source, profile) {
   const { raw = "", report } = source;
-  if (!raw || NOT_OF_A_FRAME.includes(report.kind)) return null;
+  if (NOT_OF_A_FRAME.includes(report.kind)) return null;
   if (!/^(?:[0-9A-F]{2})+$/.test(raw)) return "nothing: they are no upper-case hex";
   if (report.kind === "frame_rejected") return wronglyRejected(source, profile);
   const frame = fromHex(raw);

@@ -1,5 +1,6 @@
 """`baccarat evidence LOG --coup ID -o FILE`, and `baccarat evidence verify` and `compare`."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +14,7 @@ from baccarat.cli.shown import say
 from baccarat.cli.value_types import NAME
 from baccarat.history.evidence_from_log import NoEvidence, build_name, gather
 from baccarat.rulebooks.editions import available_rulebooks_with_warnings
+from baccarat.rulebooks.known import known_rulebooks, rulebook_line
 from displays.verifier.page import page_with_evidence
 from events.cards import Card
 from events.errors import InputError, LogError
@@ -101,7 +103,15 @@ def _verify(file: Path, keys: tuple[str, ...], as_json: bool) -> int:
         verdict = verify_evidence(_read(file), given)
     except InputError as error:
         raise InputError(f"{file}: {error}") from error
-    click.echo(msgspec.json.encode(verdict._asdict()) if as_json else _as_text(file, verdict))
+    known = known_rulebooks()
+    if as_json:
+        books = [
+            {"id": book.id, "hash": book.hash, "known": known.get(book.hash)}
+            for book in verdict.rulebooks
+        ]
+        click.echo(msgspec.json.encode(verdict._asdict() | {"rulebooks": books}))
+    else:
+        click.echo(_as_text(file, verdict, known))
     return EXIT_DONE if verdict.ok else EXIT_NO
 
 
@@ -136,7 +146,7 @@ def _compare(first: Path, second: Path, keys: tuple[str, ...], as_json: bool) ->
     return EXIT_NO if found.result == "contradicting" else EXIT_DONE
 
 
-def _as_text(file: Path, verdict: EvidenceVerdict) -> str:
+def _as_text(file: Path, verdict: EvidenceVerdict, known: Mapping[str, str]) -> str:
     expected = verdict.expected
     if expected is None:
         return show_text(f"{file}: NOT ok: {verdict.part}: {verdict.reason}")
@@ -148,6 +158,11 @@ def _as_text(file: Path, verdict: EvidenceVerdict) -> str:
         f"Result  {'void' if expected.void else expected.winner and expected.winner.value}",
         f"Amounts in minor units, by {expected.rulebook}: staked {expected.staked}",
         f"paid {expected.paid}, commission {expected.commission}",
+        *(
+            rulebook_line(book.id, book.hash, known)
+            for book in verdict.rulebooks
+            if book.hash not in known
+        ),
     ]
     return show_lines(lines)
 

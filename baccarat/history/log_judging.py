@@ -152,12 +152,15 @@ class _JobsJudging:
                 entry = decode_entry(stored)
                 judge.take(position, entry, entry.data)
         judge.finish()
-        counts = (judge.counts, *(each.counts for each in outcomes))
+        counts = (*(each.counts for each in outcomes), judge.counts)
         # Faults that are known of an old build are never judged in parts.
         settlements, commissions, decoded, not_decoded, not_judged = (
             sum(each[index] for each in counts) for index in range(5)
         )
-        self.counts = JudgedCounts(settlements, commissions, decoded, not_decoded, not_judged)
+        cited = {digest: name for each in counts for digest, name in each.cited.items()}
+        self.counts = JudgedCounts(
+            settlements, commissions, decoded, not_decoded, not_judged, cited=cited
+        )
         for store in stores:
             store.close()
 

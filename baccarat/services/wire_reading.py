@@ -6,9 +6,9 @@ from pathlib import Path
 from baccarat.rulebooks.editions import ProfileKeeper
 from events.errors import ConfigError
 from events.log.editions import PROFILES, editions_folder, read_editions
-from events.types import ShoeEvent
+from events.types import IN_A_FRAME, ShoeEvent
 from shoe_driver.profiles.profile import parse_profile
-from shoe_driver.reread import IN_A_FRAME, RawReader
+from shoe_driver.reread import RawReader
 
 __all__ = ["WireReading"]
 

@@ -14,9 +14,8 @@ import secrets
 import socket
 import sqlite3
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -30,6 +29,7 @@ from baccarat.config.form import TableConfig
 from baccarat.config.keys import CREDENTIAL
 from baccarat.config.screens_check import screen_pairs
 from baccarat.history.log_judging import Judging
+from baccarat.rulebooks.known import known_rulebooks
 from baccarat.rulebooks.library import is_file
 from baccarat.site.credentials import outdated
 from baccarat.site.findings import DoctorFinding, fails, passes, read_document, warns
@@ -481,8 +481,9 @@ def _as_far_as_allowed(findings: Iterator[DoctorFinding]) -> Iterator[DoctorFind
 
 def _of_history(config: TableConfig, backups: Path) -> Iterator[DoctorFinding]:
     # Verifying a log of a year takes a while, so it is read once.
-    verdict = _verified(config)
+    verdict, cited = _verified(config)
     yield _of_log(config, verdict)
+    yield from _of_rulebooks(config, cited)
     yield _of_clock(verdict)
     yield from _backups(config, backups)
 
@@ -737,17 +738,29 @@ def _readable(path: Path, service: str, reader: SystemUser) -> DoctorFinding:
     return fails(f"file {path.name}", text, remedy)
 
 
-def _verified(config: TableConfig) -> VerificationResult | str | None:
-    """Return the verdict of a verification, or why there is none; None without a log."""
+def _verified(
+    config: TableConfig,
+) -> tuple[VerificationResult | str | None, Mapping[str, str]]:
+    """Return the verdict of a verification, and which rulebooks the log cites, by hash.
+
+    The verdict is why there is none, in one line, or None without a log.
+    """
     path = config.log_path
     if not path.exists():
-        return None
+        return None, {}
+    judges: list[Judging] = []
+
+    def judging(origin: str) -> Judging:
+        judges.append(Judging(path, origin))
+        return judges[0]
+
     head = config.beside(config.checkpoints.head) or head_of(path)
     try:
         held = parse_kept_checkpoints(str(head), head.read_bytes()) if head.is_file() else ()
-        return verify(path, held=held, judging=partial(Judging, path))
+        verdict = verify(path, held=held, judging=judging)
     except (TableError, sqlite3.Error, OSError) as error:
-        return str(error)
+        return str(error), {}
+    return verdict, judges[0].counts.cited if judges else {}
 
 
 def _of_log(config: TableConfig, verdict: VerificationResult | str | None) -> DoctorFinding:
@@ -771,6 +784,22 @@ def _of_log(config: TableConfig, verdict: VerificationResult | str | None) -> Do
     for each in verdict.hand_overs:
         text += f"; at {each.position} the key {each.before} handed over to {each.after}"
     return passes("log", text)
+
+
+def _of_rulebooks(config: TableConfig, cited: Mapping[str, str]) -> Iterator[DoctorFinding]:
+    """Name each rulebook of the log that neither this build nor the configuration knows."""
+    try:
+        known = known_rulebooks((config.rulebook_name, *config.library_files))
+    except TableError:  # said elsewhere
+        known = known_rulebooks()
+    for digest, name in cited.items():
+        if digest not in known:
+            yield warns(
+                "rulebooks",
+                f"the log cites {name}, SHA-256 {digest}, which neither this build nor the "
+                "configuration knows",
+                "compare it with the rulebook that the house approved, and name that in library",
+            )
 
 
 def _of_clock(verdict: VerificationResult | str | None) -> DoctorFinding:

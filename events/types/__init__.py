@@ -79,6 +79,7 @@ from events.types.shoe_life import (
     ShuffleQuestioned,
 )
 from events.types.shoe_reports import (
+    IN_A_FRAME,
     AnyReport,
     BurnCard,
     CardCarriedOver,
@@ -150,6 +151,7 @@ from events.types.wagers import (
 )
 
 __all__ = [
+    "IN_A_FRAME",
     "MAX_EVENT_BYTES",
     "MOVES",
     "AcceptedRequest",

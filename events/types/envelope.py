@@ -117,6 +117,7 @@ def _entry_of(kind: type[TableEvent]) -> type[Struct]:
 
 
 _encoder: Final = msgspec.json.Encoder()
+_any_json: Final = msgspec.json.Decoder()
 _envelopes: Final = msgspec.json.Decoder(Envelope)
 _events: Final = EventReader(KINDS, UPCASTS)
 _entries: Final[msgspec.json.Decoder[Entry]] = msgspec.json.Decoder(
@@ -177,12 +178,22 @@ def decode_envelope(stored: bytes) -> Envelope:
     """Decode the envelope around an event.
 
     Raises:
-        UnreadableEvent: the bytes are not an envelope.
+        UnreadableEvent: the bytes are not an envelope, or not in the form of stored events.
     """
     try:
+        _require_stored_form(stored)
         return _envelopes.decode(stored)
     except UNDECODABLE as error:
         raise UnreadableEvent(f"not an envelope: {error}") from error
+
+
+def _require_stored_form(stored: bytes) -> None:
+    """Refuse a key that stands twice, of which readers would take one or the other.
+
+    JSON in the form in which this module writes it comes out of decoding and encoding as it was.
+    """
+    if _encoder.encode(_any_json.decode(stored)) != stored:
+        raise UnreadableEvent("a key stands twice, or it is in another form than stored events are")
 
 
 def decode_data(envelope: Envelope) -> TableEvent:
@@ -201,6 +212,7 @@ def decode_entry(stored: bytes) -> Entry:
         UnreadableEvent: as `decode_envelope` and `decode_data`.
     """
     try:
+        _require_stored_form(stored)
         return _entries.decode(stored)
     except UNDECODABLE:
         envelope = decode_envelope(stored)

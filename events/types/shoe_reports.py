@@ -5,13 +5,14 @@ its number: 1, 2, 3... without gaps per journal. The core acknowledges that numb
 device's. docs/shoe/profiles.md defines the vocabulary.
 """
 
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 
 from events.cards import Card, Hand
 
 __all__ = [
+    "IN_A_FRAME",
     "AnyReport",
     "BurnCard",
     "CardCarriedOver",
@@ -228,6 +229,21 @@ AnyReport: TypeAlias = (
     | RoundForcedEnd | ModeChanged | UnknownReport | FrameRejected | CopyConflict
 )  # fmt: skip
 """The union that msgspec decodes; it refuses any other kind."""
+
+IN_A_FRAME: Final = (
+    BurnCard,
+    CardCarriedOver,
+    CardDrawn,
+    CardOutOfGame,
+    CardRevealed,
+    CardUnreadable,
+    CutCardReported,
+    DeviceResult,
+    FirstCard,
+    RoundForcedEnd,
+)
+"""The reports that decide about cards and results, each of which is in one frame. All others can
+stop a coup, and never settle one."""
 
 
 class ShoeEvent(

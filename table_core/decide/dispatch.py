@@ -74,13 +74,14 @@ def decide(state: TableState, command: Command, context: DecisionContext) -> Dec
 def adopt_rulebook(state: TableState, rulebook: Rulebook) -> tuple[TableEvent, ...]:
     """What must be appended before play so that the log pins the rulebook in force.
 
-    Where the log is of old, its rulebook is adopted once more between coups, with its currency.
+    Where the log is of old, or names another currency, its rulebook is adopted once more between
+    coups, with its currency.
 
     Raises:
         OurBug: a coup is in progress under another rulebook; the shell must not start.
     """
     same = (state.rulebook, state.rulebook_hash) == (rulebook.id, rulebook.hash)
-    if same and (state.currency or state.in_progress):
+    if same and (state.currency == rulebook.currency or state.in_progress):
         return ()
     if state.in_progress:
         raise OurBug("the rulebook changed in mid-coup")

@@ -36,14 +36,15 @@ from table_core.evidence.judge import (
     EvidenceEvent,
     EvidenceFault,
     JudgedCoup,
-    is_correlated,
     judge_again,
+    naming_fault,
 )
 from table_core.rules.rulebook import LAST_PHASE, Rulebook
 from table_core.rules.rulebook_file import parse_rulebook
 
 __all__ = [
     "FORM",
+    "CitedRulebook",
     "Evidence",
     "EvidenceVerdict",
     "ProvedEvent",
@@ -101,6 +102,13 @@ class Evidence(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     seal: str = ""
 
 
+class CitedRulebook(Struct, frozen=True):
+    """A rulebook by its id and the SHA-256 of its file."""
+
+    id: str
+    hash: str
+
+
 class EvidenceVerdict(NamedTuple):
     """The result of verifying an evidence file.
 
@@ -114,6 +122,7 @@ class EvidenceVerdict(NamedTuple):
         key: the public key that signed it.
         events: the number of events that are proved.
         expected: the coup's result; None unless ok.
+        rulebooks: id and hash of each that it was judged by; empty unless ok.
     """
 
     ok: bool
@@ -125,6 +134,7 @@ class EvidenceVerdict(NamedTuple):
     key: str | None = None
     events: int = 0
     expected: JudgedCoup | None = None
+    rulebooks: tuple[CitedRulebook, ...] = ()
 
 
 def encode_evidence(evidence: Evidence) -> bytes:
@@ -164,6 +174,10 @@ def verify_evidence(data: bytes, keys: Collection[VerifierKey]) -> EvidenceVerdi
         key=str(key),
         events=len(records),
         expected=evidence.expected,
+        rulebooks=tuple(
+            CitedRulebook(book.id, digest)
+            for digest, book in parse_rulebooks(evidence.rulebooks).items()
+        ),
     )
 
 
@@ -288,8 +302,9 @@ def _proved(evidence: Evidence, checkpoint: Checkpoint) -> Iterator[EvidenceEven
         if (envelope.stream, envelope.position) != (evidence.origin, item.position):
             raise EvidenceFault(part, f"says that it is {envelope.stream} {envelope.position}")
         record = EvidenceEvent(item.position, envelope, event)
-        if not is_correlated(record):
-            raise EvidenceFault(part, f"{envelope.type}: it is correlated with another coup")
+        fault = naming_fault(record)
+        if fault is not None:
+            raise EvidenceFault(part, f"{envelope.type}: {fault}")
         yield record
 
 

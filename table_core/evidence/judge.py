@@ -20,7 +20,11 @@ from events.types import (
     CardEntered,
     CardMarkedUnreadable,
     CardUnread,
+    CommissionAccrued,
     CommissionEvent,
+    CommissionRefunded,
+    CommissionReversed,
+    CorrectionAcknowledged,
     CoupSettled,
     CoupVoided,
     DealCompleted,
@@ -56,7 +60,7 @@ from table_core.state.corrected_coup import (
     void_revision,
 )
 from table_core.state.coup import Phase
-from table_core.state.coup_projection import coup_after
+from table_core.state.coup_projection import coup_after, may_follow
 from table_core.state.dealing import due_places, judge_deal
 from table_core.state.table import Coup, DealtCard, by_id
 
@@ -66,16 +70,20 @@ __all__ = [
     "EvidenceEvent",
     "EvidenceFault",
     "JudgedCoup",
-    "is_correlated",
     "judge_again",
+    "naming_fault",
 ]
 
 _Settled = tuple[Settlement, tuple[CapApplied, ...]]
 # Events without a check of their own that change a coup.
-_OF_A_COUP: Final = (WagersPlaced, CardUnread, CommissionEvent)
+_OF_A_COUP: Final = (CardUnread, CommissionEvent)
 _WITH_A_RULEBOOK: Final = frozenset[type]({BettingOpened, RulebookCorrected})
 _INITIAL_CARDS: Final = 2
-_BY_HAND: Final = "manual"
+_NAMING_A_SETTLEMENT: Final = (
+    *(CommissionAccrued, CommissionReversed, CommissionRefunded),
+    AggregateCapped,
+)
+_BY_THE_SHOE: Final = "shoe"
 # The shoe gives Player a card that is due to Banker: the one place that the table corrects itself.
 _DRAWN_IN_ERROR: Final = ((Hand.PLAYER, 3), (Hand.BANKER, 3))
 
@@ -134,10 +142,25 @@ class JudgedCoup(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     commission: int
 
 
-def is_correlated(record: EvidenceEvent) -> bool:
-    """Return whether an event that names a coup is correlated with that one."""
-    coup = getattr(record.event, "coup", None)
-    return coup is None or coup == record.envelope.correlation
+def naming_fault(record: EvidenceEvent) -> str | None:
+    """Return what is wrong with the coup that an event names, in its envelope and within itself."""
+    event, coup = record.event, getattr(record.event, "coup", None)
+    if coup is None:
+        return None
+    if coup != record.envelope.correlation:
+        return "it is correlated with another coup"
+    if not coup and (not isinstance(event, CommissionEvent) or event.currency):
+        return "it names no coup"
+    if isinstance(event, CoupSettled):
+        return None if event.settlement.coup == coup else "its settlement is of another coup"
+    named: tuple[str, ...] = ()
+    if isinstance(event, CorrectionAcknowledged):
+        named = event.settlements
+    elif isinstance(event, _NAMING_A_SETTLEMENT):
+        named = (event.settlement_id,)
+    own = f"{record.envelope.stream.rpartition('/')[2]}/{coup}/"
+    fits = all(each.startswith(own) for each in named)
+    return None if fits else "it is about the settlement of another coup"
 
 
 def judge_again(
@@ -258,6 +281,8 @@ class CoupJudge:
             raise self._fault(record, "comes before the coup began")
         if check is not None:
             check(self, record, event)
+        if self._coup is not None and not may_follow(self._coup, event):
+            raise self._fault(record, f"does not come while a coup is {self._coup.phase.value}")
         if isinstance(event, CommissionEvent):
             self._require_currency(record, event)
             self._told = told_after(self._told, event)
@@ -351,6 +376,13 @@ class CoupJudge:
         names = {wager.id for wager in event.wagers}
         if len(names) < len(event.wagers) or not self._known.wagers.keys().isdisjoint(names):
             raise self._fault(record, "places a wager that stands already")
+        cause = record.envelope.cause
+        names = {cause, cause.partition("/")[2]}  # without the user in logs of old
+        if any(
+            wager.id not in {f"{name}/{index}" for name in names}
+            for index, wager in enumerate(event.wagers)
+        ):
+            raise self._fault(record, "a wager has not the name of its request")
 
     def _withdrawn(self, record: EvidenceEvent, event: WagersWithdrawn) -> None:
         if len(self._known.wagers.keys() & event.wagers) != len(event.wagers):
@@ -381,8 +413,9 @@ class CoupJudge:
                 told = next(iter(rules), None) or "no rule"
                 raise self._fault(record, f"{told} deals a card here")
         self._in_order(record, event)
-        if event.source != _BY_HAND:
-            self._as_the_shoe_said(record, event.card, (event.hand, event.number))
+        if event.source != _BY_THE_SHOE:
+            raise self._fault(record, f"no card is dealt by {event.source}")
+        self._as_the_shoe_said(record, event.card, (event.hand, event.number))
 
     def _in_order(self, record: EvidenceEvent, event: CardDealt | CardEntered) -> None:
         if not 1 <= event.number <= len(self._known.hand(event.hand)) + 1:

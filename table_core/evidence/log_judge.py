@@ -12,12 +12,13 @@ by what the parts have packed.
 
 from collections.abc import Callable, Mapping, MutableMapping
 from itertools import takewhile
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from events.errors import OurBug
 from events.types import (
+    IN_A_FRAME,
     BettingOpened,
     CardCorrected,
     CardMarkedUnreadable,
@@ -30,6 +31,7 @@ from events.types import (
     Envelope,
     HandsCorrected,
     Pieces,
+    RulebookAdopted,
     RulebookCorrected,
     ShoeEvent,
     ShoeReported,
@@ -42,7 +44,7 @@ from table_core.evidence.judge import (
     CoupMemory,
     EvidenceEvent,
     EvidenceFault,
-    is_correlated,
+    naming_fault,
 )
 from table_core.fold.snapshot import as_plain, from_plain
 from table_core.replay.commission_in_doubt import CommissionInDoubt
@@ -70,6 +72,7 @@ class JudgedCounts(NamedTuple):
         not_decoded: those whose wire profile is nowhere kept.
         not_judged: settlements whose rulebook is nowhere kept.
         known_faults: coups whose commission an old build told wrong, by the fault's name.
+        cited: the id of each rulebook that an event cites, by its hash.
     """
 
     settlements: int = 0
@@ -78,6 +81,7 @@ class JudgedCounts(NamedTuple):
     not_decoded: int = 0
     not_judged: int = 0
     known_faults: Mapping[str, int] = {}
+    cited: Mapping[str, str] = {}
 
     @property
     def left_open(self) -> list[str]:
@@ -93,6 +97,7 @@ class JudgedCounts(NamedTuple):
 
 _unpack: Final = msgspec.msgpack.Decoder(CoupMemory, dec_hook=from_plain)
 _OPEN_COUPS: Final = 8
+_CITING: Final = frozenset[type]({RulebookAdopted, BettingOpened, RulebookCorrected})
 # Events with which money moves, or must.
 _MONEY: Final = frozenset[type[TableEvent]](
     {
@@ -128,6 +133,7 @@ class LogJudge:
         part: bool = False,
     ) -> None:
         self.deferred: list[EvidenceEvent] = []
+        self._cited: dict[str, str] = {}
         self._part, self._elsewhere = part, set[str]()
         self._table = origin.rpartition("/")[2]
         self._rulebooks = rulebooks
@@ -140,6 +146,7 @@ class LogJudge:
         # In a log of 0.1.0 commission is balances of seats, over all coups.
         self._balances: CommissionBook | None = None
         self._begun_before = False  # balances whose beginning was not taken
+        self._currency_named = False  # a build since 0.2.0 names it in every event about money
         self._doubt = CommissionInDoubt()
         self._settlements = self._commissions = 0
         self._decoded = self._not_decoded = self._not_judged = 0
@@ -155,6 +162,7 @@ class LogJudge:
             not_decoded=self._not_decoded,
             not_judged=self._not_judged,
             known_faults={"commission_in_doubt": doubts} if doubts else {},
+            cited=self._cited,
         )
 
     def take(self, position: int, envelope: Envelope | Entry, event: TableEvent) -> None:
@@ -166,8 +174,27 @@ class LogJudge:
         if self._commit and self._commit[-1].envelope.cause != envelope.cause:
             self.finish()
         self._commit.append(record := EvidenceEvent(position, envelope, event))
-        if not is_correlated(record):
-            raise _fault(record, "it is correlated with another coup")
+        fault = naming_fault(record)
+        if fault is not None:
+            raise _fault(record, fault)
+        if type(event) in _CITING:
+            self._cite(record, event)
+
+    def _cite(self, record: EvidenceEvent, event: Any) -> None:
+        """Note the rulebook that an event cites; an adopted one is in its own currency."""
+        self._cited[event.rulebook_hash] = event.rulebook
+        if not isinstance(event, RulebookAdopted):
+            return
+        if self._part and not event.currency and record.position > 1:
+            raise _fault(record, "an adoption without currency cannot be judged in parts")
+        self._require_named_currency(record, event)
+        rulebook = self._rulebooks.get(event.rulebook_hash)
+        if rulebook is None:
+            return
+        if event.rulebook != rulebook.id:
+            raise _fault(record, f"SHA-256 {event.rulebook_hash} is {rulebook.id}")
+        if event.currency not in ("", rulebook.currency):
+            raise _fault(record, f"{rulebook.id} is in {rulebook.currency}, not {event.currency}")
 
     def finish(self) -> None:
         """Judge the commit whose events were taken; also call it after the last event.
@@ -192,6 +219,7 @@ class LogJudge:
             coup = getattr(event, "coup", None)
             found = (touched.get(coup) or self._find(coup, record)) if coup else None
             if isinstance(event, CommissionEvent):
+                self._require_named_currency(record, event)
                 self._judge_commission(record, event, commit, found)
             if found is None:
                 continue
@@ -252,7 +280,7 @@ class LogJudge:
         self._packed[coup] = msgspec.msgpack.encode(self._open.pop(coup).memory, enc_hook=as_plain)
 
     def _judge_report(self, record: EvidenceEvent, source: ShoeEvent) -> None:
-        if not source.raw or self._raw_says is None:
+        if self._raw_says is None or (not source.raw and not isinstance(source.report, IN_A_FRAME)):
             return
         says = self._raw_says(source)
         if says is None:
@@ -261,7 +289,8 @@ class LogJudge:
         self._decoded += 1
         if not says:
             said = type(source.report).__struct_config__.tag
-            raise _fault(record, f"the shoe's raw bytes {source.raw[:40]} say no such {said}")
+            told = source.raw[:40] or "are missing, and"
+            raise _fault(record, f"the shoe's raw bytes {told} say no such {said}")
 
     def _judge_coup(self, judge: CoupJudge, record: EvidenceEvent) -> None:
         if isinstance(record.event, CoupSettled):
@@ -302,6 +331,15 @@ class LogJudge:
             self._balances = book
         elif found is not None:
             found.book = book
+
+    def _require_named_currency(
+        self, record: EvidenceEvent, event: CommissionEvent | RulebookAdopted
+    ) -> None:
+        """Refuse what names no currency where a build that names it in every event wrote before."""
+        if event.currency:
+            self._currency_named = True
+        elif self._currency_named or record.envelope.v == event.VERSION:
+            raise _fault(record, "it names no currency, in the log of a build that does")
 
     def _require_owed(
         self,

@@ -24,11 +24,10 @@ from events.types import (
 from table_core.fold.common import current_coup, current_shoe, with_coup
 from table_core.persistent_list import PersistentList
 from table_core.roads.columns import Roads, bead_of
-from table_core.rules.rulebook import INITIAL_PHASE, LAST_PHASE
 from table_core.rules.wager_totals import WagerTotals
 from table_core.state.corrected_coup import in_dealing_order
 from table_core.state.coup import OVER, Phase
-from table_core.state.coup_projection import changed_coup, coup_after
+from table_core.state.coup_projection import changed_coup, corrects, coup_after
 from table_core.state.shoe_of_card import lay_cards
 from table_core.state.table import KEPT_WAGERS, Coup, TableState, by_id
 
@@ -139,19 +138,9 @@ def _lawful(state: TableState, coup: Coup | None, event: TableEvent) -> bool:
     if coup is None:
         # A coup of an earlier shoe: only the log knows its cards and settlements.
         shoe = event.coup.rpartition("/")[0]  # type: ignore[attr-defined]  # as above
-        return not isinstance(event, CoupSettled) or shoe != current_shoe(state).id
-    if isinstance(event, CoupSettled):
-        before = coup.settlement(event.settlement.phase)
-        revision = before.revision if before else 0
-        first_of_last = event.settlement.phase == LAST_PHASE and not before
-        return event.settlement.revision == revision + 1 and not first_of_last
-    if isinstance(event, CoupVoided):
-        return coup.phase is Phase.SETTLED
-    if isinstance(event, WagerCorrected | RulebookCorrected):
-        return coup.phase is Phase.SETTLED or coup.settlement(INITIAL_PHASE) is not None
-    if isinstance(event, DealCompleted):
-        return coup.settlement(LAST_PHASE) is not None
-    return bool(coup.settlements)
+        known = isinstance(event, CoupSettled) and shoe == current_shoe(state).id
+        return shoe != "" and not known
+    return corrects(coup, event)
 
 
 def _hands(state: TableState, event: HandsCorrected) -> TableState:

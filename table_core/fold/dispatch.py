@@ -30,6 +30,7 @@ from events.types import (
     ChipsFilled,
     CommissionAccrued,
     CommissionCollected,
+    CommissionEvent,
     CommissionPrepaid,
     CommissionRecovered,
     CommissionRefunded,
@@ -183,6 +184,7 @@ def fold_at(state: TableState, event: TableEvent, position: int) -> TableState:
 
 
 def _on_rulebook_adopted(state: TableState, event: RulebookAdopted) -> TableState:
+    _require_named_currency(state, event)
     totals = state.totals
     unnamed = not state.currency and state.rulebook_hash in {"", event.rulebook_hash}
     totals = (
@@ -289,7 +291,14 @@ def _on_alarm_cleared(state: TableState, event: AlarmCleared) -> TableState:
     return replace(state, alarms=tuple(a for a in state.alarms if a.name != event.alarm))
 
 
-def _on_commission(state: TableState, event: TableEvent) -> TableState:
+def _require_named_currency(state: TableState, event: CommissionEvent | RulebookAdopted) -> None:
+    """Refuse an event of a build that named no currency, after one of a build that did."""
+    if state.currency and not event.currency:
+        raise OurBug(f"{event.TYPE} names no currency, and the log is in {state.currency}")
+
+
+def _on_commission(state: TableState, event: CommissionEvent) -> TableState:
+    _require_named_currency(state, event)
     return replace(state, commission=fold_commission(state.commission, event))
 
 

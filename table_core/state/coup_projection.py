@@ -34,11 +34,12 @@ from events.types import (
     WagersVoided,
     WagersWithdrawn,
 )
-from table_core.state.coup import OVER, Phase, advance
+from table_core.rules.rulebook import INITIAL_PHASE, LAST_PHASE
+from table_core.state.coup import COUP_EVENTS, OVER, Phase, advance
 from table_core.state.dealing import due_places
 from table_core.state.table import Coup, DealtCard, by_id
 
-__all__ = ["begun_coup", "changed_coup", "coup_after"]
+__all__ = ["begun_coup", "changed_coup", "corrects", "coup_after", "may_follow"]
 
 
 def begun_coup(event: BettingOpened) -> Coup:
@@ -64,6 +65,32 @@ def coup_after(coup: Coup | None, event: TableEvent) -> Coup:
         raise OurBug(f"{event.TYPE} before its coup began")
     after, phase = changed_coup(coup, event), advance(coup.phase, event)
     return after if phase is None or phase is after.phase else replace(after, phase=phase)
+
+
+def may_follow(coup: Coup, event: TableEvent) -> bool:
+    """Return whether one of a coup's own events may be its next.
+
+    The table of transitions says so, and of a coup that is over, `corrects`.
+    """
+    if coup.phase in OVER:
+        return corrects(coup, event) or event.TYPE not in COUP_EVENTS
+    return advance(coup.phase, event) is not None or event.TYPE not in COUP_EVENTS
+
+
+def corrects(coup: Coup, event: TableEvent) -> bool:
+    """Return whether an event may be a correction of a coup that is over."""
+    if isinstance(event, CoupSettled):
+        before = coup.settlement(event.settlement.phase)
+        revision = before.revision if before else 0
+        first_of_last = event.settlement.phase == LAST_PHASE and not before
+        return event.settlement.revision == revision + 1 and not first_of_last
+    if isinstance(event, CoupVoided):
+        return coup.phase is Phase.SETTLED
+    if isinstance(event, WagerCorrected | RulebookCorrected):
+        return coup.phase is Phase.SETTLED or coup.settlement(INITIAL_PHASE) is not None
+    if isinstance(event, DealCompleted):
+        return coup.settlement(LAST_PHASE) is not None
+    return isinstance(event, HandsCorrected) and bool(coup.settlements)
 
 
 def changed_coup(coup: Coup, event: TableEvent) -> Coup:

@@ -22,6 +22,7 @@ from table_core.projections.wager_pages import WagerPage
 from table_core.rulebooks.shipped import shipped_source
 from table_core.rules.rulebook_file import parse_rulebook
 from tests.house.sources import texts
+from tests.support.log.logs import json_bytes
 
 _EXAMPLE = re.compile(r"<!-- type: (\S+) -->\n *```\w+\n(.*?)```", re.DOTALL)
 _FENCED = re.compile(r"^ *```(?:json|toml)$", re.MULTILINE)
@@ -41,7 +42,7 @@ def _envelope(text: str, _: Path) -> object:
     digest = fields.pop("hash")
     assert isinstance(digest, str)
     assert len(bytes.fromhex(digest)) == 32
-    return decode_data(decode_envelope(json.dumps(fields).encode()))
+    return decode_data(decode_envelope(json_bytes(fields)))
 
 
 def _answer(text: str, _: Path) -> object:

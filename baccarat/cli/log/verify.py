@@ -1,7 +1,7 @@
 """`baccarat log verify`: prove that nobody edited a log."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -10,6 +10,7 @@ import msgspec
 
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
 from baccarat.cli.progress import show_progress, stderr_is_terminal
+from baccarat.rulebooks.known import known_rulebooks, rulebook_line
 from events.errors import InputError
 from events.free_text import show_lines, show_text
 from events.log.verify import VerificationResult, not_ok, parse_kept_checkpoints
@@ -38,17 +39,20 @@ _CONTRACT: Final = (
               help="A public key that is believed, or its file; else those in LOG.")  # fmt: skip
 @click.option("--witness", metavar="KEY",
               help="A witness's public key, or its file: it must have cosigned.")  # fmt: skip
+@click.option("--rulebook", "rulebooks", multiple=True, metavar="FILE",
+              help="One that the house approved, and this build does not ship.")  # fmt: skip
 @click.option("--archive", type=click.Path(path_type=Path), metavar="DIR",
               help="The closed files, where they are not in `archive` beside LOG.")  # fmt: skip
 @click.option("--alone", is_flag=True, help="LOG without its closed files, on its own word.")
 @click.option("--jobs", type=click.IntRange(1, 256), metavar="N",
               help="Processes at a time; by default as many as there are processors.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-def verify_command(
+def verify_command(  # noqa: PLR0913, PLR0917 - each is an option
     log: Path,
     files: tuple[Path, ...],
     keys: tuple[str, ...],
     witness: str | None,
+    rulebooks: tuple[str, ...],
     archive: Path | None,
     alone: bool,
     jobs: int | None,
@@ -57,12 +61,15 @@ def verify_command(
     """Prove that nobody edited LOG, a table's log file (table.sqlite).
 
     Every settlement and commission is judged again, and the shoe's raw bytes are read again, by the
-    rulebooks and profiles that are kept beside LOG. A log that goes on from closed files is
-    verified with all of them: from its first event on. The file stays as it is, and may be in use.
+    rulebooks and profiles that are kept beside LOG. Each rulebook is named, and whether this build
+    ships it or --rulebook gives it; for the rules of others only LOG itself vouches. A log that
+    goes on from closed files is verified with all of them: from its first event on. The file stays
+    as it is, and may be in use.
     Only a checkpoint from elsewhere can tell that LOG was cut or rewritten whole; only a key from
     elsewhere, that its checkpoints were. Exit code 0: all is well; 1: it is not, and the first bad
     position is named; 2: there is no such log, or it cannot be read or copied.
     """
+    known = known_rulebooks(rulebooks)
     held = [held for file in files for held in _checkpoints_in(file)]
     if witness is not None and not held:
         raise InputError("--witness: name the cosigned checkpoints by --checkpoint")
@@ -81,11 +88,17 @@ def verify_command(
         verdict = _require_cosigned(verdict, held, _witness_key(witness))
     if as_json:
         said = verdict._asdict()
-        told = {name: said[name] for name in _CONTRACT} | {"judged": judged._asdict()}
+        counts = judged._asdict()
+        cited = counts.pop("cited")
+        told = {name: said[name] for name in _CONTRACT} | {"judged": counts}
         told["hand_overs"] = [each._asdict() for each in verdict.hand_overs]
+        told["rulebooks"] = [
+            {"id": name, "hash": digest, "known": known.get(digest)}
+            for digest, name in cited.items()
+        ]
         click.echo(msgspec.json.encode(told))
     else:
-        click.echo(_as_text(log, verdict, judged, keyed=bool(keys)))
+        click.echo(_as_text(log, verdict, judged, known, keyed=bool(keys)))
     return EXIT_DONE if verdict.ok else EXIT_NO
 
 
@@ -120,7 +133,14 @@ def _checkpoints_in(file: Path) -> tuple[KeptCheckpoint, ...]:
     return parse_kept_checkpoints(str(file), data)
 
 
-def _as_text(log: Path, verdict: VerificationResult, judged: "JudgedCounts", *, keyed: bool) -> str:
+def _as_text(
+    log: Path,
+    verdict: VerificationResult,
+    judged: "JudgedCounts",
+    known: Mapping[str, str],
+    *,
+    keyed: bool,
+) -> str:
     if verdict.ok:
         by = "" if keyed else ", by the keys that the log itself names"
         signed = f"{verdict.checkpoints:,} checkpoints agree{by}"
@@ -128,6 +148,7 @@ def _as_text(log: Path, verdict: VerificationResult, judged: "JudgedCounts", *, 
             signed if verdict.checkpoints else "no checkpoint: it may have been cut or rewritten"
         )
         whole = [f"{log}: ok, {verdict.events:,} events", f"root {verdict.root}", signed]
+        whole += (rulebook_line(name, digest, known) for digest, name in judged.cited.items())
         whole += _left_open(verdict, judged)
         if verdict.base == 1:
             return show_lines(whole)

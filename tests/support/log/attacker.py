@@ -26,6 +26,7 @@ from events.log.vouching import LogKeys, head_of, write_head
 from events.proof.checkpoint import Checkpoint, parse_checkpoint, signed_checkpoint
 from events.proof.merkle import root_of
 from events.proof.note import SigningKey, VerifierKey, parse_verifier_key
+from events.types import event_id
 from tests.support.kept.stories import LOG, kept_stories, unpack
 from tests.support.log.logs import forging, json_bytes, rehash
 from tests.support.table.evidence import resealed
@@ -347,6 +348,34 @@ def launder(rng: random.Random, base: Base) -> None:
         head_of(base.log).unlink(missing_ok=True)
 
 
+def addition(rng: random.Random, base: Base) -> None:
+    """An event at the end that names no coup, another currency, or one key twice."""
+    empty = {"coup": "", "wager": None, "was": None, "reason": "x"}
+    book = {"rulebook": "au-commission", "rulebook_hash": "0" * 64, "currency": ""}
+    owed = {"coup": "", "currency": "AUD", "method": "paid", "amounts": []}
+    alarm = {"alarm": "x", "text": "x"}
+    kind, version, data = rng.choice(
+        [
+            ("wager_corrected", 1, empty),
+            ("coup_voided", 1, {"coup": "", "reason": "x", "refunds": []}),
+            ("commission_collected", 2, owed),
+            ("rulebook_adopted", 2, book),
+            ("alarm_raised", 1, alarm),
+        ]
+    )
+    with forging(base.log) as db:
+        ((position, at),) = db.execute("SELECT max(position) + 1, at FROM event").fetchall()
+        told = {"event_id": event_id("core/x", 0), "stream": base.origin, "position": position,
+                "type": kind, "v": version, "at": at, "actor": "core", "cause": "core/x",
+                "correlation": "", "data": data}  # fmt: skip
+        stored = json_bytes(told)
+        if data is alarm:
+            stored = stored.replace(b'"text":"x"', b'"text":"x","text":"x"')
+        row = (position, kind, version, at, stored, b"")
+        db.execute("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?)", row)
+        rehash(db, base.origin)
+
+
 def another_key(rng: random.Random, base: Base) -> None:
     """The key of another table announced in place of the table's own, and signing everything."""
     with forging(base.log) as db:
@@ -387,8 +416,8 @@ def part_of(rng: random.Random, data: bytes) -> bytes:
 
 
 FORGERIES: tuple[Callable[[random.Random, Base], None], ...] = (
-    column, content, removal, scheme, checkpoints, head, bytes_of_files, side_files, requests,
-    launder, another_key,
+    column, content, addition, removal, scheme, checkpoints, head, bytes_of_files, side_files,
+    requests, launder, another_key,
 )  # fmt: skip
 
 

@@ -29,9 +29,8 @@ from events.mqtt.presence import PresencePublisher
 from events.mqtt.process_shell import Performer
 from events.mqtt.topics import Topics
 from events.proof.note import SigningKey
-from events.types import Envelope, LinkOpen, LinkUp, ShoeAck, ShoeEvent
+from events.types import IN_A_FRAME, Envelope, LinkOpen, LinkUp, ShoeAck, ShoeEvent
 from shoe_driver.decode import Decoder
-from shoe_driver.reread import IN_A_FRAME
 from table_core.process.alarm_publisher import AlarmNotice
 from table_core.process.checkpoints import CheckpointKeys
 from table_core.process.options import RotationPolicy

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from events.log.schema import OWN_ACTORS
 from events.log.store import EventLog
-from events.types import Pending, ShoeReported, TableEvent, decode_envelope
+from events.types import Pending, ShoeReported, TableEvent, WagersPlaced, decode_envelope
 from table_core.decide.decision import DecisionContext
 from table_core.evidence.judge import EvidenceEvent, JudgedCoup, judge_again
 from table_core.narrative.coup import CoupNarrative, narrate_coup
@@ -59,6 +59,8 @@ class KeptWorld(World):
             if isinstance(taken[0], ShoeReported):
                 source = taken[0].source
                 actor, cause = "shoe", f"{source.journal}/{source.seq}"
+            if isinstance(event, WagersPlaced):
+                cause = event.wagers[0].id.rpartition("/")[0]
             position = len(self.facts) + 1
             self.facts.append(
                 LoggedEvent(

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from events.cards import Card
 from events.types import (
+    IN_A_FRAME,
     CardDrawn,
     CardRevealed,
     DeviceResult,
@@ -21,7 +22,7 @@ from events.types import (
 )
 from shoe_driver.profiles.catalogue import profile_names, shipped_texts
 from shoe_driver.profiles.profile import parse_profile
-from shoe_driver.reread import IN_A_FRAME, RawReader
+from shoe_driver.reread import RawReader
 from tests.support.kept.stories import LOG, events_of, kept_stories, unpack
 
 PROFILES = {

@@ -42,6 +42,7 @@ from tests.house.sources import ROOT as TREE
 from tests.house.sources import texts
 from tests.support.log.corpus import folders
 from tests.support.log.corpus_game import ORIGIN
+from tests.support.log.logs import json_bytes
 
 DEFINITIONS = definitions()
 SAMPLES = samples(DEFINITIONS)
@@ -223,7 +224,7 @@ def test_an_example_is_taken_by_its_schema_and_by_the_products_own_reader(name: 
             msgspec.json.decode(json.dumps(sample), type=READERS[name], strict=True)
         elif name != "checkpoint":
             fields = {key: value for key, value in sample.items() if key != "hash"}
-            envelope = decode_envelope(json.dumps(fields).encode())
+            envelope = decode_envelope(json_bytes(fields))
             sealed = sample["data"] is None
             assert sealed or sample["type"] == decode_data(envelope).TYPE
 

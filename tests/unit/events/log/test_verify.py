@@ -38,7 +38,7 @@ OTHER_KEY = SigningKey("a.witness", evidence.OTHER_KEY.seed)
 
 FIELDS = [
     *("ok", "events", "root", "first_bad", "reason"),
-    *("signed_to", "keys", "unsigned_settlements", "judged", "hand_overs"),
+    *("signed_to", "keys", "unsigned_settlements", "judged", "hand_overs", "rulebooks"),
 ]
 
 

@@ -519,7 +519,10 @@ def test_an_alarm_that_something_else_resolves_is_not_acknowledged_away() -> Non
 def test_a_rulebook_is_adopted_once_and_never_in_mid_coup() -> None:
     other = load_rulebook("ez")
     adopted = RulebookAdopted(rulebook="ez", rulebook_hash=other.hash, currency=other.currency)
+    ours = CONTEXT.rulebook
+    again = RulebookAdopted(rulebook=ours.id, rulebook_hash=ours.hash, currency=ours.currency)
     assert adopt_rulebook(READY, CONTEXT.rulebook) == ()
+    assert adopt_rulebook(replace(READY, currency="JPY"), CONTEXT.rulebook) == (again,)
     assert adopt_rulebook(READY, other) == (adopted,)
     with pytest.raises(OurBug, match="in mid-coup"):
         adopt_rulebook(world_in(Phase.BETTING).state, other)

@@ -150,6 +150,8 @@ LAWLESS = [
     (over(Phase.VOIDED, LAST_PHASE), WAGER),
     (over(Phase.VOIDED, LAST_PHASE), BOOK),
     (over(Phase.SETTLED, LAST_PHASE), again(2, LAST_PHASE, f"{SHOE}/9")),
+    (over(Phase.SETTLED, LAST_PHASE), again(2, LAST_PHASE, "")),
+    (over(Phase.SETTLED, LAST_PHASE), replace(WAGER, coup="")),
 ]
 
 

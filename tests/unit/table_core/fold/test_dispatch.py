@@ -441,6 +441,19 @@ def test_commission_that_is_taken_is_owed_no_more() -> None:
     assert taken.commission == kept(100, 0, 100)
 
 
+@pytest.mark.parametrize(
+    "event",
+    [
+        CommissionCollected(coup="", currency="", method="paid", amounts=OWED),
+        RulebookAdopted(rulebook="ez", rulebook_hash="e", currency=""),
+    ],
+)
+def test_what_names_no_currency_follows_nothing_that_names_one(event: TableEvent) -> None:
+    fold(replace(STATE, currency="", commission=kept(100, outstanding=100)), event)
+    with pytest.raises(OurBug, match="names no currency"):
+        fold(replace(STATE, currency="AUD"), event)
+
+
 def test_every_event_that_is_about_no_coup_is_here() -> None:
     here = {type(event) for event, _ in MOVES} | {type(event) for event, _ in COMMISSION}
     others = {kind for kind in KINDS if kind.TYPE not in COUP_EVENTS}
