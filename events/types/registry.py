@@ -84,7 +84,7 @@ TABLE_EVENTS: Final[dict[tuple[str, int], type[TableEvent]]] = {
 MONEY_TYPES: Final = frozenset(
     kind.TYPE
     for kind in KINDS
-    if kind in {table.CoupSettled, table.CoupVoided}
+    if kind in {table.CoupSettled, table.CoupVoided, correction.WagerCorrected}
     or issubclass(kind, commission.CommissionEvent | chips.ChipEvent)
 )
 """Types of the events by which money or chips move, or are counted."""
