@@ -314,7 +314,7 @@ class _Unsigned:
     """Finds the events that the table has not signed, and would sign if the log were opened.
 
     Args:
-        signed: the newest checkpoint; None before the first.
+        signed: the newest checkpoint; None before the first, when nothing is judged.
         vouched: judges them; None where nobody signs.
 
     Attributes:
@@ -341,9 +341,9 @@ class _Unsigned:
         """
         if isinstance(event, BettingOpened):
             self._begun.add(event.coup)
-        if self._vouched is None:
+        if self._vouched is None or self._signed is None:
             return
-        if self._signed is not None and envelope.position <= self._signed.size:
+        if envelope.position <= self._signed.size:
             self._vouched.take_signed(event)
             return
         self._vouched.take_unsigned(envelope, event, begins)
@@ -351,7 +351,7 @@ class _Unsigned:
             require_true_books(event, before)
         coup = getattr(event, "coup", None)
         if coup not in self._begun and (coup or event.TYPE in _OF_A_COUP):
-            self.of_old = self._signed is not None or self.of_old
+            self.of_old = True
 
 
 def _check_event(

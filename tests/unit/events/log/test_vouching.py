@@ -24,6 +24,7 @@ from events.types import LogAdopted, Pieces
 from table_core.process.checkpoints import CheckpointKeys
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.service.table import Table
+from tests.support.log.attacker import bases
 from tests.support.log.closed_books import table_on
 from tests.support.log.logs import events_in, forging, keep, rehash
 from tests.support.table.evidence import (
@@ -92,6 +93,13 @@ def test_the_first_start_adopts_what_it_finds_once_and_says_so_in_an_event(tmp_p
     assert (adopted.size, adopted.by, adopted.reason) == (before, "", "first_start")
     told = verify(path, keys=PUBLIC)
     assert (told.ok, told.signed_to, told.keys) == (True, told.events, (str(KEY.verifier),))
+
+
+def test_a_log_of_the_release_that_kept_no_head_is_adopted(tmp_path: Path) -> None:
+    for base in bases(tmp_path):
+        head_of(base.log).unlink()
+        with EventLog.open(base.log, base.origin, LogKeys(base.keys, head_of(base.log))) as log:
+            assert log.adopts, base.folder.name
 
 
 def test_a_kill_between_checkpoint_and_head_is_in_order(path: Path) -> None:
