@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from msgspec import ValidationError
 from msgspec.structs import replace
+from structlog.testing import capture_logs
 
 from baccarat.history.log_judging import Judging, opening_judge
 from baccarat.rulebooks.editions import available_rulebooks
@@ -112,7 +113,7 @@ def noticed(base: Base) -> str | None:
     trust = LogKeys(base.keys, head_of(base.log), base.rulebooks)
     try:
         log = EventLog.open(base.log, base.origin, trust, opening_judge(base.log, base.origin))
-        with log:
+        with log, capture_logs():
             if log.adopts:
                 return "adopted"
             if restore_state(log).fault is not None:
