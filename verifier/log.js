@@ -64,9 +64,11 @@ export class LogVerifier {
     this.cited = new Map();
     /** Whether an event named a currency: since then every event about money does. */
     this.isNamed = false;
-    this.cause = { text: null, index: 0 };
+    /** The newest transaction: a run of events of one cause. */
+    this.cause = { text: null, begins: 0 };
+    this.requests = new Set();
     this.report = null;
-    /** Position, time, cause and type of each event by which money or chips move. */
+    /** Position, time, type and transaction of each event by which money or chips move. */
     this.money = [];
     this.newest = "";
     /** The coups that the newest transaction pays or voids, and whether it moves chips. */
@@ -130,12 +132,15 @@ export class LogVerifier {
     this.judge(event);
   }
 
-  /** An event's id follows from its cause and its place among the events of that cause. */
-  checkId({ cause, event_id: id, position }) {
-    const index = cause === this.cause.text ? this.cause.index + 1 : 0;
-    this.cause = { text: cause, index };
-    if (!index) this.paid = new Set();
-    if (eventId(cause, index) !== id) wrong("its id does not follow from its cause", position);
+  /** An event's id follows from its cause and its place in the transaction; no request comes back. */
+  checkId({ actor, cause, event_id: id, position }) {
+    if (cause !== this.cause.text) {
+      this.cause = { text: cause, begins: position };
+      this.paid = new Set();
+      if (this.requests.has(cause)) wrong(`its request ${cause} was carried out before`, position);
+      if (actor !== "shoe" && actor !== "core") this.requests.add(cause);
+    }
+    if (eventId(cause, position - this.cause.begins) !== id) wrong("its id does not follow from its cause", position);
   }
 
   edition({ edition, hash, text }) {
@@ -150,9 +155,9 @@ export class LogVerifier {
 
   /** Judge one event within the log. */
   judge(event) {
-    const { type, data, position, at, cause } = event;
+    const { type, data, position, at } = event;
     this.newest = at;
-    if (MONEY.test(type)) this.money.push({ position, at, cause, type });
+    if (MONEY.test(type)) this.money.push({ position, at, begins: this.cause.begins, type });
     if (CHIPS.test(type)) checkChips(data, position);
     if (CHIPS.test(type) || type === "coup_settled" || type === "coup_voided") this.checkOne(type, data, position);
     if (type === "checkpoint_key_changed") this.announced.push({ position, key: parseKey(data.key) });
@@ -345,7 +350,7 @@ export class LogVerifier {
   checkUnsigned([first, ...more], signedTo) {
     if (!this.keys.length || !first) return;
     const isNear = (at) => Math.abs(Date.parse(at) - Date.parse(first.at)) <= UNSIGNED_MS;
-    if (more.every(({ at, cause }) => cause === first.cause && isNear(at)) && isNear(this.newest)) return;
+    if (more.every(({ at, begins }) => begins === first.begins && isNear(at)) && isNear(this.newest)) return;
     wrong(`unsigned: the signatures reach ${signedTo} of ${this.tree.size} events, and more money moved after them than a kill leaves`, first.position);
   }
 }

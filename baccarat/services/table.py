@@ -19,6 +19,7 @@ from baccarat.rulebooks.editions import (
     keep_profiles,
     keep_rulebooks,
 )
+from baccarat.rulebooks.library import source_of
 from baccarat.services.access import SiteAccess
 from baccarat.services.registry import Probe
 from baccarat.services.wire_reading import WireReading
@@ -32,7 +33,9 @@ from events.proof.keys import load_signing_key
 from events.structured_log import structlog
 from shoe_driver.profiles.catalogue import load_profile
 from table_core.process.checkpoints import CheckpointKeys
+from table_core.rulebooks.shipped import shipped_books
 from table_core.rules.rulebook import Rulebook
+from table_core.rules.rulebook_file import parse_rulebook
 from table_core.rules.table_limits import limit_faults
 from table_core.service.history_child import HistoryProcess
 from table_core.service.service import TableService
@@ -176,7 +179,9 @@ def log_keys(config: TableConfig, keys: CheckpointKeys) -> LogKeys:
     """
     own = {key.verifier for key in (keys.signing, keys.retiring) if key}
     head = config.beside(config.checkpoints.head) or head_of(config.log_path)
-    return LogKeys(frozenset(own), head)
+    named = [*map(source_of, [config.rulebook_name, *config.library_files])]
+    books = [*(parse_rulebook("configured", each) for each in named), *shipped_books().values()]
+    return LogKeys(frozenset(own), head, {book.hash: book.currency for book in books})
 
 
 def check(config: TableConfig) -> None:

@@ -28,13 +28,23 @@ from events.log.schema import (
     rows_of,
 )
 from events.log.segments import archive_folder, find_segments, open_segment
-from events.log.verify import BadFile, RecordJudge
+from events.log.verify import BadFile, RecordJudge, require_true_books, verify
 from events.log.vouching import LogKeys, SignedHead
 from events.log.wal import wal_damage, wal_of
 from events.proof.chain import next_hash
 from events.proof.checkpoint import Checkpoint, parse_checkpoint
 from events.proof.merkle import MerkleTree
-from events.types import Envelope, EventIds, TableEvent, decode_data, decode_envelope
+from events.types import (
+    BettingOpened,
+    BooksClosed,
+    ChipEvent,
+    Envelope,
+    EventIds,
+    TableEvent,
+    decode_data,
+    decode_envelope,
+)
+from events.types.registry import MONEY_TYPES
 
 __all__ = ["Tail", "check_log"]
 
@@ -47,6 +57,8 @@ _EVENTS: Final = (
 _BARE: Final = (
     "SELECT position, bytes, hash FROM event WHERE position > ? AND position <= ? ORDER BY position"
 )
+# They name a coup; another is named where a forger leaves it out.
+_OF_A_COUP: Final = MONEY_TYPES - {kind.TYPE for kind in ChipEvent.__subclasses__()}
 _CHECK_SUFFIX: Final = ".check"
 # Damaged text may even be in SQLite's messages, and Python then fails to decode them.
 _UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError)
@@ -60,8 +72,9 @@ class Tail(NamedTuple):
         head: the newest hash of the chain.
         tree: the Merkle tree over all its events, ready to grow.
         version: the version of the file's format.
-        checked_from: the first position that was checked: 1, or that of the newest `books_closed`,
-            which was trusted for everything before it.
+        checked_from: the first position that was checked: 1, or that of a `books_closed`, which was
+            trusted for everything before it.
+        anchor: position of the `books_closed` whose state is trusted; 0 where there is none.
         adopts: whether the table has yet to vouch for what is there.
     """
 
@@ -70,6 +83,7 @@ class Tail(NamedTuple):
     tree: MerkleTree
     version: int
     checked_from: int
+    anchor: int
     adopts: bool = False
 
 
@@ -81,9 +95,10 @@ def check_log(
 ) -> Tail:
     """Check that a file is a log of `origin` that this build may write to. Changes nothing.
 
-    Events are checked from the newest `books_closed` on. A verification in the background
-    (`table_core.service.snapshots`) checks the earlier ones, the file's pages and the number
-    of its requests. A log without `books_closed` is checked in full.
+    Events are checked from the newest `books_closed` on, of those that the table has signed where
+    it signs. A verification in the background (`table_core.service.snapshots`) checks the earlier
+    ones, the file's pages and the number of its requests. A log without `books_closed` is checked
+    in full. So is one where an unsigned event moves money of an earlier coup.
 
     The caller holds the writer's lock, so the file does not change meanwhile.
 
@@ -111,15 +126,21 @@ def check_log(
             with closing(_open(name)) as db:
                 version = _check_format(path, db, origin)
                 _check_size(path, db)
-                newest = newest_anchor(db) or start_of_file(db, origin)
-                start = _start_for(path, db, origin, newest, head)
+                signed = None
+                if version >= CHECKPOINTS_SINCE:
+                    signed = _newest_checkpoint(path, db, origin, head)
+                start = _start_for(path, db, origin, signed, head)
                 judge = None if judging is None else judging(start.position == 0)
-                tail = _check_events(path, db, origin, version, start, head, judge)
+                tail, old = _check_events(path, db, origin, version, start, signed, head, judge)
                 if start.position == 0:
                     _check_pages(path, db)
-                return tail._replace(checked_from=newest.position + 1)
         except _UNREADABLE as error:
             raise _refusal(path, f"not a whole SQLite file: {error}") from error
+    if old and judging is not None:
+        found = verify(path, judging=lambda _: judging(True))
+        if not found.ok:
+            raise _refusal(path, str(found.reason), found.first_bad)
+    return tail
 
 
 def _refuse_journal(path: Path) -> None:
@@ -201,15 +222,22 @@ def _check_size(path: Path, db: sqlite3.Connection) -> None:
 
 
 def _start_for(
-    path: Path, db: sqlite3.Connection, origin: str, newest: ChainStart, head: SignedHead | None
+    path: Path,
+    db: sqlite3.Connection,
+    origin: str,
+    signed: Checkpoint | None,
+    head: SignedHead | None,
 ) -> ChainStart:
-    """Return where to begin, so that the root at the head's size is found on the way."""
-    size = newest.position if head is None or head.kept is None else head.kept.size
-    if head is None or newest.position <= size:
-        return newest
-    start = newest_anchor(db, size) or start_of_file(db, origin)
-    if start.position > size:  # the head is of a file that was closed since
-        head.require_root(_root_in_closed(path, origin, start.position + 1, size))
+    """Return where to begin: at the newest books that are signed, and not after the head's size."""
+    if head is None or signed is None:
+        return newest_anchor(db) or start_of_file(db, origin)
+    head.require_file(db, signed)
+    size = signed.size if head.kept is None else min(signed.size, head.kept.size)
+    start = newest_anchor(db, size - 1) or start_of_file(db, origin)
+    if head.kept is not None and start.position > head.kept.size:
+        # The head is of a file that was closed since.
+        kept = head.kept.size
+        head.require_root(_root_in_closed(path, origin, start.position + 1, kept))
     return start
 
 
@@ -236,22 +264,29 @@ def _check_events(
     origin: str,
     made: int,
     start: ChainStart,
+    signed: Checkpoint | None,
     vouched: SignedHead | None,
     judge: RecordJudge | None,
-) -> Tail:
+) -> tuple[Tail, bool]:
+    """Check the events after `start`; return the log's end.
+
+    Also return whether an unsigned one moves money of a coup that began before `start`.
+    """
     position, head, tree = start
-    answered = 0
-    signed = _newest_checkpoint(path, db, origin, vouched) if made >= CHECKPOINTS_SINCE else None
+    newest = ""
     signed_at = _signed_roots(path, signed, vouched)
     _require_roots(signed_at, position, tree)
     rows, ids = db.execute(_EVENTS, (position,)), EventIds()
+    requests, unsigned = _Requests(path, db), _Unsigned(signed, vouched)
     try:
         for row in rows:
+            before = ChainStart(position, head, tree)
             head, envelope, event = _check_event(path, row, position + 1, head, origin)
             if not ids.follows(envelope):
                 raise _refusal(path, "its id does not follow from its cause", position + 1)
-            answered += _check_request(path, db, envelope)
-            position = envelope.position
+            requests.take(envelope)
+            unsigned.take(envelope, event, ids.begins, before)
+            position, newest = envelope.position, envelope.at
             tree.add(row[4])
             _require_roots(signed_at, position, tree)
             if judge is not None:
@@ -266,9 +301,57 @@ def _check_events(
         raise _refusal(path, f"unreadable: {error}", position + 1) from error
     _check_hints(path, db, position, signed)
     if start.position == 0:
-        _check_requests(path, db, answered)
-    adopts = vouched.check(db, position, signed) if vouched else False
-    return Tail(position, head, tree, made, start.position + 1, adopts)
+        _check_requests(path, db, requests.ended)
+    adopts = vouched.check(db, position, newest, signed) if vouched else False
+    begins = start.position + 1
+    is_signed = vouched is None or signed is None or begins <= signed.size
+    anchor = begins if begins > 1 and is_signed else 0
+    old = unsigned.of_old and start.position > 0
+    return Tail(position, head, tree, made, begins, anchor, adopts), old
+
+
+class _Unsigned:
+    """Finds the events that the table has not signed, and would sign if the log were opened.
+
+    Args:
+        signed: the newest checkpoint; None before the first, when nothing is judged.
+        vouched: judges them; None where nobody signs.
+
+    Attributes:
+        of_old: whether one is about a coup that began before the first event that was taken.
+    """
+
+    def __init__(self, signed: Checkpoint | None, vouched: SignedHead | None) -> None:
+        self._signed, self._vouched = signed, vouched
+        self._begun: set[str] = set()
+        self.of_old = False
+
+    def take(self, envelope: Envelope, event: TableEvent, begins: int, before: ChainStart) -> None:
+        """Take the next event.
+
+        Args:
+            envelope: of the event.
+            event: the event.
+            begins: position of the first event of its transaction.
+            before: the log before it.
+
+        Raises:
+            BadFile: books that do not have the log before them.
+            LogRefused: see `SignedHead.take_unsigned`.
+        """
+        if isinstance(event, BettingOpened):
+            self._begun.add(event.coup)
+        if self._vouched is None or self._signed is None:
+            return
+        if envelope.position <= self._signed.size:
+            self._vouched.take_signed(event)
+            return
+        self._vouched.take_unsigned(envelope, event, begins)
+        if isinstance(event, BooksClosed):
+            require_true_books(event, before)
+        coup = getattr(event, "coup", None)
+        if coup not in self._begun and (coup or event.TYPE in _OF_A_COUP):
+            self.of_old = True
 
 
 def _check_event(
@@ -335,15 +418,38 @@ def _newest_checkpoint(
     return checkpoint
 
 
-def _check_request(path: Path, db: sqlite3.Connection, envelope: Envelope) -> bool:
-    """Report whether this is a request's last event; every event asked for has a request."""
-    if envelope.actor in OWN_ACTORS:
-        return False
-    row = db.execute(_REQUEST, (envelope.cause,)).fetchone()
-    if row is None or not isinstance(row[0], int) or row[0] < envelope.position:
-        what = f"its request {envelope.cause!r} is not recorded"
-        raise _refusal(path, what, envelope.position)
-    return bool(row[0] == envelope.position)
+class _Requests:
+    """Checks that every event asked for has a request, which ends where it is recorded.
+
+    Attributes:
+        ended: how many requests have ended.
+    """
+
+    def __init__(self, path: Path, db: sqlite3.Connection) -> None:
+        self._path, self._db = path, db
+        self._going_on: str | None = None
+        self.ended = 0
+
+    def take(self, envelope: Envelope) -> None:
+        """Take the next event.
+
+        Raises:
+            LogRefused: its request is not recorded; or the one before it has not ended.
+        """
+        if self._going_on not in {None, envelope.cause}:
+            told = f"its request {self._going_on!r} is recorded to end later"
+            raise _refusal(self._path, told, envelope.position - 1)
+        self._going_on = None
+        if envelope.actor in OWN_ACTORS:
+            return
+        row = self._db.execute(_REQUEST, (envelope.cause,)).fetchone()
+        if row is None or not isinstance(row[0], int) or row[0] < envelope.position:
+            what = f"its request {envelope.cause!r} is not recorded"
+            raise _refusal(self._path, what, envelope.position)
+        if row[0] == envelope.position:
+            self.ended += 1
+        else:
+            self._going_on = envelope.cause
 
 
 def _check_hints(

@@ -134,6 +134,7 @@ class EventLog:
         head: the newest hash of the chain.
         base: the first position of the file; earlier events are in closed files.
         checked_from: the first position that opening has checked; it trusted what is before.
+        anchor: position of the `books_closed` whose state is trusted; 0 where there is none.
         adopts: whether the table has yet to vouch for what is there: no head was kept.
     """
 
@@ -141,7 +142,7 @@ class EventLog:
         self.path = path
         self.origin = origin
         self.position, self.head, self._tree = tail.position, tail.head, tail.tree
-        self.checked_from = tail.checked_from
+        self.checked_from, self.anchor = tail.checked_from, tail.anchor
         self.adopts = tail.adopts
         self._files = files
         self._past: WriterSegments | None = None
@@ -383,7 +384,7 @@ class EventLog:
         closed = turn.make(self._files, self._past, probe)
         if closed is not None:
             self._close_past()
-            self.base = self.checked_from = self.position
+            self.base = self.checked_from = self.anchor = self.position
             self._open_past()
         return closed
 

@@ -76,6 +76,7 @@ __all__ = [
     "VerificationWalk",
     "not_ok",
     "parse_kept_checkpoints",
+    "require_true_books",
     "stored_checkpoints",
     "verify",
     "verify_checkpoints",
@@ -378,9 +379,7 @@ class VerificationWalk:
         """
         event = entry.data
         if isinstance(event, BooksClosed):
-            ours = tuple(peak.hex() for peak in self.tree.peaks)
-            if (event.size, event.chain, event.peaks) != (self.position, self.digest.hex(), ours):
-                raise BadFile("the books do not have the log before", self.position + 1)
+            require_true_books(event, ChainStart(self.position, self.digest, self.tree))
         self.position += 1
         self.newest = entry.at
         self.before, self.digest = self.digest, digest
@@ -389,12 +388,23 @@ class VerificationWalk:
             self.roots[self.position] = self.tree.root()
         if event.TYPE in MONEY_TYPES:
             settles = isinstance(event, CoupSettled)
-            self.money.append(MoneyMove(self.position, entry.at, entry.cause, settles))
+            self.money.append(MoneyMove(self.position, entry.at, self.ids.begins, settles))
         if isinstance(event, CheckpointKeyChanged):
             try:
                 self.keys.append((self.position, parse_verifier_key(event.key)))
             except InputError as error:
                 raise BadFile(f"announces what is no key: {error}", self.position) from error
+
+
+def require_true_books(books: BooksClosed, before: ChainStart) -> None:
+    """Refuse books that do not have the log before them.
+
+    Raises:
+        BadFile: they do not.
+    """
+    ours = tuple(peak.hex() for peak in before.tree.peaks)
+    if (books.size, books.chain, books.peaks) != (before.position, before.head.hex(), ours):
+        raise BadFile("the books do not have the log before", before.position + 1)
 
 
 def parse_kept_checkpoints(name: str, data: bytes) -> tuple[KeptCheckpoint, ...]:
@@ -700,17 +710,24 @@ def verify_event(
 
 
 def _ended_requests(db: sqlite3.Connection, asked: list[Entry]) -> int:
-    """Return how many requests end in these events, which somebody asked for; forget them."""
+    """Return how many requests end in these events, which somebody asked for.
+
+    Forget them, but for the newest where its request has more.
+    """
     if not asked:
         return 0
     recorded = positions_of(db, [each.cause for each in asked])
-    ended = 0
+    ended, going_on = 0, None
     for each in asked:
         end = recorded.get(each.cause)
         if not isinstance(end, int) or end < each.position:
             raise BadFile(f"its request {each.cause!r} is not recorded", each.position)
+        if going_on and (going_on.cause, going_on.position + 1) != (each.cause, each.position):
+            told = f"its request {going_on.cause!r} is recorded to end later"
+            raise BadFile(told, going_on.position)
+        going_on = None if end == each.position else each
         ended += end == each.position
-    asked.clear()
+    asked[:] = [going_on] if going_on else []
     return ended
 
 

@@ -8,19 +8,23 @@ records that in an event.
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator
-from contextlib import closing
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from events.clock import seconds_between
-from events.errors import InputError, LogRefused, UnreadableEvent
+from events.errors import InputError, LogRefused
 from events.log.disk import write_durably
-from events.log.segments import archive_folder, find_segments, open_segment
-from events.proof.chain import next_hash
 from events.proof.checkpoint import Checkpoint, is_bound_to, parse_checkpoint
 from events.proof.note import VerifierKey, signed_by
-from events.types import Envelope, LogAdopted, decode_envelope
+from events.types import (
+    CheckpointKeyChanged,
+    Envelope,
+    LogAdopted,
+    RulebookAdopted,
+    RulebookCorrected,
+    TableEvent,
+)
 from events.types.registry import MONEY_TYPES
 
 __all__ = [
@@ -43,20 +47,17 @@ _ADOPT: Final = (
     "taken over by `baccarat log adopt CONFIG --by NAME --reason TEXT`"
 )
 _HEAD_BYTES: Final = 64 * 1024
-# A kill may come between the first checkpoint after an adoption and the head; not after a second.
-_ADOPTED: Final = """
-SELECT 1 FROM event WHERE type = ?
-AND (SELECT count(*) FROM checkpoint WHERE size >= event.position) > 1 LIMIT 1
+# Release 0.1.0 kept no head, and appended none of these events. A kill may come between a log's
+# first checkpoint and its head; not after a second, nor in a continued file.
+_HAD_A_HEAD: Final = """
+SELECT 1 FROM event WHERE (
+  type = 'log_adopted' OR type = 'rulebook_adopted' AND version > 1
+  OR type = 'books_closed' AND json_extract(CAST(bytes AS TEXT), '$.data.fold') > 3
+) AND (SELECT count(*) FROM checkpoint WHERE size >= event.position) > (
+  position = 1 OR position > (SELECT min(position) FROM event)
+) LIMIT 1
 """
-_KINDS: Final = (LogAdopted.TYPE, *MONEY_TYPES)
-_UNSIGNED: Final = f"""
-SELECT bytes FROM event
-WHERE position > ? AND type IN ({", ".join("?" * len(_KINDS))}) ORDER BY position
-"""  # noqa: S608 - question marks alone
-_CLOSED: Final = "SELECT bytes, hash FROM event WHERE position >= ? ORDER BY position"
-_FIRST: Final = "SELECT position, hash FROM event ORDER BY position LIMIT 1"
-_UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError, OSError)
-_NEWEST: Final = "SELECT at FROM event ORDER BY position DESC LIMIT 1"
+_FIRST: Final = "SELECT min(position) FROM event"
 
 
 def head_of(log: Path) -> Path:
@@ -70,13 +71,13 @@ class MoneyMove(NamedTuple):
     Args:
         position: its position.
         at: when it was appended.
-        cause: the transaction that it belongs to.
+        begins: position of the first event of its transaction.
         settles: whether it is a settlement.
     """
 
     position: int
     at: str
-    cause: str
+    begins: int
     settles: bool = False
 
 
@@ -93,7 +94,7 @@ def unsigned_fault(moves: Iterable[MoneyMove], newest: str) -> int | None:
     first: MoneyMove | None = None
     for each in moves:
         first = first or each
-        if each.cause != first.cause or _is_far(first.at, each.at):
+        if each.begins != first.begins or _is_far(first.at, each.at):
             return first.position
     return first.position if first is not None and _is_far(first.at, newest) else None
 
@@ -120,10 +121,13 @@ class LogKeys(NamedTuple):
     Args:
         keys: the public keys of the private keys that it holds.
         head: the file of the newest checkpoint that it signed.
+        rulebooks: the currency of each rulebook that is configured or shipped, by its hash; None
+            to trust every rulebook.
     """
 
     keys: frozenset[VerifierKey]
     head: Path
+    rulebooks: Mapping[str, str] | None = None
 
 
 class SignedHead:
@@ -142,8 +146,10 @@ class SignedHead:
     """
 
     def __init__(self, path: Path, origin: str, trust: LogKeys) -> None:
-        self._path, self._origin = path, origin
+        self._path = path
         self._trust = trust
+        self._moves: list[MoneyMove] = []
+        self._cited: set[str] = set()
         self.kept: Checkpoint | None = None
         self.note = b""
         try:
@@ -174,12 +180,15 @@ class SignedHead:
             told = f"{where} is signed by {names}, by no private key that this table holds"
             raise self._refusal(told)
 
-    def check(self, db: sqlite3.Connection, end: int, signed: Checkpoint | None) -> bool:
+    def check(
+        self, db: sqlite3.Connection, end: int, newest: str, signed: Checkpoint | None
+    ) -> bool:
         """Check what the log's file has against the head; return whether the log is to be adopted.
 
         Args:
-            db: the file, its chain checked.
+            db: the file, its chain checked, its unsigned events taken.
             end: the newest position.
+            newest: when its event was appended.
             signed: the newest checkpoint in the file, which is the table's own.
 
         Raises:
@@ -189,22 +198,71 @@ class SignedHead:
         if kept is None:
             if not end:
                 return False
-            if db.execute(_ADOPTED, (LogAdopted.TYPE,)).fetchone():
+            if db.execute(_HAD_A_HEAD).fetchone():
                 raise self._refusal(f"its head {self._trust.head} is missing")
         elif kept.size > end:
             told = f"missing: the log ends at {end}, but the table signed {kept.size} events"
             raise self._refusal(told, end + 1)
         elif signed is None or signed.size < kept.size:
             raise self._refusal(f"the table's checkpoint of {kept.size} events is missing")
-        else:
-            # A person's adoption is signed at once, or is given again.
-            for each in self._unsigned(db, signed.size):
-                if each.type == LogAdopted.TYPE:
-                    told = "adopted, and the table has not signed that"
-                    raise self._refusal(told, each.position)
-        if signed is not None:
-            self._require_signed(db, signed.size)
+        position = unsigned_fault(self._moves, newest) if signed else None
+        if signed is not None and position is not None:
+            told = f"unsigned: the table's signatures end at {signed.size}, more than a kill leaves"
+            raise self._refusal(told, position)
         return kept is None
+
+    def require_file(self, db: sqlite3.Connection, signed: Checkpoint) -> None:
+        """Refuse a file that begins after the newest signature: none is closed unsigned.
+
+        Raises:
+            LogRefused: it does; nobody vouches for the end of a closed file.
+        """
+        (first,) = db.execute(_FIRST).fetchone()
+        if first is not None and signed.size < first - 1:
+            told = f"the table's signatures end at {signed.size}, before this file begins"
+            raise self._refusal(told, first)
+
+    def take_signed(self, event: TableEvent) -> None:
+        """Note what an event says that the table has signed."""
+        self._cited.add(getattr(event, "rulebook_hash", ""))
+
+    def take_unsigned(self, envelope: Envelope, event: TableEvent, begins: int) -> None:
+        """Take an event that the table has not signed, and will sign if this is opened.
+
+        Args:
+            envelope: of the event.
+            event: the event.
+            begins: the position of the first event of its transaction.
+
+        Raises:
+            LogRefused: it vouches for what the table does not know of.
+        """
+        position = envelope.position
+        if event.TYPE in MONEY_TYPES:
+            if envelope.actor == "core":
+                raise self._refusal("money that neither shoe nor person asked for", position)
+            self._moves.append(MoneyMove(position, envelope.at, begins))
+        if isinstance(event, LogAdopted) and self.kept is not None:
+            # A person's adoption is signed at once, or is given again.
+            raise self._refusal("adopted, and the table has not signed that", position)
+        if isinstance(event, CheckpointKeyChanged):
+            own = {str(key) for key in self._trust.keys}
+            if event.key not in own:
+                told = "announces a key whose private key this table does not hold"
+                raise self._refusal(f"{told}, and the table has not signed that", position)
+        self._require_known_rulebook(event, position)
+
+    def _require_known_rulebook(self, event: TableEvent, position: int) -> None:
+        cited, known = getattr(event, "rulebook_hash", None), self._trust.rulebooks
+        if cited is None or known is None:
+            return
+        is_new = isinstance(event, RulebookAdopted | RulebookCorrected)
+        if cited not in known and (is_new or cited not in self._cited):
+            told = f"cites a rulebook {cited[:12]} that is not configured: name it in `library`"
+            raise self._refusal(f"{told}, as the table has not signed that", position)
+        if isinstance(event, RulebookAdopted) and event.currency not in {"", known.get(cited)}:
+            told = f"adopts a rulebook in {event.currency}, which has another currency"
+            raise self._refusal(f"{told}, and the table has not signed that", position)
 
     def require_root(self, root: bytes) -> None:
         """Refuse a log that has another root at the head's size.
@@ -215,54 +273,6 @@ class SignedHead:
         if self.kept is not None and root != self.kept.root:
             told = f"rewritten since the table signed {self.kept.size} events"
             raise self._refusal(told)
-
-    def _require_signed(self, db: sqlite3.Connection, size: int) -> None:
-        (newest,) = db.execute(_NEWEST).fetchone()
-        moves = (
-            MoneyMove(each.position, each.at, each.cause)
-            for each in self._unsigned(db, size)
-            if each.type in MONEY_TYPES
-        )
-        position = unsigned_fault(moves, newest)
-        if position is not None:
-            told = f"unsigned: the table's signatures end at {size}, more than a kill leaves"
-            raise self._refusal(told, position)
-
-    def _unsigned(self, db: sqlite3.Connection, size: int) -> Iterator[Envelope]:
-        """Yield each adoption and each move of money after `size`, in closed files as well."""
-        first, digest = db.execute(_FIRST).fetchone()
-        if size + 1 < first:
-            for each in self._in_closed(size, first, digest):
-                if each.type in _KINDS:
-                    yield each
-        for (stored,) in db.execute(_UNSIGNED, (size, *_KINDS)):
-            yield decode_envelope(stored)
-
-    def _in_closed(self, size: int, base: int, digest: bytes) -> Iterator[Envelope]:
-        """Yield the events of the closed files after `size`; their chain must end with `digest`."""
-        position, head = size, b""
-        for file in find_segments(archive_folder(self._path), self._origin, base):
-            if file.last <= size:
-                continue
-            try:
-                with closing(open_segment(file.path)) as db:
-                    rows = db.execute(_CLOSED, (position,))
-                    first, found = rows.fetchone()
-                    if decode_envelope(first).position != position or head not in (b"", found):
-                        told = f"{file.path} does not go on from the signatures or the file before"
-                        raise self._refusal(told, position)
-                    head = found
-                    for stored, found in rows:
-                        event, head = decode_envelope(stored), next_hash(head, stored)
-                        if (event.position, head) != (position + 1, found):
-                            told = f"the hash chain breaks in {file.path}"
-                            raise self._refusal(told, position + 1)
-                        position += 1
-                        yield event
-            except (*_UNREADABLE, UnreadableEvent, TypeError) as error:
-                raise self._refusal(f"{file.path} is unreadable: {error}") from error
-        if head != digest:
-            raise self._refusal("the closed files are of another past", base)
 
     def _refusal(self, what: str, position: int | None = None) -> LogRefused:
         where = f"{self._path}" if position is None else f"{self._path}: position {position}"

@@ -131,17 +131,22 @@ def event_id(cause: str, index: int) -> str:
 
 
 class EventIds:
-    """Checks the ids of successive events, of which the first begins a transaction."""
+    """Checks the ids of successive events, of which the first begins a transaction.
+
+    Attributes:
+        begins: position of the first event of the newest transaction. A transaction is a run of
+            events of one cause: a cause that comes back begins another.
+    """
 
     def __init__(self) -> None:
         self._cause: str | None = None
-        self._index = 0
+        self.begins = 0
 
     def follows(self, envelope: Envelope | Entry) -> bool:
         """Return whether the next event's id follows from its cause and its place in that."""
-        self._index = self._index + 1 if envelope.cause == self._cause else 0
-        self._cause = envelope.cause
-        return envelope.event_id == event_id(envelope.cause, self._index)
+        if envelope.cause != self._cause:
+            self._cause, self.begins = envelope.cause, envelope.position
+        return envelope.event_id == event_id(envelope.cause, envelope.position - self.begins)
 
 
 def encode_envelope(  # noqa: PLR0913 - each is a field of the envelope

@@ -37,6 +37,7 @@ from events.mqtt.process import LogLine, Now, Steps
 from events.mqtt.topics import Topics
 from events.toml_form import FileFault
 from events.types import (
+    BettingClosed,
     BooksClosed,
     CheckpointKeyChanged,
     IrregularityRecorded,
@@ -44,6 +45,7 @@ from events.types import (
     LogAdopted,
     LoginsNoted,
     Pending,
+    RulebookAdopted,
     ShoeAck,
     ShoeEnded,
     ShoeEvent,
@@ -90,8 +92,11 @@ from table_core.state.table import Coup, TableState
 
 FIRST_START: Final = "first_start"
 """The reason of an adoption that nobody asked for: no head was kept yet."""
-# Commission is paid when its coup is over, and evidence of the coup has to cover that too.
+# Commission is paid when its coup is over, and evidence of the coup has to cover that too. Wagers
+# are signed before the first card, so that nobody adds one when the cards are known.
 LANDMARKS: Final = MONEY_TYPES | {
+    RulebookAdopted.TYPE,
+    BettingClosed.TYPE,
     ShoeEnded.TYPE,
     BooksClosed.TYPE,
     LogAdopted.TYPE,

@@ -146,9 +146,9 @@ class _Folding:
 
 def _from_snapshot(log: EventLog) -> TableState | None:
     """Return the state at the newest anchor, if the snapshot next to the log belongs to it."""
-    if log.checked_from == 1:
+    if not log.anchor:
         return None
-    (stored,) = log.read(log.checked_from, 1)
+    (stored,) = log.read(log.anchor, 1)
     books = decode_data(decode_envelope(stored.stored))
     if not isinstance(books, BooksClosed):
         raise OurBug(f"opening began at {stored.position}, where there are no books")

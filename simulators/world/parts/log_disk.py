@@ -199,4 +199,5 @@ class LogDisk:
                 raise LogRefused(f"position {position}: missing, or the chain breaks", position)
             decode_data(decode_envelope(stored.stored))
             tree.add(stored.stored)
-        return Tail(position, head, tree, SCHEMA_VERSION, start.position + 1)
+        anchor = start.position + 1 if start.position else 0
+        return Tail(position, head, tree, SCHEMA_VERSION, start.position + 1, anchor)

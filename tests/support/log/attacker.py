@@ -9,15 +9,18 @@ import json
 import random
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from msgspec import ValidationError
+from msgspec.structs import replace
+from structlog.testing import capture_logs
 
 from baccarat.history.log_judging import Judging, opening_judge
+from baccarat.rulebooks.editions import available_rulebooks
 from events.errors import LogError, TableError
 from events.log.editions import PROFILES, RULEBOOKS, editions_folder, write_editions
 from events.log.store import EventLog
@@ -26,12 +29,26 @@ from events.log.vouching import LogKeys, head_of, write_head
 from events.proof.checkpoint import Checkpoint, parse_checkpoint, signed_checkpoint
 from events.proof.merkle import root_of
 from events.proof.note import SigningKey, VerifierKey, parse_verifier_key
-from events.types import event_id
+from events.types import (
+    AlarmCleared,
+    CheckpointKeyChanged,
+    CoupSettled,
+    LogAdopted,
+    RulebookAdopted,
+    TableEvent,
+    decode_data,
+    decode_envelope,
+    event_id,
+)
+from table_core.fold.snapshot import encode_state, snapshot_anchor
+from table_core.service.snapshots import restore_state, snapshot_path
+from table_core.state.table import TableState
 from tests.support.kept.stories import LOG, kept_stories, unpack
-from tests.support.log.logs import forging, json_bytes, rehash
+from tests.support.log.logs import forging, json_bytes, keep, rehash
 from tests.support.table.evidence import resealed
 
 STRANGER = SigningKey("harbour/b8", bytes(range(7, 39)))
+_E = TypeVar("_E", bound=TableEvent)
 STORIES = ("world-1", "money-per-shoe", "closed-files", "by-hand")
 
 
@@ -42,6 +59,7 @@ class Base(NamedTuple):
     origin: str
     keys: frozenset[VerifierKey]
     kept: bytes
+    rulebooks: Mapping[str, str]
 
     @property
     def log(self) -> Path:
@@ -64,7 +82,8 @@ def bases(folder: Path) -> list[Base]:
             ((kept,),) = db.execute("SELECT note FROM checkpoint ORDER BY size DESC LIMIT 1")
             ((origin,),) = db.execute("SELECT value FROM meta WHERE name = 'origin'")
         write_head(head_of(log), kept)
-        found.append(Base(there, origin, keys, kept))
+        books = available_rulebooks(log).books.values()
+        found.append(Base(there, origin, keys, kept, {each.hash: each.currency for each in books}))
     return found
 
 
@@ -90,15 +109,16 @@ def is_as_it_was(base: Base, before: list[list[Any]]) -> bool:
 
 
 def noticed(base: Base) -> str | None:
-    """Who refuses or names the forgery: `opening`, `verify`, `kept`; None for nobody."""
+    """Who refuses or names the forgery: `opening`, `start`, `verify`, `kept`; None for nobody."""
     judge = partial(Judging, base.log)
-    trust = LogKeys(base.keys, head_of(base.log))
+    trust = LogKeys(base.keys, head_of(base.log), base.rulebooks)
     try:
         log = EventLog.open(base.log, base.origin, trust, opening_judge(base.log, base.origin))
-        adopts = log.adopts
-        log.close()
-        if adopts:
-            return "adopted"
+        with log, capture_logs():
+            if log.adopts:
+                return "adopted"
+            if restore_state(log).fault is not None:
+                return "start"
     except (LogError, TableError):
         return "opening"
     try:
@@ -393,6 +413,64 @@ def another_key(rng: random.Random, base: Base) -> None:
         head_of(base.log).write_bytes(signed_checkpoint(said, [STRANGER]))
 
 
+def _unsigned(base: Base, *events: TableEvent, actor: str, cause: str) -> None:
+    """Append behind the newest signature, for the table to sign it."""
+    with EventLog.open(base.log, base.origin) as log:
+        at = max(each.at for each in log.read(log.position))
+        keep(log, events, at=at, actor=actor, cause=cause)
+
+
+def _of(base: Base, kind: type[_E]) -> list[_E]:
+    with EventLog.open(base.log, base.origin) as log:
+        said = [decode_data(decode_envelope(each.stored)) for each in log.read()]
+    return [event for event in said if isinstance(event, kind)]
+
+
+def unsigned_money(rng: random.Random, base: Base) -> None:
+    """A false settlement behind the signatures: of any coup or of none, or many of one cause."""
+    every = [each.settlement for each in _of(base, CoupSettled)]
+    settled = rng.choice([each for each in every if each.lines])
+    line, won = settled.lines[0], rng.randrange(1, 10**6)
+    lines = (replace(line, result="win", winnings=won, paid=line.stake + won), *settled.lines[1:])
+    coup = rng.choice([settled.coup, settled.coup, "20250101-01/1"])
+    more = settled.revision + 1
+    forged = replace(
+        settled,
+        coup=coup,
+        settlement_id=f"{settled.settlement_id.rpartition('/')[0]}/{more}",
+        revision=more,
+        reverses=settled.settlement_id,
+        lines=lines,
+        paid=sum(each.paid for each in lines),
+    )
+    actor, cause = rng.choice([("core", "core/x/1"), ("shoe", "j/1"), ("pit", "pit/x")])
+    for number in range(rng.randrange(1, 3) if actor != "pit" else 1):
+        between = [AlarmCleared(alarm="x")] * number
+        _unsigned(
+            base, *between, CoupSettled(coup=coup, settlement=forged), actor=actor, cause=cause
+        )
+        _unsigned(base, AlarmCleared(alarm="x"), actor="core", cause=f"core/y/{number}")
+
+
+def unsigned_word(rng: random.Random, base: Base) -> None:
+    """What a table vouches for, behind its signatures: a key, books, a rulebook, an adoption."""
+    log, book = base.log, _of(base, RulebookAdopted)[-1]
+    state = encode_state(TableState())
+    with EventLog.open(log, base.origin) as told:
+        false = TableState(position=told.position)
+        books = snapshot_anchor(false, state, shoe="x", chain=told.head, peaks=told.peaks)
+    events: list[TableEvent] = [
+        CheckpointKeyChanged(key=str(SigningKey(f"{base.origin}-2", rng.randbytes(32)).verifier)),
+        books,
+        replace(books, size=books.size - 1),
+        replace(book, currency="JPY"),
+        replace(book, rulebook_hash=rng.randbytes(32).hex()),
+        LogAdopted(size=1, chain="00", by="Jo Ng", reason="the disk is lost"),
+    ]
+    snapshot_path(log).write_bytes(state)
+    _unsigned(base, rng.choice(events), actor="core", cause=f"core/x/{books.size}")
+
+
 def part_of(rng: random.Random, data: bytes) -> bytes:
     """Evidence with events left out or changed, sealed again."""
 
@@ -417,7 +495,7 @@ def part_of(rng: random.Random, data: bytes) -> bytes:
 
 FORGERIES: tuple[Callable[[random.Random, Base], None], ...] = (
     column, content, addition, removal, scheme, checkpoints, head, bytes_of_files, side_files,
-    requests, launder, another_key,
+    requests, launder, another_key, unsigned_money, unsigned_word,
 )  # fmt: skip
 
 

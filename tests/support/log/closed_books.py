@@ -96,7 +96,7 @@ def opened(made: Closed) -> tuple[OpenedTable, list[str], int]:
         folded = 0
 
         class Counting:
-            path, origin, checked_from = log.path, log.origin, log.checked_from
+            path, origin, anchor = log.path, log.origin, log.anchor
 
             def read(self, start: int = 1, limit: int | None = None) -> Any:
                 nonlocal folded

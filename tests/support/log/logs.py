@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from events.log.reader import reading
-from events.log.schema import SCHEMA
+from events.log.schema import OWN_ACTORS, SCHEMA
 from events.log.store import EventLog
 from events.proof.chain import next_hash, origin_hash
 from events.types import (
@@ -177,21 +177,32 @@ def replace_stored(path: Path, position: int, stored: bytes) -> None:
         rehash(db)
 
 
-def keep(log: EventLog, events: Sequence[TableEvent]) -> None:
-    """Append what a table without a log has made, in one commit."""
+def keep(
+    log: EventLog,
+    events: Sequence[TableEvent],
+    *,
+    at: str = AT,
+    actor: str = "shoe",
+    cause: str | None = None,
+) -> None:
+    """Append what a table without a log has made, or a forger, in one commit."""
     first = log.position + 1
+    cause = cause or f"j/{first}"
     entries = [
         stored_bytes(
             event,
             first + index,
             stream=log.origin,
-            cause=f"j/{first}",
+            at=at,
+            actor=actor,
+            cause=cause,
             index=index,
             correlation=str(getattr(event, "coup", None) or ""),
         )
         for index, event in enumerate(events)
     ]
-    log.append(log.position, [to_append(each) for each in entries])
+    asked = None if actor in OWN_ACTORS else (cause, b"{}")
+    log.append(log.position, [to_append(each) for each in entries], asked)
 
 
 def keep_alarms(log: EventLog, count: int) -> None:

@@ -15,14 +15,14 @@ import pytest
 
 from events.commands import CloseFloat, OpenFloat, VoidCoup
 from events.proof.keys import read_verifier_key
-from events.types import Pieces, event_id
+from events.types import AlarmCleared, FloatOpened, Pieces, event_id
 from table_core.evidence.bundle import verify_evidence
 from table_core.roads.columns import project_roads, read_results
 from table_core.rules.rulebook_file import parse_rulebook
 from tests.support.cage.books import book, source
 from tests.support.log.corpus import CORPUS
 from tests.support.log.corpus_game import KEY
-from tests.support.log.logs import forging, json_bytes, rehash
+from tests.support.log.logs import forging, json_bytes, keep, rehash
 from tests.support.machine.commands import here
 from tests.support.shoe.foreign import profile_text
 from tests.support.shoe.made_up import check_bytes, cobs, slip
@@ -205,6 +205,50 @@ def test_unsigned_money_and_chips_are_judged_the_same(
     if said["ok"]:
         assert theirs_ == said
         assert len(said["hand_overs"]) == 1
+
+
+def test_transactions_of_one_cause_are_judged_the_same(tmp_path: Path) -> None:
+    log, chips = tmp_path / "table.sqlite", (Pieces(denomination=100, pieces=3),)
+    with signed_table(log) as table:
+        table.coup()
+        first = table.log.position + 1
+        opened = FloatOpened(
+            float_id="20261127-01", currency="AUD", chips=chips, amount=300, signed=("p", "q")
+        )
+        at = next(table.log.read(table.log.position)).at
+        for between in (0, 1):
+            alarms = [AlarmCleared(alarm="x")] * between
+            keep(table.log, [*alarms, opened], at=at, cause="j9/1")
+            keep(table.log, [AlarmCleared(alarm="x")], at=at)
+    key = str(evidence.KEY.verifier)
+    (theirs_,) = answers([{"ask": "log", "path": str(exported(log)), "keys": [key]}], tmp_path)
+    said = json.loads(here("log", "verify", log, "--key", key, "--json").out)
+    for each in (theirs_, said):
+        assert (each["ok"], each["first_bad"]) == (False, first), each
+        assert "more money moved" in each["reason"]
+
+
+def test_a_request_that_comes_back_is_no_log(tmp_path: Path) -> None:
+    log = tmp_path / "table.sqlite"
+    with signed_table(log) as table:
+        table.coup()
+        for number in range(3):
+            asked = f"anna/{number}"
+            keep(table.log, [AlarmCleared(alarm="x")], actor="anna", cause=asked)
+        newest = table.log.position
+    with forging(log) as db:
+        sql = "SELECT bytes FROM event WHERE position = ?"
+        told = json.loads(db.execute(sql, (newest,)).fetchone()[0])
+        told |= {"cause": "anna/0", "event_id": event_id("anna/0", 0)}
+        db.execute("UPDATE event SET bytes = ? WHERE position = ?", (json_bytes(told), newest))
+        db.execute("DELETE FROM request WHERE position = ?", (newest,))
+        sql = "UPDATE request SET position = ? WHERE transaction_id = 'anna/0'"
+        db.execute(sql, (newest,))
+        rehash(db, evidence.ORIGIN)
+    (theirs_,) = answers([{"ask": "log", "path": str(exported(log)), "keys": []}], tmp_path)
+    assert (theirs_["ok"], theirs_["first_bad"]) == (False, newest)
+    assert "its request anna/0 was carried out before" in theirs_["reason"]
+    assert not json.loads(here("log", "verify", log, "--json").out)["ok"]
 
 
 def test_no_line_of_an_export_can_be_changed(tmp_path: Path) -> None:

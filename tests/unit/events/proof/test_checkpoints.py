@@ -46,7 +46,7 @@ def test_each_settlement_has_a_checkpoint_that_openssl_and_rfc_6962_confirm(
         events = list(log.read())
     settled = [event.position for event in events if event.type == "coup_settled"]
     made = stored_checkpoints(path)
-    assert len(made) == 4  # the first tells of the key
+    assert len(made) == 7  # the first tells of the key, and a coup's first of its wagers
     assert sum(1 for s in settled if any(size >= s for size, _ in made)) == 3
     for size, note in made:
         (origin, told, root), text, key_id, signature = by_hand(note)
@@ -57,7 +57,7 @@ def test_each_settlement_has_a_checkpoint_that_openssl_and_rfc_6962_confirm(
         assert root in checkpoint.text
         assert key_id == KEY.verifier.key_id
         assert openssl_says(tmp_path, KEY.verifier.public, text, signature)
-    assert verify(path).checkpoints == 4
+    assert verify(path).checkpoints == 7
 
 
 def test_a_table_rests_until_a_checkpoint_is_due_and_tries_again_soon_where_one_is_owed(
@@ -101,19 +101,19 @@ def test_nothing_new_makes_no_checkpoint_and_other_events_wait_for_the_clock(
         assert sizes(path) == [2, table.log.position]
 
 
-def test_a_void_and_a_shoes_end_are_covered_too(tmp_path: Path) -> None:
+def test_wagers_a_void_and_a_shoes_end_are_covered_too(tmp_path: Path) -> None:
     path = tmp_path / "table.sqlite"
     with signed_table(path) as table:
         table.ready()
         table.open((1, "player", 1000))
         table.table.make_due_checkpoint()
-        assert len(sizes(path)) == 1
+        assert sizes(path)[1:] == [table.log.position]
         table.ask("supervisor", VoidCoup(transaction="v", reason="misdeal"))
         table.table.make_due_checkpoint()
-        assert sizes(path)[1:] == [table.log.position]
+        assert sizes(path)[2:] == [table.log.position]
         table.ask("supervisor", EndShoe(transaction="e", reason="end"))
         table.table.make_due_checkpoint()
-        assert sizes(path)[2:] == [table.log.position]
+        assert sizes(path)[3:] == [table.log.position]
 
 
 def test_a_payment_of_commission_is_covered_too(tmp_path: Path) -> None:
@@ -140,13 +140,14 @@ def test_what_a_kill_cut_off_is_made_at_the_next_start(tmp_path: Path) -> None:
         table.ready()
         table.open((1, "player", 1000))
         table.deal()
+        dealt = table.log.position  # where the wagers are signed at the latest
         table.say(DeviceResult(winner="player"))
         position = table.log.position
-    assert sizes(path) == [2]
+    assert sizes(path) == [2, dealt]
     with signed_table(path) as table:
         assert table.log.position == position
         table.table.make_due_checkpoint()
-        assert sizes(path) == [2, position]
+        assert sizes(path) == [2, dealt, position]
 
 
 def test_a_restart_announces_no_key_again(tmp_path: Path) -> None:
@@ -206,8 +207,8 @@ def test_the_newest_is_published_once_and_again_after_the_broker_was_away(tmp_pa
         table.table.perform(table.checkpoints.make_last())
         last = table.log.position
     made = [note for _, note in stored_checkpoints(path)]
-    assert made[:2] == [first, settled]
-    assert parse_checkpoint(made[2])[0].size == last
+    assert made[0:3:2] == [first, settled]  # the wagers' is between
+    assert parse_checkpoint(made[4])[0].size == last
 
 
 def test_a_file_that_refuses_leaves_the_checkpoint_due_and_the_service_up(tmp_path: Path) -> None:
@@ -243,7 +244,7 @@ def test_at_a_rotation_both_keys_sign_once_and_the_log_tells_of_it(tmp_path: Pat
         for _, note in stored_checkpoints(path)
     ]
     old, new = KEY.name, OTHER_KEY.name
-    assert by == [[old], [old], [old], [new, old], [new]]
+    assert by == [[old]] * 5 + [[new, old], [new], [new]]
     for keys in ({KEY.verifier}, {OTHER_KEY.verifier}, {KEY.verifier, OTHER_KEY.verifier}, ()):
         assert verify(path, keys=keys).ok, keys
 
@@ -289,7 +290,7 @@ def test_a_log_without_the_table_still_verifies_opens_and_gets_it(tmp_path: Path
     with signed_table(path) as table:
         table.coup()
     after = verify(path, keys={KEY.verifier})
-    assert (after.ok, after.checkpoints) == (True, 2)
+    assert (after.ok, after.checkpoints) == (True, 3)
     with closing(sqlite3.connect(path)) as db:
         rows = db.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")
         assert dict(rows.fetchall()) == SCHEMA

@@ -559,7 +559,7 @@ def test_a_stored_checkpoint_that_was_changed_proves_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = played(tmp_path / "table.sqlite", coups=1)
-    (_, first), (_, second) = stored_checkpoints(path)
+    (_, first), *_, (_, second) = stored_checkpoints(path)
     mixed = second.partition(b"\n\n")[0] + b"\n\n" + first.partition(b"\n\n")[2]
     with forging(path) as db:
         db.execute("UPDATE checkpoint SET note = ? WHERE note = ?", (mixed, second))
