@@ -184,6 +184,8 @@ def forbidden_words(path: str, text: str) -> Iterator[str]:
         (_MACHINE, "a path of one machine"),
         (_REGISTRY, "a registry's address"),
     )
+    if not any(pattern.search(text) for pattern, _ in rules):
+        return
     for number, line in enumerate(text.splitlines(), start=1):
         for pattern, what in rules:
             if match := pattern.search(line):

@@ -19,7 +19,7 @@ from shoe_driver.profiles.catalogue import profile_text
 from tests.kill.game import read_coups
 from tests.support.cage.books import source
 from tests.support.log.logs import events_in
-from tests.support.machine.commands import Done, at_work, complaint, here, read_line, run, said
+from tests.support.machine.commands import Done, at_work, complaint, here, read_line, said
 from tests.support.machine.waiting import until_blocking
 
 FIELDS = [
@@ -126,7 +126,7 @@ def _coups_of(data: Path) -> list[object]:
 
 
 def test_people_are_told_what_it_did_and_how_to_check_it(tmp_path: Path) -> None:
-    ended = run("demo", "--rounds", "3", "--seed", "7", "--speed", "0", "--data", tmp_path)
+    ended = demo("--rounds", "3", "--seed", "7", "--speed", "0", data=tmp_path)
     said(ended)
     assert (
         len(re.findall(r"^\d{8}-01/\d .*Player.*Banker.*staked.*paid", ended.out, re.MULTILINE))

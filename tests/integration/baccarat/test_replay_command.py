@@ -22,7 +22,7 @@ from table_core.rulebooks.shipped import shipped_source
 from table_core.rules.rulebook_file import parse_rulebook
 from tests.house.sources import texts
 from tests.support.log.logs import contents
-from tests.support.machine.commands import complaint, here, run, said
+from tests.support.machine.commands import complaint, here, said
 from tests.support.service.table_service import Table1, played
 from tests.support.table.coups import COUP
 from tests.support.table.stories import KeptWorld, disputed_and_corrected
@@ -47,7 +47,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]
     """The log of a game in which all sorts of things went wrong, and what the demo says of it."""
     folder = tmp_path_factory.mktemp("demo")
     words = ("--rounds", ROUNDS, "--seed", "7", "--speed", "0", "--faults", "all", "--json")
-    done = run("demo", *words, "--data", folder)
+    done = here("demo", *words, "--data", folder)
     assert done.code == 0, done.err
     return folder / "table.sqlite", json.loads(done.out)
 

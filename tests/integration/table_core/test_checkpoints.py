@@ -23,7 +23,7 @@ from events.proof.note import signed_by
 from events.types import decode_envelope
 from table_core.evidence.bundle import verify_evidence
 from tests.support.brokers.brokers import Broker
-from tests.support.machine.commands import at_work, here, run, said
+from tests.support.machine.commands import at_work, here, said
 from tests.support.machine.tasks import background
 from tests.support.machine.waiting import until, until_blocking
 from tests.support.service.table_service import TOPICS, Table1, played, service
@@ -154,7 +154,7 @@ def test_every_coup_of_a_game_with_faults_proves_itself(
 ) -> None:
     options = ["--rounds", "12", "--seed", "11", "--speed", "0", "--faults", "all"]
     options += ["--rulebook", rulebook, "--disclosure", disclosure, "--data", str(tmp_path / "d")]
-    assert run("demo", *options, "--json").code == 0
+    assert here("demo", *options, "--json").code == 0
     path, public = tmp_path / "d" / "table.sqlite", tmp_path / "d" / "table.pub"
     key = read_verifier_key(str(public))
     with reading(path) as log:

@@ -73,14 +73,17 @@ class Machine:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        for each in ("etc", "run", "opt"):
-            (root / each).mkdir(parents=True)
-        (root / "etc/passwd").write_text("root:x:0:0:root:/root:/bin/sh\n")
-        (root / "etc/group").write_text("root:x:0:\ndialout:x:20:\n")
         self.log = root / "var/lib/baccarat/b7/log/table.sqlite"
+        self._python = root / "python"
+
+    def prepare(self) -> None:
+        """Make what there is before anything is installed."""
+        for each in ("etc", "run", "opt"):
+            (self.root / each).mkdir(parents=True)
+        (self.root / "etc/passwd").write_text("root:x:0:0:root:/root:/bin/sh\n")
+        (self.root / "etc/group").write_text("root:x:0:\ndialout:x:20:\n")
         self.log.parent.mkdir(parents=True)
         shutil.copy("tests/corpus/0.1.0/table.sqlite", self.log)
-        self._python = root / "python"
         self._python.write_text(_VENV.format(here=_HERE, python=sys.executable))
         self._python.chmod(0o755)
 
@@ -122,12 +125,21 @@ class Machine:
             db.commit()
 
 
-@pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    made = Machine(tmp_path / "machine")
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The root of a machine on which this build is installed."""
+    made = Machine(tmp_path_factory.mktemp("installed") / "machine")
+    made.prepare()
     code, said = made.install()
     assert code == 0, said
-    return made
+    return made.root
+
+
+@pytest.fixture
+def machine(installed: Path, tmp_path: Path) -> Machine:
+    """A machine of a test's own, which is a copy of that one: nothing in it names its root."""
+    subprocess.run(["cp", "-a", installed, tmp_path / "machine"], check=True)
+    return Machine(tmp_path / "machine")
 
 
 @pytest.fixture(params=["its own code", "a stand-in"])
