@@ -52,10 +52,10 @@ _PATRONS = ("cage report",)
 _TIMINGS = ("deduct", "extras", "per-coup", "per-shoe", "prepaid")
 _LISTED = ("replay table.sqlite:", "replay table.sqlite --json:")
 _COUPS = tuple(f"replay table.sqlite --coup 20261127-{coup} " for coup in ("01/2", "02/4"))
-# Verifying and reconciling say since what could not be judged, and which rulebooks are cited, in lines of their
-# own: of evidence, only those that are not shipped. Replay says of a corrected stake what was
-# staked, and takes it off what the seat is owed. A count that no shoe waits for is
-# refused by a code of its own. Reports without bytes are counted where they say a card or a result.
+# Verifying and reconciling say since what could not be judged, and which rulebooks are cited, in
+# lines of their own: of evidence, only those that are not shipped. Replay says of a corrected stake
+# what was staked, and takes it off what the seat is owed. A count that no shoe waits for is refused
+# by a code of its own. Reports without bytes are counted where they say a card or a result.
 _SAYS_MORE = re.compile(
     r"log verify table\.sqlite( --key [^:]*)?: 4 lines, now \d"
     r"|evidence verify [^:]*: 8 lines, now 9"
