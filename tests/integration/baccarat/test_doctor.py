@@ -28,6 +28,7 @@ from table_core.rulebooks.shipped import shipped_source
 from tests.support.brokers.brokers import Broker
 from tests.support.brokers.certificates import pki_with
 from tests.support.brokers.tls_broker import secured_broker
+from tests.support.log.logs import json_bytes
 from tests.support.machine.commands import at_work, here, run
 from tests.support.machine.ports import free_port
 from tests.support.machine.waiting import until_blocking
@@ -144,7 +145,7 @@ def _clock_back(machine: Machine) -> None:
         position, head = db.execute(sql).fetchone()
         said = json.loads(stored) | {"position": position, "at": later, "actor": "core"}
         said |= {"cause": "core/later", "event_id": event_id("core/later", 0)}
-        new = json.dumps(said).encode()
+        new = json_bytes(said)
         row = (position, kind, version, later, new, next_hash(head, new))
         db.execute("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?)", row)
 

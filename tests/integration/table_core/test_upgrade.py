@@ -25,6 +25,7 @@ from events.mqtt.topics import Topics
 from events.proof.chain import next_hash
 from table_core.rulebooks.shipped import load_rulebook
 from table_core.service.table import Table
+from tests.support.log.logs import json_bytes
 from tests.support.machine.commands import here
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes users in a root: root alone may")
@@ -119,7 +120,7 @@ class Machine:
             position, _, _, at, stored, head = db.execute(sql).fetchone()
             said = json.loads(stored)
             said |= {"type": "chips_counted_by_camera", "position": position + 1}
-            new = json.dumps(said).encode()
+            new = json_bytes(said)
             row = (position + 1, said["type"], 1, at, new, next_hash(head, new))
             db.execute("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?)", row)
             db.commit()
