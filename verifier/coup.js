@@ -497,9 +497,9 @@ const HANDLERS = {
     coup.pin(data.rulebook, data.rulebook_hash, event);
   },
   wagers_placed: (coup, data, event) => {
+    placeWagers(coup, data.wagers, event);
     const names = [event.cause, event.cause.slice(event.cause.indexOf("/") + 1)]; // old logs leave the user out
     if (!data.wagers.every(({ id }, i) => names.some((name) => id === `${name}/${i}`))) refuse("a wager has not the name of its request", event);
-    placeWagers(coup, data.wagers, event);
   },
   wagers_withdrawn: (coup, data, event) => {
     const kept = coup.wagers.filter(({ id }) => !data.wagers.includes(id));
