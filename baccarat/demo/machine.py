@@ -128,6 +128,7 @@ class Machine:
     Args:
         options: of the command line.
         start_broker: starts another broker than the embedded one, in a folder.
+        device: id of the simulated shoe's profile; empty is ours that speaks the options' one.
 
     Raises:
         InputError: there is no such rulebook or profile, or both ports are one.
@@ -141,9 +142,11 @@ class Machine:
         self,
         options: DemoOptions,
         start_broker: Callable[[Path], EmbeddedBroker | MosquittoBroker] | None = None,
+        *,
+        device: str = "",
     ) -> None:
         self.rulebook = site_rulebook(options.rulebook)
-        self.profile = simulated_form(options.profile)
+        self.profile = device or simulated_form(options.profile)
         if options.port is not None and options.port == options.mqtt_port:
             raise InputError(f"--mqtt-port: {options.port} is --port already; give it another")
         self._options = options

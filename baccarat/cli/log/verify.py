@@ -10,7 +10,6 @@ import msgspec
 
 from baccarat.cli.main import EXIT_DONE, EXIT_NO
 from baccarat.cli.progress import show_progress, stderr_is_terminal
-from baccarat.rulebooks.known import known_rulebooks, rulebook_line
 from events.errors import InputError
 from events.free_text import show_lines, show_text
 from events.log.verify import VerificationResult, not_ok, parse_kept_checkpoints
@@ -69,12 +68,14 @@ def verify_command(  # noqa: PLR0913, PLR0917 - each is an option
     elsewhere, that its checkpoints were. Exit code 0: all is well; 1: it is not, and the first bad
     position is named; 2: there is no such log, or it cannot be read or copied.
     """
+    # Neither is for `--help`.
+    from baccarat.history.log_judging import verify_and_judge  # noqa: PLC0415
+    from baccarat.rulebooks.known import known_rulebooks  # noqa: PLC0415
+
     known = known_rulebooks(rulebooks)
     held = [held for file in files for held in _checkpoints_in(file)]
     if witness is not None and not held:
         raise InputError("--witness: name the cosigned checkpoints by --checkpoint")
-    from baccarat.history.log_judging import verify_and_judge  # noqa: PLC0415 - not for `--help`
-
     verdict, judged = verify_and_judge(
         log,
         show_progress if stderr_is_terminal() and not as_json else None,
@@ -142,6 +143,8 @@ def _as_text(
     keyed: bool,
 ) -> str:
     if verdict.ok:
+        from baccarat.rulebooks.known import rulebook_line  # noqa: PLC0415 - not for `--help`
+
         by = "" if keyed else ", by the keys that the log itself names"
         signed = f"{verdict.checkpoints:,} checkpoints agree{by}"
         signed = (

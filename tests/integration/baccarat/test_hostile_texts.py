@@ -128,13 +128,13 @@ def texts_of(log: Path) -> dict[str, str]:
         ("cage", "report", "--ledger", ledger, "--by", "day"),
         ("cage", "balance", "--ledger", ledger),
         ("cage", "statement", "--ledger", ledger),
-        ("cage", "reconcile", log, "--ledger", ledger),
     ):
         found[" ".join(str(word) for word in words if word not in {log, ledger})] = said(
             here(*words)
         )
     # The day was written without a shoe: what it dealt has no report, and the judge says so.
     found["log verify"] = here("log", "verify", log).out
+    found["cage reconcile"] = here("cage", "reconcile", log, "--ledger", ledger).out
     return found
 
 

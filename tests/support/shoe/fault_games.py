@@ -178,7 +178,7 @@ def play_faults(  # noqa: PLR0913 - all that a game can be asked for
         port=None,
     )
     plan = InOrder(faults, clean_between=clean_between)
-    with Machine(options) as machine:
+    with Machine(options, device=device.id if device else "") as machine:
         played = asyncio.run(
             _play(machine, options, plan, silence_s, repairs=repairs, device=device)
         )
