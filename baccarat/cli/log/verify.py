@@ -68,9 +68,8 @@ def verify_command(  # noqa: PLR0913, PLR0917 - each is an option
     elsewhere, that its checkpoints were. Exit code 0: all is well; 1: it is not, and the first bad
     position is named; 2: there is no such log, or it cannot be read or copied.
     """
-    # Neither is for `--help`.
-    from baccarat.history.log_judging import verify_and_judge  # noqa: PLC0415
-    from baccarat.rulebooks.known import known_rulebooks  # noqa: PLC0415
+    from baccarat.history.log_judging import verify_and_judge  # noqa: PLC0415 - not for `--help`
+    from baccarat.rulebooks.known import known_rulebooks  # noqa: PLC0415 - not for `--help`
 
     known = known_rulebooks(rulebooks)
     held = [held for file in files for held in _checkpoints_in(file)]
