@@ -96,17 +96,6 @@ def test_a_module_is_run_as_the_main_one(warm: bool) -> None:
     assert python("-m", "baccarat", "nonsense").returncode == 2
 
 
-def test_a_script_is_run_as_the_main_module(warm: bool, tmp_path: Path) -> None:
-    (tmp_path / "beside.py").write_text("SAID = 'beside'\n")
-    script = tmp_path / "script.py"
-    shown = "sys.argv, __name__, __file__, sys.path[0], sys.modules['__main__'].SAID is SAID"
-    script.write_text(f"import sys\nfrom beside import SAID\nprint({shown})\nsys.exit(4)\n")
-    done = python("script.py", "one", cwd=tmp_path)
-    said = (["script.py", "one"], "__main__", str(script), str(tmp_path), True)
-    assert done.returncode == 4, f"{warm=} {done.stderr}"
-    assert done.stdout.rstrip() == " ".join(map(str, said))
-
-
 def test_a_killed_child_leaves_nothing(warm: bool) -> None:
     code = "import time; print('here', flush=True); time.sleep(600)"
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as child:
@@ -168,35 +157,6 @@ def test_a_tethered_child_ends_with_its_parent(tmp_path: Path) -> None:
         parent.stdin.close()
         assert parent.wait(30) == -signal.SIGKILL
     until_blocking(lambda: not alive(child), "the child outlives its parent")
-
-
-def test_a_tethered_program_that_is_no_python_is_that_program(warm: bool, tmp_path: Path) -> None:
-    said = tmp_path / "said"
-    shown = "echo $PPID $GIVEN $(grep SigIgn /proc/$$/status); pwd; ls /proc/$$/fd; exec sleep 600"
-    with Child.start(
-        ["sh", "-c", shown], name="it", output=said, env={"GIVEN": "this"}, cwd=tmp_path
-    ) as child:
-        assert is_warm(child.pid) is warm
-        program = Path(f"/proc/{child.pid}/comm")
-        until_blocking(lambda: program.read_text() == "sleep\n", "it does not begin")
-        assert os.getsid(child.pid) == child.pid
-        assert child.stop() == -signal.SIGTERM
-    first, folder, *numbers = said.read_text().splitlines()
-    assert first.split()[:3] == [str(os.getpid()), "this", "SigIgn:"]
-    # Of what a Python ignores by itself, SIGXFSZ stays ignored; SIGINT and SIGPIPE do not.
-    assert int(first.split()[3], 16) & (1 << 1 | 1 << 12) == 0
-    assert (folder, numbers[:3]) == (str(tmp_path), ["0", "1", "2"])
-
-
-def test_a_tethered_program_that_cannot_be_run_says_so(warm: bool, tmp_path: Path) -> None:
-    program, said = tmp_path / "program", tmp_path / "said"
-    program.write_bytes(b"\x7fELF")
-    program.chmod(0o755)
-    with Child.start([program], name="it", output=said) as child:
-        assert is_warm(child.pid) is warm
-        until_blocking(lambda: child.code is not None, "it does not end")
-        assert child.code == 127
-    assert said.read_text() == f"cannot run {program}: Exec format error\n"
 
 
 def test_a_tethered_child_of_ours_is_stopped_and_reaped(tmp_path: Path) -> None:

@@ -45,12 +45,11 @@ _codes: Final[list[int]] = []
 
 
 class Start(Struct, frozen=True):
-    """A Python to be started, or what the tether is to become.
+    """A Python to be started.
 
     Args:
         tether: the arguments of `baccarat.processes.tether` that would execute it, or none.
-        arguments: after the interpreter: `-m MODULE ...`, `-c CODE ...` or `FILE ...`; none where
-            the tether becomes another program.
+        arguments: after the interpreter: `-m MODULE ...` or `-c CODE ...`.
         env: the whole environment.
         cwd: where it runs.
         new_session: whether it gets a session of its own.
@@ -79,7 +78,6 @@ def _serve(line: socket.socket) -> Start:
             os._exit(0)
         start = msgspec.json.decode(request, type=Start)
         if _has_made_child(line):
-            line.detach()
             _take_over(start, streams)
             return start
         for stream in streams:
@@ -121,17 +119,15 @@ def _take_over(start: Start, streams: list[int]) -> None:
     for number, name in enumerate(_STREAMS):
         _open(number, name)
     if start.tether:
-        _tie(start.tether, becomes_program=not start.arguments)
+        _tie(start.tether)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     sys.orig_argv = [sys.executable, *start.arguments]
 
 
-def _tie(arguments: list[str], *, becomes_program: bool) -> None:
-    """Run the product's tether as it is, but for its last step where that would be Python."""
-    execute = os.execv
-    if not becomes_program:
-        os.execv = lambda *_: None  # type: ignore[assignment]  # it comes back
+def _tie(arguments: list[str]) -> None:
+    """Run the product's tether as it is, but for its last step."""
+    execute, os.execv = os.execv, lambda *_: None  # type: ignore[assignment]  # it comes back
     sys.argv = [tether.__file__, *arguments]
     runpy.run_path(tether.__file__, run_name="__main__")
     os.execv = execute
@@ -173,26 +169,18 @@ def _run(start: Start) -> None:
 
 
 def _run_program(start: Start) -> None:
-    kind, *rest = start.arguments
+    kind, what, *rest = start.arguments
     if kind == "-m":
-        what = rest[0]
-        sys.argv = rest
+        sys.argv = [what, *rest]
         sys.path[0] = start.cwd
         if not hasattr(sys.modules.get(what), "__path__"):
             sys.modules.pop(what, None)  # a new process has not imported what it runs
         runpy.run_module(what, run_name="__main__", alter_sys=True)
         return
+    sys.argv = ["-c", *rest]
+    sys.path[0] = ""
     main = sys.modules["__main__"] = ModuleType("__main__")
-    if kind == "-c":
-        sys.argv = ["-c", *rest[1:]]
-        sys.path[0] = ""
-        code = compile(rest[0], "<string>", "exec")
-    else:
-        sys.argv = start.arguments
-        sys.path[0] = str(Path(kind).resolve().parent)
-        main.__file__ = str(Path(kind).absolute())
-        code = compile(Path(kind).read_bytes(), kind, "exec")
-    exec(code, main.__dict__)  # noqa: S102 - what Python does with it
+    exec(compile(what, "<string>", "exec"), main.__dict__)  # noqa: S102 - what `python -c` does
 
 
 def _leave() -> None:
@@ -213,6 +201,7 @@ def _main(descriptor: int) -> None:
     gc.freeze()
     with socket.socket(fileno=descriptor) as line:
         start = _serve(line)
+        line.detach()
     _run(start)
 
 

@@ -2,7 +2,6 @@
 
 Starting Python and importing the product takes 0.3 s, and a run of the suite does so 900 times.
 `warm_starts` makes `subprocess` ask the `warm_parent` for such a child instead, which takes 0.02 s.
-A broker's tether is Python, too: 0.02 s each, for as many brokers.
 The child is this process's own: waiting, signals, exit codes, streams, environment, folder and
 session are as before. A start is left to `subprocess` where anything about it is unusual, in tests
 marked `cold_start`, and while everything is late on purpose (`make late`).
@@ -162,7 +161,7 @@ def _parent() -> _Parent:
 
 
 def _usual_start(asked: Mapping[str, Any]) -> Start | None:
-    """Return the start if it is a usual one of Python, or of the tether, in this environment."""
+    """Return the start if it is a usual one of `-m MODULE` or `-c CODE`, in this environment."""
     if any(asked[name] != usual for name, usual in _USUAL.items()):
         return None
     command = [os.fspath(word) for word in asked["args"]]
@@ -171,7 +170,7 @@ def _usual_start(asked: Mapping[str, Any]) -> Start | None:
     if not all(_is_text(word) for word in (*command, cwd, *env, *env.values())):
         return None
     tie, arguments = _parts(command)
-    if not _is_usual(tie, arguments, cwd) or _MEASURING.intersection(arguments[2:4]):
+    if arguments[:1] not in (["-m"], ["-c"]) or _MEASURING.intersection(arguments[2:4]):
         return None
     if _read_early(env) != _read_early(os.environ):
         return None
@@ -181,19 +180,11 @@ def _usual_start(asked: Mapping[str, Any]) -> Start | None:
 
 
 def _parts(command: list[str]) -> tuple[list[str], list[str]]:
-    """Return the arguments of the tether, if it is one, and those of Python, if it starts that."""
+    """Return the arguments of the tether, if it is one, and those of the program."""
     if command[:4] == [sys.executable, "-I", "-S", tether.__file__]:
         words = command[4:]
-        return words, words[2:] if words[1] == sys.executable else []
+        return (words, words[2:]) if words[1] == sys.executable else ([], [])
     return [], command[1:] if command[0] == sys.executable else []
-
-
-def _is_usual(tie: list[str], arguments: list[str], cwd: str) -> bool:
-    """Whether it is `-m MODULE`, `-c CODE` or a script, or what the tether starts besides."""
-    if not arguments:
-        return bool(tie) and tie[1] != sys.executable
-    first = arguments[0]
-    return first in {"-m", "-c"} or (first.endswith(".py") and Path(cwd, first).is_file())
 
 
 def _is_text(word: object) -> bool:
