@@ -98,6 +98,7 @@ async def test_betting_opens_again_with_a_driver_that_has_lost_its_folder(
                 lambda: not (_of_the_driver(table.states[-1]) or table.states[-1].catching_up),
                 "the table believes it",
             )
+            await until(lambda: "open_betting" not in table.states[-1].refusals, "it may be opened")
             await table.must("dealer", OpenBetting(transaction="o"))
             await until(
                 lambda: any(b"which is not in this folder" in each for each in observer.payloads),
