@@ -15,7 +15,7 @@ from contextlib import closing
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from events.errors import (
     InputError,
@@ -289,8 +289,16 @@ class EventLog:
                 rows = self._past.rows(first, last)
             else:
                 rows = self._files.query(sql, first, last)
-            yield from map(Stored._make, rows)
+            yield from map(self._event_of, rows)
             first = last + 1
+
+    def _event_of(self, row: Sequence[Any]) -> Stored:
+        """Return a row as an event; SQLite keeps values of any type in any column."""
+        position, *_, stored, digest = row
+        if isinstance(stored, bytes) and isinstance(digest, bytes):
+            return Stored._make(row)
+        told = f"{self.path}: position {position}: its bytes or its hash are no bytes"
+        raise LogRefused(f"{told}; keep the file and restore a verified backup", position)
 
     def recorded(self, cause: str) -> AcceptedRequest | None:
         """Return the request accepted under this cause, `<user>/<transaction>`, or None."""

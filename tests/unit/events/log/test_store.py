@@ -13,7 +13,7 @@ from events.errors import InputError, LogConflict, LogRefused, LogUnwritable, Ou
 from events.log.store import EventLog
 from events.proof.chain import next_hash, origin_hash
 from events.types import MAX_EVENT_BYTES, AcceptedRequest, AlarmCleared, AlarmRaised, Pending
-from tests.support.log.logs import AT, NAME, ORIGIN, contents, grow, pending
+from tests.support.log.logs import AT, NAME, ORIGIN, contents, forging, grow, pending
 
 
 @pytest.fixture
@@ -56,6 +56,17 @@ def test_the_stored_bytes_are_kept_as_they_came_and_chained(path: Path) -> None:
         assert event.stored == entry.stored
         assert event.hash == head
     assert [event.position for event in stored] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("column", ["bytes", "hash"])
+def test_an_event_whose_bytes_have_become_a_text_is_refused(path: Path, column: str) -> None:
+    with EventLog.open(path, ORIGIN) as log:
+        grow(log, 3)
+    with EventLog.open(path, ORIGIN) as log:
+        with forging(path) as db:
+            db.execute(f"UPDATE event SET {column} = hex({column}) WHERE position = 2")  # noqa: S608 - our own names
+        with pytest.raises(LogRefused, match="position 2: its bytes or its hash are no bytes"):
+            list(log.read())
 
 
 @settings(max_examples=30, deadline=None)
