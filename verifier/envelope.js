@@ -115,6 +115,7 @@ function checkCoup({ type, correlation, data }, table) {
   if (coup === null) return;
   if (coup !== correlation) throw new Error(`${type}: it is correlated with another coup`);
   if (!coup && !old) throw new Error(`${type}: it names no coup`);
+  if (type === "coup_settled" && data.settlement.coup !== coup) throw new Error(`${type}: its settlement is of another coup`);
   const named = id === undefined ? settlements : [id];
   if (!named.every((one) => one.startsWith(`${table}${coup}/`))) throw new Error(`${type}: it is about the settlement of another coup`);
 }

@@ -100,7 +100,10 @@ def test_a_kept_log_is_judged_the_same(story: Path, tmp_path: Path) -> None:
     target = log.with_name("log.jsonl")
     assert here("log", "export", log, "-o", target).code == 0
     (found,) = answers([{"ask": "log", "path": str(target), "keys": []}], tmp_path)
-    assert found == json.loads(here("log", "verify", log, "--json").out)
+    told = json.loads(here("log", "verify", log, "--json").out)
+    for rulebook in told["rulebooks"]:
+        del rulebook["known"]  # which the second verifier cannot say: it ships none
+    assert found == told
 
 
 def multiplied(source: Path, target: Path, events: int) -> None:
