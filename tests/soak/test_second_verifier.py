@@ -119,9 +119,12 @@ def multiplied(source: Path, target: Path, events: int) -> None:
         out.writelines(json.dumps(row) + "\n" for row in rows if "edition" in row)
         for again in range(total // len(said)):
             for text in said:
-                event = json.loads(text.replace("20261127-", f"{20000000 + again}-"))
+                # Of a shoe of its own; a wager is named after its request.
+                mine = text.replace("20261127-", f"{20000000 + again}-")
+                event = json.loads(mine.replace('"wagers/', f'"wagers-{again}/'))
                 position += 1
-                event["cause"] = event["cause"].replace("/", f"-{again}/", 1)
+                if not event["cause"].startswith("wagers-"):
+                    event["cause"] = event["cause"].replace("/", f"-{again}/", 1)
                 if "source" in event["data"]:
                     event["data"]["source"]["journal"] += f"-{again}"
                 index = index + 1 if event["cause"] == cause else 0
